@@ -8,6 +8,7 @@ multi-precision numbers alike. It never sums to an operand's shape; the sweep do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -61,6 +62,7 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
     if record.get("moves"):
         record = {"linear": True, "integral": record.get("result") == "same", "ulps": 0, **record}
+    record = {field_: _listed(value) if field_ in _LISTS else value for field_, value in record.items()}
     rest: dict[str, Any] = {}
     given: dict[str, dict[str, Any]] = {}
     for field_, value in record.items():
@@ -68,6 +70,18 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
         into = rest if name is None or (names and name not in names) else given.setdefault(name, {})
         into[field_] = value
     return {**rest, **{name: GROUPS[name](**parts) for name, parts in given.items()}}
+
+
+FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")  # before the name of a function in the form that a library has of it
+# Fields of several things, which records write as words, or as the one thing that there is.
+_LISTS = {"aliases", "indices", "kinks", "lists", "optional", "results", "saves", "scalars"}
+
+
+def _listed(value: Any) -> Any:
+    """Return the words of a text, or what it says of each name: "x: out; y: x out"."""
+    if isinstance(value, str) and ":" in value:
+        return {name.strip(): tuple(kept.split()) for name, _, kept in (part.partition(":") for part in value.split(";"))}
+    return tuple(value.split()) if isinstance(value, str) else (value,) if isinstance(value, Kink) else value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,9 +144,9 @@ class Op:
     shape: Function | None = None
     result: str = "float"
     variadic: bool = False
-    optional: frozenset[str] = frozenset()
+    optional: tuple[str, ...] = ()
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
-    indices: frozenset[str] = frozenset()
+    indices: tuple[str, ...] = ()
     always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
@@ -146,7 +160,7 @@ class Op:
     torch: Torch = USUAL
     loops: Loops = _LOOPS
     aliases: tuple[str, ...] = ()
-    examples: tuple[str, ...] = ()
+    example: str = ""
     public: bool = True
     definition: Function | None = None
     wider: Composite | None = None
@@ -213,17 +227,17 @@ class Composite:
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     variadic: bool = False
     rest: str = ""
-    lists: frozenset[str] = frozenset()
-    scalars: frozenset[str] = frozenset()
-    optional: frozenset[str] = frozenset()
-    indices: frozenset[str] = frozenset()
+    lists: tuple[str, ...] = ()
+    scalars: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    indices: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     torch: Torch = USUAL
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
     uncertified: str = ""
     aliases: tuple[str, ...] = ()
-    examples: tuple[str, ...] = ()
+    example: str = ""
     public: bool = True
 
     def __call__(self, *operands: Any, **static: Any) -> Any:

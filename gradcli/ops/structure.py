@@ -30,8 +30,8 @@ alias = structural(
 )  # fmt: skip
 detach: Op = structural(
     "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same",
-    integral=True, ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases=("stop_gradient", "lax.stop_gradient"),
-    doc="x as a constant: no gradient flows through it.", unchanged=True, simpler=lambda out, x: out, examples=("x*detach(x)",),
+    integral=True, ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases="stop_gradient lax.stop_gradient",
+    doc="x as a constant: no gradient flows through it.", unchanged=True, simpler=lambda out, x: out, example="x*detach(x)",
     shares="alias",
 )  # fmt: skip
 output = structural(

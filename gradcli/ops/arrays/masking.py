@@ -19,7 +19,7 @@ from gradcli.ops.structure import to_int
 from gradcli.ops.writing import one_axis
 
 
-@function(public=False)
+@function()
 def torch_where(condition: Any, x: Any, y: Any) -> Any:
     """torch.where: x where the condition holds, y elsewhere; also in the order of x.where(condition, y)."""
     if is_truth(x) and not is_truth(condition):
@@ -27,7 +27,7 @@ def torch_where(condition: Any, x: Any, y: Any) -> Any:
     return where(condition, x, y)
 
 
-@function(public=False, lists=frozenset({"conditions", "choices"}))
+@function(lists="conditions choices")
 def numpy_select(conditions: Any, choices: Any, default: Any = None) -> Any:
     """np.select: of several arrays the first whose condition holds; the default where none does."""
     if not conditions or len(conditions) != len(choices):

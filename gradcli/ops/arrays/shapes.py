@@ -81,7 +81,7 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 reshape: Op = structural(
     "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
     moves=True, result="same", doc="The same entries in another shape; one extent may be -1.",
-    examples=("reshape(x, (2, -1))",), backward="View", shares="view",
+    example="reshape(x, (2, -1))", backward="View", shares="view",
     written="reshape({x}, {shape})", reshapes=True, simpler=same_shape,
     axes=axes.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
@@ -119,7 +119,7 @@ broadcast_to: Op = structural(
     written="broadcast_to({x}, {shape})", unchanged=True, repeats=True,
     axes=lambda m, x, shape: m.repeated(x, shape),
     simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", shares="view",
-    doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
+    doc="The entries repeated along new or one-entry axes.", example="broadcast_to(x, (3, 2))",
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
 
@@ -170,7 +170,7 @@ def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
 transpose: Op = structural(
     "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, moves=True, result="same",
-    doc="The axes reversed, or in the given order.", examples=("x.T",), backward="Permute", shares="view",
+    doc="The axes reversed, or in the given order.", example="x.T", backward="Permute", shares="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
     simpler=_simpler_transpose, axes=axes.transposed, batched=_transpose_on_batch,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
@@ -303,7 +303,7 @@ stack = structural(
     "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, moves=True,
     result="same",
     doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
-    written={(0,): "[{arrays}]"}, examples=("stack([x, y], axis=1)",),
+    written={(0,): "[{arrays}]"}, example="stack([x, y], axis=1)",
     cut=cutting.stacked,
     numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip

@@ -396,7 +396,7 @@ def prepared(
         if default is REQUIRED and (given_there is REQUIRED or (given_there is None and key in record.static)):
             raise missing(name, key, signature)
     operands = _variadic(host, record, name, rest) if record.variadic else _operands(host, record, name, rest)
-    scalars = record.scalars if isinstance(record, Composite) else frozenset()
+    scalars = record.scalars if isinstance(record, Composite) else ()
     varying = {key: rest.pop(key) for key in scalars if key in rest and host.varies(rest[key])}
     fixed = {key: host.static(value, (record, name, key)) for key, value in rest.items()}
     static = static_parameters(record, fixed)

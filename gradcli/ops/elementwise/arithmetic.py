@@ -32,7 +32,7 @@ add = elementwise(
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
-    kind="piecewise", aliases=("subtract",), doc="x - y", linear=True, integral=True, exact=True,
+    kind="piecewise", aliases="subtract", doc="x - y", linear=True, integral=True, exact=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: -1), value=operator.sub), on_scalars=operator.sub, operator="sub",
     numbers="wide",
     refuses=pytorch.no_differences_of_booleans, infix="-",
@@ -42,7 +42,7 @@ sub = elementwise(
 mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
-    kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, integral=True, exact=True,
+    kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True, exact=True,
     extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), on_scalars=operator.mul, operator="mul",
     numbers="wide", infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
     carries=product,
@@ -59,7 +59,7 @@ def _inverse(y: Any) -> Any:
 div = elementwise(
     "div", "x y", np.divide, lambda m, x, y: x / y,
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
-    kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")},
+    kind="piecewise", aliases="divide true_divide", doc="x / y", saves="x: y; y: x y",
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y), value=operator.truediv), domain="y is not 0",
     on_scalars=operator.truediv, operator="truediv", numbers="wide", infix="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
@@ -69,7 +69,7 @@ div = elementwise(
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases=("negative",), doc="-x", linear=True, power=1, ulps=0, integral=True, exact=True,
+    kind="piecewise", aliases="negative", doc="-x", linear=True, power=1, ulps=0, integral=True, exact=True,
     extended=Entrywise((lambda x: -1,), value=operator.neg), on_scalars=operator.neg, refuses=pytorch.no_negative_booleans, prefix="-",
     latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
     c="(-{0})",
@@ -102,7 +102,7 @@ chain = elementwise(
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
     symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True, extended=extended.CHAIN,
-    saves={"cotangent": ("partial",), "partial": ("cotangent",)},
+    saves="cotangent: partial; partial: cotangent",
     infix="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
     "nothing flows back from a value that the result does not depend on.", backward="Mul",
@@ -115,7 +115,7 @@ chain = elementwise(
 def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str, **record: Any) -> Op:
     return elementwise(
         name, "x", forward, reference, None, kind="flat", doc=doc, ulps=0, aliases=aliases, integral=True,
-        kinks=(Kink(where, place, "0, as everywhere", SAME),), between=(), **record,
+        kinks=Kink(where, place, "0, as everywhere", SAME), between=(), **record,
     )  # fmt: skip
 
 
@@ -154,12 +154,12 @@ rint = _flat(
 
 abs_ = elementwise(
     "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
-    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases=("absolute", "fabs"), saves=("x",), ulps=0, power=1,
+    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0, power=1,
     integral=True, extended=Entrywise((np.sign,)),
-    kinks=(Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),),
+    kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
     latex=r"\left|{x}\right|", on_floats="abs({})", mark="|", parity="even", means=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
-    called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
+    called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
     carries=steady,
     c="g_fabs({0})",
 )
@@ -172,7 +172,7 @@ def _floordiv(m: Any, x: Any, y: Any) -> Any:
 floor_divide = elementwise(
     "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", ulps=0, integral=True,
     infix="//",
-    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain="y is not 0",
+    kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
     operator="floordiv", refuses=pytorch.no_division_by_zero,
     between=((), (0.0,)),
     c="g_floor_divide({0}, {1})",
@@ -180,10 +180,10 @@ floor_divide = elementwise(
 remainder = elementwise(
     "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
     lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y)),
-    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0, integral=True,
-    extended=extended.REMAINDER, kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
+    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases="mod", saves="y: x y", ulps=0, integral=True,
+    extended=extended.REMAINDER, kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
     domain="y is not 0",
-    doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod",
+    doc="x % y, with the sign of y.", example="7.5 % 2", operator="mod",
     refuses=pytorch.no_division_by_zero,
     infix="%",
     carries=remaining,
@@ -192,23 +192,23 @@ remainder = elementwise(
 fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
     lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y)),
-    kind="piecewise", saves={"y": ("x", "y", "out")}, ulps=0,
+    kind="piecewise", saves="y: x y out", ulps=0,
     extended=extended.FMOD,
     domain="y is not 0", doc="The remainder of x / y, with the sign of x.", integral=True,
-    kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
+    kinks=Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),
     refuses=pytorch.no_division_by_zero,
     carries=remaining,
     c="g_fmod({0}, {1})",
 )
 square = elementwise(
-    "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), power=2, called="power", doc="x**2",
+    "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves="x", power=2, called="power", doc="x**2",
     integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square", counts=True,
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
     c="g_square({0})",
 )
 reciprocal = elementwise(
     "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
-    kind="piecewise", saves=("out",), power=-1, domain="x is not 0", doc="1 / x",
+    kind="piecewise", saves="out", power=-1, domain="x is not 0", doc="1 / x",
     extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
     c="(1 / {0})",
@@ -219,13 +219,13 @@ def _scaled(y: Any, alpha: float) -> Any:
     return y if alpha == 1 else y * alpha
 
 
-@function(scalars="alpha", public=False)
+@function(scalars="alpha")
 def torch_add(x: Any, y: Any, *, alpha: Any = 1) -> Any:
     """torch.add: x + alpha*y."""
     return x + _scaled(y, alpha)
 
 
-@function(scalars="alpha", public=False)
+@function(scalars="alpha")
 def torch_sub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
     """torch.sub: x - alpha*y."""
     return x - _scaled(y, alpha)
@@ -237,7 +237,7 @@ def rsub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
     return y - _scaled(x, alpha)
 
 
-@function(public=False)
+@function()
 def torch_div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
     """torch.div: x / y, or rounded down ('floor') or towards 0 ('trunc')."""
     if rounding_mode not in (None, "floor", "trunc"):
@@ -260,15 +260,21 @@ def frac(x: Any) -> Any:
     return x - trunc(x)
 
 
-@function(results=("fraction", "integer"), examples=("modf(x)[0]",))
+@function(results="fraction integer")
 def modf(x: Any) -> Any:
-    """The fraction of x, with its sign, and the integer towards 0."""
+    """The fraction of x, with its sign, and the integer towards 0.
+
+    >>> modf(x)[0]
+    """
     return (x - trunc(x), trunc(x))
 
 
-@function(results=("quotient", "remainder"), domain="y is not 0", examples=("divmod(x, 3)[1]",))
+@function(results="quotient remainder", domain="y is not 0")
 def divmod_(x: Any, y: Any) -> Any:
-    """x // y and x % y."""
+    """x // y and x % y.
+
+    >>> divmod(x, 3)[1]
+    """
     return (floor_divide(x, y), remainder(x, y))
 
 

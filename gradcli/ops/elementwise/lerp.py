@@ -8,9 +8,12 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.registry import function
 
 
-@function(examples=("lerp(x, y, 0.25)",))
+@function()
 def lerp(x: Any, end: Any, weight: Any) -> Any:
-    """x + weight*(end - x): from x at weight 0 to end at weight 1."""
+    """x + weight*(end - x): from x at weight 0 to end at weight 1.
+
+    >>> lerp(x, y, 0.25)
+    """
     return x + weight * (end - x)
 
 
@@ -18,9 +21,12 @@ def _scaled(product: Any, value: Any) -> Any:
     return product if value is None else product * value
 
 
-@function(examples=("addcmul(x, y, z, value=0.5)",))
+@function()
 def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = None) -> Any:
-    """x + value*tensor1*tensor2, value being 1 by default."""
+    """x + value*tensor1*tensor2, value being 1 by default.
+
+    >>> addcmul(x, y, z, value=0.5)
+    """
     return x + _scaled(tensor1 * tensor2, value)
 
 

@@ -93,10 +93,10 @@ def _padded(x: Any, n: int) -> Any:
 
 lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
-    saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu", extended=Whole("factors.LU"),
+    saves="out", core_dims=(2,), ulps=64, backward="LinalgLu", extended=Whole("factors.LU"),
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
-    examples=("lu(A)[2]",),
+    example="lu(A)[2]",
 )  # fmt: skip
 
 
@@ -133,7 +133,7 @@ def _permutation(pivots: Any, n: int) -> Any:
 
 permutation = structural(
     "permutation", "pivots", _permutation, witness("factors.permutation"),
-    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices=frozenset({"pivots"}), result="bool", public=False,
+    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices="pivots", result="bool", public=False,
     ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
 )  # fmt: skip
 
@@ -162,15 +162,18 @@ _FACTORS = ("LU", "pivots")
 _REPORTS = {1: "int32", 2: "int32"}  # LAPACK's whole numbers
 
 
-@function(results=("P", "L", "U"), public=False, aside={0: ""})
+@function(results="P L U", aside={0: ""})
 def torch_linalg_lu(x: Any, *, pivot: Any = True) -> Any:
     """torch.linalg.lu: P, L and U with x = P @ L @ U."""
     return parts_of(lu, x, pivot=pivot)
 
 
-@function(results=_FACTORS, backward="LinalgLuFactorEx", aside=_REPORTS, examples=("lu_factor(A)[0]",))
+@function(results=_FACTORS, backward="LinalgLuFactorEx", aside=_REPORTS)
 def lu_factor(x: Any, *, pivot: bool = True) -> Any:
-    """L and U in one matrix, and LAPACK's pivots, counting from 1."""
+    """L and U in one matrix, and LAPACK's pivots, counting from 1.
+
+    >>> lu_factor(A)[0]
+    """
     p, lower, upper = parts_of(lu, x, pivot=pivot)
     return _packed(lower, upper), exchanges(p, count=upper.shape[-2])
 
@@ -181,13 +184,13 @@ def lu_factor_ex(x: Any, *, pivot: bool = True, check_errors: bool = False) -> A
     return *lu_factor(x, pivot=pivot), no_info(x)
 
 
-@function(public=False, backward="LinalgLuFactorEx", aside=_REPORTS)
+@function(backward="LinalgLuFactorEx", aside=_REPORTS)
 def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> Any:
     """torch.lu: L and U in one matrix, and LAPACK's pivots."""
     return (lu_factor_ex if get_infos else lu_factor)(x, pivot=pivot)
 
 
-@function(indices=frozenset({"pivots"}), results=("P", "L", "U"))
+@function(indices="pivots", results="P L U")
 def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
     """P, L and U of what lu_factor gives."""
     n, m = matrix(x.shape, "lu_unpack")[-2:]
@@ -199,7 +202,7 @@ def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: b
     )
 
 
-@function(indices=frozenset({"pivots"}), backward="LinalgLuSolve")
+@function(indices="pivots", backward="LinalgLuSolve")
 def lu_solve(x: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The z with A @ z = y (or z @ A = y, or with the transpose of A), from what lu_factor gives of A."""
     p = _matrix_of(pivots, square(x.shape, "lu_solve")[-1], x)

@@ -23,9 +23,12 @@ _LAST = (-2, -1)
 _ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "nuc")  # of matrices, beside that of Frobenius
 
 
-@function(backward="LinalgVectorNorm", examples=("vector_norm(x, 3)",))
+@function(backward="LinalgVectorNorm")
 def vector_norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: bool = False) -> Any:
-    """The norm of the entries along axes, as one vector: ord any number, inf or -inf."""
+    """The norm of the entries along axes, as one vector: ord any number, inf or -inf.
+
+    >>> vector_norm(x, 3)
+    """
     axis = None if axis == () else axis
     if ord == 2:
         ord = None
@@ -35,10 +38,12 @@ def vector_norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: bool = Fals
     return norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
-@function(examples=("matrix_norm(A, 'nuc')",), uncertified=EQUAL_SIZES)
+@function(uncertified=EQUAL_SIZES)
 def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool = False) -> Any:
     """A norm of matrices: 'fro', 'nuc' (the sum of the singular values), 2 and -2 (the largest and the smallest), 1 and -1 (of the
     sums of sizes along columns), inf and -inf (along rows).
+
+    >>> matrix_norm(A, 'nuc')
     """
     if len(x.shape) < 2:
         raise ShapeError(f"a norm of matrices needs at least two axes, not the shape {tuple(x.shape)}")
@@ -59,7 +64,7 @@ def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool =
     return reshape(found, shape=kept) if keepdims else found
 
 
-@function(public=False, uncertified=EQUAL_SIZES)
+@function(uncertified=EQUAL_SIZES)
 def numpy_norm(x: Any, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """NumPy's norm, and torch.linalg.norm: of one axis or a vector a vector norm, of two axes or a matrix a matrix norm."""
     if isinstance(axis, tuple) and len(axis) > 2:
@@ -74,7 +79,7 @@ def numpy_norm(x: Any, *, ord: Any = None, axis: Any = None, keepdims: bool = Fa
     return matrix_norm(x, ord=ord, axis=_LAST if axis is None else axis, keepdims=keepdims)
 
 
-@function(public=False, backward="LinalgVectorNorm", uncertified=EQUAL_SIZES)
+@function(backward="LinalgVectorNorm", uncertified=EQUAL_SIZES)
 def torch_norm(x: Any, *, ord: Any = "fro", axis: Any = None, keepdims: bool = False) -> Any:
     """torch.norm: the vector norm of the entries along axes, 'fro' being 2; 'nuc' the nuclear norm of matrices."""
     if ord == "nuc":
@@ -85,11 +90,13 @@ def torch_norm(x: Any, *, ord: Any = "fro", axis: Any = None, keepdims: bool = F
 
 
 @function(
-    torch="x|A|input, ord|p", numpy="x, ord|p", domain="a regular matrix", examples=("cond(A)",), uncertified=EQUAL_SIZES
+    torch="x|A|input, ord|p", numpy="x, ord|p", domain="a regular matrix", uncertified=EQUAL_SIZES
 )
 def cond(x: Any, *, ord: Any = None) -> Any:
     """The condition number: the ratio of the largest to the smallest singular value, or the product of the norms of the
     matrix and of its inverse.
+
+    >>> cond(A)
     """
     if 0 in x.shape[-2:]:
         return sum_(x, axis=_LAST)

@@ -143,13 +143,13 @@ def logmeanexp(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
     return logsumexp(x, axis=axis, keepdims=keepdims) - log(1.0 * count(x.shape, axis))
 
 
-@function(public=False)
+@function()
 def jax_hard_tanh(x: Any) -> Any:
     """jax.nn.hard_tanh: hardtanh with the derivative 1 at -1 and 1."""
     return where(greater(x, 1.0), 1.0, where(less(x, -1.0), -1.0, x))
 
 
-@function(public=False)
+@function()
 def jax_gelu(x: Any, *, approximate: bool = True) -> Any:
     """jax.nn.gelu: gelu by a hyperbolic tangent, or exactly."""
     return gelu(x, approximate="tanh" if approximate else "none")

@@ -138,7 +138,7 @@ gammainc: Op = elementwise(
     lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x),
     symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), ulps=200, domain="a > 0 and x >= 0",
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
-    examples=("gammainc(a, x)",),
+    example="gammainc(a, x)",
     between=((0.0,), (0.0,)),
 )
 
@@ -147,7 +147,7 @@ gammaincc: Op = elementwise(
     "gammaincc", "a x", OfSciPy("gammaincc"), _gammaincc_reference,
     lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
     symbolic=in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1)), ulps=400, domain="a > 0 and x >= 0",
-    doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", examples=("gammaincc(a, x)",),
+    doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", example="gammaincc(a, x)",
     between=((0.0,), (0.0,)),
 )
 
@@ -238,7 +238,7 @@ betainc: Op = elementwise(
         ulps=400,
     domain="a > 0 and b > 0 and 0 <= x <= 1",
     doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
-    examples=("betainc(a, b, x)",),
+    example="betainc(a, b, x)",
     between=((0.0,), (0.0,), (0.0, 1.0)),
     torch="",
 )

@@ -95,7 +95,7 @@ composite(
 )  # fmt: skip
 
 
-@function(results=("statistic",), public=False)
+@function(results="statistic", public=False)
 def pearsonr(x: Any, y: Any) -> Any:
     """scipy.stats.pearsonr: the correlation of two samples, as statistic."""
     if x.shape != y.shape or len(x.shape) != 1:
