@@ -82,7 +82,7 @@ reshape: Op = structural(
     "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
     moves=True, result="same", doc="The same entries in another shape; one extent may be -1.",
     example="reshape(x, (2, -1))", backward="View", shares="view",
-    written="reshape({x}, {shape})", reshapes=True, simpler=same_shape,
+    written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
     axes=axes.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
@@ -116,7 +116,7 @@ broadcast_to: Op = structural(
     "broadcast_to", "x", _broadcast, witness("moving.broadcast_to"),
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, moves=True, result="same",
-    written="broadcast_to({x}, {shape})", unchanged=True, repeats=True,
+    written="broadcast_to({x}, {shape})", algebra="repetition",
     axes=lambda m, x, shape: m.repeated(x, shape),
     simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", shares="view",
     doc="The entries repeated along new or one-entry axes.", example="broadcast_to(x, (3, 2))",
@@ -147,7 +147,7 @@ sum_to: Op = structural(
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
     integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
     batched=_sum_to_on_batch,
-    written="sum_to_size({x}, {shape})", algebra="total", adds="entries",
+    written="sum_to_size({x}, {shape})", algebra="total",
     axes=axes.summed_to,
     numpy=lambda shapes, shape: summed_text(shapes[0], shape),
 )  # fmt: skip

@@ -24,7 +24,7 @@ from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
-    kind="piecewise", doc="x + y", linear=True, integral=True, exact=True,
+    kind="piecewise", doc="x + y", linear=True, integral=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: 1), value=operator.add), on_scalars=operator.add, operator="add",
     numbers="wide", infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
     c="({0} + {1})",
@@ -32,7 +32,7 @@ add = elementwise(
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
-    kind="piecewise", aliases="subtract", doc="x - y", linear=True, integral=True, exact=True,
+    kind="piecewise", aliases="subtract", doc="x - y", linear=True, integral=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: -1), value=operator.sub), on_scalars=operator.sub, operator="sub",
     numbers="wide",
     refuses=pytorch.no_differences_of_booleans, infix="-",
@@ -42,7 +42,7 @@ sub = elementwise(
 mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
-    kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True, exact=True,
+    kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True,
     extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), on_scalars=operator.mul, operator="mul",
     numbers="wide", infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
     carries=product,
@@ -69,7 +69,7 @@ div = elementwise(
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases="negative", doc="-x", linear=True, power=1, ulps=0, integral=True, exact=True,
+    kind="piecewise", aliases="negative", doc="-x", linear=True, power=1, ulps=0, integral=True,
     extended=Entrywise((lambda x: -1,), value=operator.neg), on_scalars=operator.neg, refuses=pytorch.no_negative_booleans, prefix="-",
     latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
     c="(-{0})",
@@ -77,7 +77,7 @@ neg = elementwise(
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
     kind="piecewise", doc="+x", linear=True, power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
-    unchanged=True,
+    algebra="identity",
     c="({0})",
 )
 
@@ -132,7 +132,8 @@ def _integer(x: Any) -> Any:
 
 
 sign = _flat(
-    "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn", parity="odd", squared=1,
+    "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
+    parity="odd", algebra="sign",
     on_floats="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0})",
     c="g_sign({0})",
 )
@@ -202,7 +203,7 @@ fmod: Op = elementwise(
 )
 square = elementwise(
     "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves="x", power=2, called="power", doc="x**2",
-    integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square", counts=True,
+    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square", counts=True,
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
     c="g_square({0})",
 )

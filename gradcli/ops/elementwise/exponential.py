@@ -75,7 +75,7 @@ pow_ = elementwise(
     infix="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
     example="x**3", ulps=2, on_scalars=operator.pow,
-    integral=True, exponents=frozenset({"y"}), inverse=True, constant=lambda x, y: y == 0,
+    integral=True, inverse="choice",
     slopes=(lambda m, x, y: m.zero if y == 0 else y * m.power(x, y - 1), _logarithmic_slope),
     extended=Entrywise((
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
@@ -86,7 +86,7 @@ pow_ = elementwise(
 )
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", power=0.5,
-    inverse=True, domain="x >= 0",
+    inverse="choice", domain="x >= 0",
     called="square root", doc="The square root; the derivative at 0 is infinite.", example="sqrt(x)",
     latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5, bare="({})^2", mark="√",
     carries=root,
@@ -94,7 +94,7 @@ sqrt = elementwise(
 )
 rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
-    saves="x out", power=-0.5, inverse=True, domain="x > 0", doc="1 / sqrt(x)", ulps=2,
+    saves="x out", power=-0.5, inverse="choice", domain="x > 0", doc="1 / sqrt(x)", ulps=2,
     means=lambda x: x**-0.5,
     between=(0.0,),
     c="(1 / g_sqrt({0}))",
@@ -109,14 +109,14 @@ cbrt = elementwise(
     torch="_cbrt({0})",
 )
 exp = elementwise(
-    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves="out", decays=True, sign=r"\exp", math="exp",
+    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves="out", sign=r"\exp", math="exp",
     algebra="exponential", called="exponential", doc="e to the power x.", ulps=3, bare="ln({})",
     carries=grown,
     c="g_exp({0})",
 )
 exp2 = elementwise(
     "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,
-    symbolic=lambda s, x: s.Pow(2, x), saves="out", decays=True, called="exponential", doc="2 to the power x.", ulps=3,
+    symbolic=lambda s, x: s.Pow(2, x), saves="out", called="exponential", doc="2 to the power x.", ulps=3,
     between=(),
     c="g_exp2({0})",
 )

@@ -11,12 +11,10 @@ import numpy as np
 from gradcli.ops.carrying import chosen, no_number
 from gradcli.ops.constants import number_of, unrepeated
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import SAME, Function, Kink
+from gradcli.ops.facts import Function
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 from gradcli.ops.text import SUM, Form
-
-_EQUAL = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME)
 
 
 def _comparison(
@@ -29,7 +27,7 @@ def _comparison(
         return None if a is None or b is None else bool(forward(a, b))
 
     return elementwise(
-        name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases, turns=_EQUAL, operator=aliases[0],
+        name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases, operator=aliases[0],
         on_scalars=on_scalars, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
         algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
         c=f"({{0}} {symbol} {{1}})",

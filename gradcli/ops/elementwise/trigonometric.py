@@ -18,16 +18,14 @@ from gradcli.ops.spec import Op
 
 sin: Op = elementwise(
     "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), called="sine", doc="The sine, x in radians.", ulps=5,
-    parity="odd", squared=lambda x: 1 - cos(x) ** 2, doubled=lambda x: 2 * sin(x) * cos(x),
-    quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\sin", math="sin", bare="asin({})",
+    parity="odd", family=lambda: _CIRCULAR, sign=r"\sin", math="sin", bare="asin({})",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_sin({0})",
     moderate=True,
 )
 cos: Op = elementwise(
     "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), called="cosine", doc="The cosine.", ulps=5,
-    parity="even", squared=lambda x: 1 - sin(x) ** 2, doubled=lambda x: cos(x) ** 2 - sin(x) ** 2,
-    quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\cos", math="cos", bare="acos({})",
+    parity="even", family=lambda: _CIRCULAR, sign=r"\cos", math="cos", bare="acos({})",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_cos({0})",
     moderate=True,
@@ -59,9 +57,10 @@ cot: Op = elementwise(
     c="(1 / g_tan({0}))",
     numpy="(1.0 / np.tan({0}))",
 )
+_CIRCULAR = (sin, cos, tan, cot, csc, sec, 1)
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
-    inverse=True, domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=4,
+    inverse="choice", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=4,
     parity="odd",
     math="asin", bare="sin({})",
     between=(-1.0, 1.0),
@@ -69,7 +68,7 @@ asin = elementwise(
 )
 acos = elementwise(
     "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases="arccos",
-    inverse=True, domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
+    inverse="choice", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
     math="acos", bare="cos({})",
     between=(-1.0, 1.0),
     c="g_acos({0})",
@@ -84,7 +83,7 @@ atan = elementwise(
 asec = elementwise(
     "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x),
     lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
-    aliases="arcsec", inverse=True,
+    aliases="arcsec", inverse="choice",
     domain="abs(x) >= 1", doc="The inverse secant, acos(1/x).", ulps=4, bare="sec({})",
     between=(-1.0, 1.0),
     c="g_asec({0})",
@@ -93,7 +92,7 @@ asec = elementwise(
 acsc = elementwise(
     "acsc", "x", lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)), lambda m, x: m.acsc(x),
     lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
-    aliases="arccsc", inverse=True,
+    aliases="arccsc", inverse="choice",
     domain="abs(x) >= 1", doc="The inverse cosecant, asin(1/x).", ulps=5, bare="csc({})",
     between=(-1.0, 1.0),
     c="g_acsc({0})",
@@ -121,7 +120,7 @@ atan2 = elementwise(
 )
 radius: Op = elementwise(
     "radius", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y), lambda out, x, y: x / out, lambda out, x, y: y / out,
-    saves="x: x out; y: y out", public=False, ulps=3, branches=True,
+    saves="x: x out; y: y out", public=False, ulps=3, inverse="always",
     means=lambda x, y: sqrt(x**2 + y**2), carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     doc="sqrt(x**2 + y**2) in rules: without overflow, and a square root in formulas.",
     written="sqrt({x:atom}**2 + {y:atom}**2)", latex=r"\sqrt{{{x:atom}^{{2}} + {y:atom}^{{2}}}}",
@@ -139,7 +138,7 @@ hypot = elementwise(
     lambda out, x, y: x / out, lambda out, x, y: y / out, saves="x: x out; y: y out",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 for both", _HYPOT_IN_JAX)),
     doc="sqrt(x**2 + y**2), without overflow.", example="hypot(3*x, 4)", ulps=3,
-    branches=True,
+    inverse="always",
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     c="g_hypot({0}, {1})",
     moderate=True,
@@ -171,15 +170,13 @@ sinh: Op = elementwise(
     "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), sign=r"\sinh", math="sinh",
 
     called="hyperbolic sine",
-    doc="The hyperbolic sine.", ulps=3, parity="odd", squared=lambda x: cosh(x) ** 2 - 1, doubled=lambda x: 2 * sinh(x) * cosh(x),
-    quotients=lambda: (sinh, cosh, tanh, coth, csch, sech), bare="asinh({})",
+    doc="The hyperbolic sine.", ulps=3, parity="odd", family=lambda: _HYPERBOLIC, bare="asinh({})",
     between=(),
     c="g_sinh({0})",
 )
 cosh: Op = elementwise(
     "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), sign=r"\cosh", math="cosh",
-    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", squared=lambda x: 1 + sinh(x) ** 2,
-    doubled=lambda x: cosh(x) ** 2 + sinh(x) ** 2, quotients=lambda: (sinh, cosh, tanh, coth, csch, sech), bare="acosh({})",
+    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", family=lambda: _HYPERBOLIC, bare="acosh({})",
     between=(0.0,),
     c="g_cosh({0})",
 )
@@ -203,7 +200,7 @@ def _sech(x: Any) -> Any:
 
 sech: Op = elementwise(
     "sech", "x", _sech, lambda m, x: m.sech(x), lambda out, x: -out * tanh(x), saves="x out",
-    doc="The hyperbolic secant, 1/cosh(x).", ulps=4, decays=True,
+    doc="The hyperbolic secant, 1/cosh(x).", ulps=4,
     parity="even", means=lambda x: 1 / cosh(x), bare="asech({})",
     between=(0.0,),
     c="g_sech({0})",
@@ -220,7 +217,7 @@ def _csch(x: Any) -> Any:
 
 csch: Op = elementwise(
     "csch", "x", _csch, lambda m, x: m.csch(x), lambda out, x: -out * coth(x), saves="x out",
-    domain="x is not 0", doc="The hyperbolic cosecant, 1/sinh(x).", ulps=4, decays=True,
+    domain="x is not 0", doc="The hyperbolic cosecant, 1/sinh(x).", ulps=4,
     parity="odd", means=lambda x: 1 / sinh(x), bare="acsch({})",
     between=(0.0,),
     c="g_csch({0})",
@@ -234,6 +231,7 @@ coth: Op = elementwise(
     c="g_coth({0})",
     numpy="(1.0 / np.tanh({0}))",
 )
+_HYPERBOLIC = (sinh, cosh, tanh, coth, csch, sech, -1)
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
     math="asinh", doc="The inverse hyperbolic sine.", ulps=3, parity="odd", bare="sinh({})",
@@ -243,7 +241,7 @@ asinh = elementwise(
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",
-    inverse=True, domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.", ulps=4,
+    inverse="choice", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.", ulps=4,
     math="acosh", bare="cosh({})",
     between=(1.0,),
     c="g_acosh({0})",

@@ -84,7 +84,7 @@ matmul: Op = structural(
     example="x @ w + b", rounding="terms", ulps=8, integral=True, work=_products_added,
     extended=Whole("products.MATMUL"), operator="matmul",
     backward=pytorch.node_of_matmul, one_dtype=True, infix="@",
-    latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products",
+    latex=Form("{x:term} {y:power}", TERM), algebra="matrix product",
     carries=multilinear, axes=axes.matrix_product,
     numpy="({0:term} @ {1:power})",
 )  # fmt: skip

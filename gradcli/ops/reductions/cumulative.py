@@ -114,7 +114,7 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
 cumprod = structural(
     "cumprod", "x", _cumprod, witness("reducing.cumprod"), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
     saves="x out",
-    doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, compounds=True,
+    doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, algebra="product of entries",
     carries=carried.product_of_entries, rounds=carried.product_rounds,
     integral=True, extended=Whole("running.CUMPROD"), composed=_running_composed("prod", 1.0),
     numpy=lambda shapes, axis: f"np.cumprod({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumprod(np.ravel({0}), 0)",

@@ -149,7 +149,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 _total: Function = np.add.reduce
 sum_: Op = reduction(
     "sum", _total, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True,
-    doc="The sum of the entries.", example="sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total", adds="entries",
+    doc="The sum of the entries.", example="sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total",
     axes=axes.Reduction(axes.SUM),
     wider=_wider("sum", "x where? initial?", lambda *call, **axes: _begun(sum_, 0.0, add, *call, **axes)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.sum", shapes, axis, keepdims),
@@ -165,7 +165,7 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 @function(
-    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, adds="entries", rounding="terms", ulps=4,
+    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, algebra="mean", rounding="terms", ulps=4,
     wider=_wider("mean", "x where?", partial(_average, "mean")),
     refuses=pytorch.only_floats("mean"),
 )  # fmt: skip
@@ -229,7 +229,7 @@ prod: Op = reduction(
     "prod", np.prod, witness("reducing.prod"), _prod_vjp,
     saves="x", doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carried.product_of_entries, rounds=carried.product_rounds,
-    compounds=True, integral=True, extended=extended.PROD,
+    algebra="product of entries", integral=True, extended=extended.PROD,
     axes=axes.Reduction(axes.PRODUCT),
     wider=_wider("prod", "x where? initial?", lambda *call, **axes: _begun(prod, 1.0, mul, *call, **axes)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.prod", shapes, axis, keepdims),
