@@ -93,8 +93,8 @@ class Op:
     optional    operands that may be left out (None)
     static      parameters that are part of the program (axes, shapes), with their defaults
     forward     NumPy: ``forward(*arrays, **static)``
-    on_scalars  the same where the first operand is a NumPy scalar, in a tenth of the ufunc's time: Python's operator, which
-                rules use, too. IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's loops
+    operator    Python's operator that it is, which rules and tensors have, too, and NumPy's scalars in a tenth of the ufunc's time.
+                IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's loops
     reference   multi-precision: ``reference(m, *scalars, **static)`` for elementwise operations, on object
                 arrays of scalars otherwise; m offers mpmath's functions. The source of truth of the judge
     symbolic    the same on sympy expressions, m being sympy; by default the reference itself
@@ -137,7 +137,7 @@ class Op:
     partials: tuple[Function | None, ...] | None = None
     vjp: Function | None = None
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    on_scalars: Function | None = None
+    operator: Function | None = None
     symbolic: Function | None = None
     slopes: tuple[Function, ...] | None = None
     extended: Rule | None = None
@@ -195,8 +195,8 @@ class Op:
         for operand in operands:
             if isinstance(operand, Carrier):
                 return operand.apply_op(self, operands, static)
-        if self.on_scalars is not None and type(operands[0]) is np.float64:
-            return self.on_scalars(*operands, **static)
+        if self.operator is not None and type(operands[0]) is np.float64:
+            return self.operator(*operands, **static)
         return self.forward(*operands, **static)
 
     def __repr__(self) -> str:

@@ -32,7 +32,7 @@ detach: Op = structural(
     "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same",
     integral=True, ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases="stop_gradient lax.stop_gradient",
     doc="x as a constant: no gradient flows through it.", algebra="identity", simpler=lambda out, x: out, example="x*detach(x)",
-    shares="alias",
+    memory="alias",
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],

@@ -156,7 +156,7 @@ _split_along("vsplit", 0, 2, "first axis")
 _split_along("dsplit", 2, 3, "third axis")
 
 
-@function(numpy="x, sizes|split_sizes, axis", sealed=True)
+@function(numpy="x, sizes|split_sizes, axis", memory="parts")
 def split_with_sizes(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of parts of given sizes along an axis."""
     place, sizes = place_along("split", x, axis), sizes if isinstance(sizes, tuple) else (sizes,)
@@ -165,7 +165,7 @@ def split_with_sizes(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     return parts_of(x, place, sizes)
 
 
-@function(sealed=True)
+@function(memory="parts")
 def torch_split(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     """torch.split: a tuple of parts of a size, or of sizes, along an axis."""
     if isinstance(sizes, tuple):
@@ -177,7 +177,7 @@ def torch_split(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     return _equal_parts(x, place, sizes or 1)
 
 
-@function(sealed=True)
+@function(memory="parts")
 def chunk(x: Any, *, chunks: int, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of at most so many parts of one size along an axis; the last one may be smaller.
 
@@ -192,7 +192,7 @@ def chunk(x: Any, *, chunks: int, axis: int = 0) -> tuple[Any, ...]:
     return _equal_parts(x, place, -(-n // chunks)) if n else parts_of(x, place, [0] * chunks)
 
 
-@function(sealed=True, aliases="unstack")
+@function(memory="parts", aliases="unstack")
 def unbind(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of the entries along an axis."""
     place = place_along("unbind", x, axis)

@@ -42,7 +42,7 @@ def _counts(counts: Any) -> tuple[int, ...]:
     return numbers
 
 
-@function(numpy="x|A, reps|dims+", backward="Repeat", copied=True)
+@function(numpy="x|A, reps|dims+", backward="Repeat", memory="own")
 def tile(x: Any, *, reps: Any) -> Any:
     """The array repeated along axes.
 
@@ -56,7 +56,7 @@ def tile(x: Any, *, reps: Any) -> Any:
     return reshape(spread, shape=tuple(r * s for r, s in zip(reps, shape, strict=True)))
 
 
-@function(copied=True)
+@function(memory="own")
 def torch_repeat(x: Any, *, repeats: Any) -> Any:
     """Tensor.repeat: the array repeated along axes, a number for each."""
     if len(_counts(repeats)) < len(x.shape):
@@ -65,7 +65,7 @@ def torch_repeat(x: Any, *, repeats: Any) -> Any:
 
 
 @function(
-    numpy="x|a, repeats, axis, output_size", torch="x, repeats, axis, *, output_size", copied=True
+    numpy="x|a, repeats, axis, output_size", torch="x, repeats, axis, *, output_size", memory="own"
 )
 def repeat_interleave(x: Any, *, repeats: Any, axis: int | None = None, output_size: int | None = None) -> Any:
     """Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers.
@@ -129,7 +129,7 @@ def _windows_in_memory(array: np.ndarray, axis: int, length: int, step: int) -> 
     return windows[(slice(None),) * (axis % array.ndim) + (slice(None, None, step),)]
 
 
-@function(public=False, backward="Unfold", region=_windows_in_memory)
+@function(public=False, backward="Unfold", memory=_windows_in_memory)
 def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
     """Tensor.unfold: the windows of an axis, each along a new last axis."""
     rows = at_least_1d(x)

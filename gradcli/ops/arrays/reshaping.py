@@ -182,7 +182,7 @@ def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(np.argsort(order).tolist())
 
 
-@function(shares="view")
+@function(memory="view")
 def t(x: Any) -> Any:
     """The transpose of a matrix; vectors and numbers as they are."""
     if len(x.shape) > 2:
@@ -190,7 +190,7 @@ def t(x: Any) -> Any:
     return transpose(x, axes=None) if len(x.shape) == 2 else x
 
 
-@function(shares="view", aliases="moveaxis")
+@function(memory="view", aliases="moveaxis")
 def movedim(x: Any, *, source: Any, destination: Any) -> Any:
     """Axes moved from source to destination, the others in their order.
 
@@ -216,7 +216,7 @@ def rollaxis(x: Any, *, axis: int, start: int = 0) -> Any:
 _SWAPPED = "x, dim0|axis0, dim1|axis1"
 
 
-@function(torch=_SWAPPED, backward="Transpose", shares="view")
+@function(torch=_SWAPPED, backward="Transpose", memory="view")
 def swapdims(x: Any, *, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
     first, second = one_axis(dim0, len(x.shape)), one_axis(dim1, len(x.shape))
@@ -262,7 +262,7 @@ def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
     return x
 
 
-@function(numpy="x|m, k, axes|dims", copied=True)
+@function(numpy="x|m, k, axes|dims", memory="own")
 def rot90(x: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
     """The array turned k times by 90 degrees, from the first of two axes towards the second.
 
@@ -277,7 +277,7 @@ def rot90(x: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
     return flip(turned, axis={1: first, 2: (first, second), 3: second}[k % 4])
 
 
-@function(copied=True)
+@function(memory="own")
 def torch_flip(x: Any, *, axis: Any) -> Any:
     """torch.flip: the entries in reverse order along the axes given."""
     axes = axes_of(axis if isinstance(axis, tuple) else (axis,), max(len(x.shape), 1))
@@ -363,7 +363,7 @@ def matrices_last(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
 _DIAGONAL = "x|A, offset, axis1|dim1, axis2|dim2"
 
 
-@function(numpy=_DIAGONAL, region=np.diagonal)
+@function(numpy=_DIAGONAL, memory=np.diagonal)
 def diagonal(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The entries on a diagonal of matrices along two axes, along a new last axis.
 

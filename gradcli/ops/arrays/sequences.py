@@ -132,7 +132,7 @@ def _attached(part: Any, x: Any, place: int) -> Any:
     return part if part.shape else broadcast_to(part, shape=tuple(1 if i == place else n for i, n in enumerate(x.shape)))
 
 
-@function(numpy="x, n, axis, prepend, append", copied=True)
+@function(numpy="x, n, axis, prepend, append", memory="own")
 def diff(x: Any, prepend: Any = None, append: Any = None, *, n: int = 1, axis: int = -1) -> Any:
     """The n-th differences of entries along an axis, with others before and after them if given.
 

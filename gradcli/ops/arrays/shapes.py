@@ -81,7 +81,7 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 reshape: Op = structural(
     "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
     moves=True, result="same", doc="The same entries in another shape; one extent may be -1.",
-    example="reshape(x, (2, -1))", backward="View", shares="view",
+    example="reshape(x, (2, -1))", backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
     axes=axes.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
@@ -118,7 +118,7 @@ broadcast_to: Op = structural(
     shape=_broadcast_shape, static={"shape": ()}, moves=True, result="same",
     written="broadcast_to({x}, {shape})", algebra="repetition",
     axes=lambda m, x, shape: m.repeated(x, shape),
-    simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", shares="view",
+    simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", memory="view",
     doc="The entries repeated along new or one-entry axes.", example="broadcast_to(x, (3, 2))",
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
@@ -170,7 +170,7 @@ def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
 transpose: Op = structural(
     "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, moves=True, result="same",
-    doc="The axes reversed, or in the given order.", example="x.T", backward="Permute", shares="view",
+    doc="The axes reversed, or in the given order.", example="x.T", backward="Permute", memory="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
     simpler=_simpler_transpose, axes=axes.transposed, batched=_transpose_on_batch,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
@@ -192,7 +192,7 @@ def _swapaxes_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis1: int, axi
 @function(
     axes=lambda m, x, axis1, axis2: m.arranged(x, _exchanged(len(x.shape), axis1, axis2)),
     vjp=_swapaxes_vjp, forward=np.swapaxes,
-    shape=shape_by_example(np.swapaxes), moves=True, result="same", backward="Transpose", shares="view", simpler=_simpler_swap,
+    shape=shape_by_example(np.swapaxes), moves=True, result="same", backward="Transpose", memory="view", simpler=_simpler_swap,
     written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"},
     numpy=lambda shapes, axis1, axis2: f"np.swapaxes({{0}}, {axis1}, {axis2})",
 )  # fmt: skip
@@ -248,7 +248,7 @@ def _getitem_on_batch(lead: Shape, x: Any, index: Index) -> Any:
 getitem: Op = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
     moves=True, result="same", public=False, doc="x[index], as in NumPy.",
-    backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
+    backward=pytorch.node_of_getitem, memory="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
     axes=lambda m, x, index: m.chosen(x, index), across=cutting.sliced, batched=_getitem_on_batch,
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (

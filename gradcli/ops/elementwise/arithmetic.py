@@ -25,16 +25,15 @@ add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
     kind="piecewise", doc="x + y", linear=True, integral=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: 1), value=operator.add), on_scalars=operator.add, operator="add",
-    numbers="wide", infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
+    extended=Entrywise((lambda x, y: 1, lambda x, y: 1), value=operator.add), operator=operator.add,
+    infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
     c="({0} + {1})",
 )
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
     kind="piecewise", aliases="subtract", doc="x - y", linear=True, integral=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: -1), value=operator.sub), on_scalars=operator.sub, operator="sub",
-    numbers="wide",
+    extended=Entrywise((lambda x, y: 1, lambda x, y: -1), value=operator.sub), operator=operator.sub,
     refuses=pytorch.no_differences_of_booleans, infix="-",
     latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
     c="({0} - {1})",
@@ -43,8 +42,8 @@ mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True,
-    extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), on_scalars=operator.mul, operator="mul",
-    numbers="wide", infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
+    extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), operator=operator.mul,
+    infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
     carries=product,
     c="({0} * {1})",
 )
@@ -61,7 +60,7 @@ div = elementwise(
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
     kind="piecewise", aliases="divide true_divide", doc="x / y", saves="x: y; y: x y",
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y), value=operator.truediv), domain="y is not 0",
-    on_scalars=operator.truediv, operator="truediv", numbers="wide", infix="/",
+    operator=operator.truediv, infix="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     on_floats="{} / {}", algebra="quotient",
     carries=quotient,
@@ -70,7 +69,7 @@ div = elementwise(
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
     kind="piecewise", aliases="negative", doc="-x", linear=True, power=1, ulps=0, integral=True,
-    extended=Entrywise((lambda x: -1,), value=operator.neg), on_scalars=operator.neg, refuses=pytorch.no_negative_booleans, prefix="-",
+    extended=Entrywise((lambda x: -1,), value=operator.neg), operator=operator.neg, refuses=pytorch.no_negative_booleans, prefix="-",
     latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
     c="(-{0})",
 )
@@ -174,7 +173,7 @@ floor_divide = elementwise(
     "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", ulps=0, integral=True,
     infix="//",
     kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
-    operator="floordiv", refuses=pytorch.no_division_by_zero,
+    operator=operator.floordiv, refuses=pytorch.no_division_by_zero,
     between=((), (0.0,)),
     c="g_floor_divide({0}, {1})",
 )
@@ -184,7 +183,7 @@ remainder = elementwise(
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases="mod", saves="y: x y", ulps=0, integral=True,
     extended=extended.REMAINDER, kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
     domain="y is not 0",
-    doc="x % y, with the sign of y.", example="7.5 % 2", operator="mod",
+    doc="x % y, with the sign of y.", example="7.5 % 2", operator=operator.mod,
     refuses=pytorch.no_division_by_zero,
     infix="%",
     carries=remaining,
@@ -203,7 +202,7 @@ fmod: Op = elementwise(
 )
 square = elementwise(
     "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves="x", power=2, called="power", doc="x**2",
-    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square", counts=True,
+    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
     c="g_square({0})",
 )

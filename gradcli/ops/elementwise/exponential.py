@@ -74,13 +74,13 @@ pow_ = elementwise(
     kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
     infix="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
-    example="x**3", ulps=2, on_scalars=operator.pow,
+    example="x**3", ulps=2, operator=operator.pow,
     integral=True, inverse="choice",
     slopes=(lambda m, x, y: m.zero if y == 0 else y * m.power(x, y - 1), _logarithmic_slope),
     extended=Entrywise((
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
-    )), operator="pow", refuses=pytorch.no_power,
+    )), refuses=pytorch.no_power,
     carries=power,
     c="g_pow({0}, {1})",
 )

@@ -54,12 +54,12 @@ def angle(x: Any) -> Any:
 
 gap = elementwise(
     "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
-    None, None, kind="flat", public=False, ulps=0, format=True, doc="What the next float after x, towards y, has beyond x.",
+    None, None, kind="flat", public=False, ulps=0, memory="format", doc="What the next float after x, towards y, has beyond x.",
     numpy="(np.nextafter({0}, {1}) - {0:term})",
 )
 
 
-@function(format=True)
+@function(memory="format")
 def nextafter(x: Any, y: Any) -> Any:
     """The next float after x, towards y; its derivative by x is 1."""
     return x + gap(x, y)
@@ -89,7 +89,7 @@ def _finite_reference(m: Any, x: Any) -> Any:
 
 finite = elementwise(
     "finite", "x", _finite, _finite_reference, Pieces(lambda out, x: logical_not(isfinite(x))), kind="piecewise", symbolic=lambda s, x: x,
-    saves="x", ulps=0, sees_nan=True, extended=extended.NUMBERS, format=True, public=False, written="nan_to_num({x})",
+    saves="x", ulps=0, sees_nan=True, extended=extended.NUMBERS, memory="format", public=False, written="nan_to_num({x})",
     doc="x with NaN replaced by 0, and infinities by the largest numbers; the derivative there is 0.", backward="NanToNum",
     carries=steady,
     c=f"g_nan_to_num({{0}}, {number_in_c(0.0)}, g_largest(), -g_largest())",
@@ -98,7 +98,7 @@ finite = elementwise(
 
 
 @function(
-    scalars="nan posinf neginf", numpy="x, -copy, nan, posinf, neginf", torch="x, nan, posinf, neginf", format=True,
+    scalars="nan posinf neginf", numpy="x, -copy, nan, posinf, neginf", torch="x, nan, posinf, neginf", memory="format",
     backward="NanToNum",
 )  # fmt: skip
 def nan_to_num(x: Any, *, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:

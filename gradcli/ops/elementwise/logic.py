@@ -18,7 +18,7 @@ from gradcli.ops.text import SUM, Form
 
 
 def _comparison(
-    name: str, symbol: str, latex: str, forward: Function, on_scalars: Function, reference: Function, *aliases: str
+    name: str, symbol: str, latex: str, forward: Function, operator: Function, reference: Function, *aliases: str
 ) -> Op:
     def simpler(out: Any, x: Any, y: Any) -> Any:
         a, b = number_of(x), number_of(y)
@@ -27,8 +27,8 @@ def _comparison(
         return None if a is None or b is None else bool(forward(a, b))
 
     return elementwise(
-        name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases, operator=aliases[0],
-        on_scalars=on_scalars, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases,
+        operator=operator, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
         algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
         c=f"({{0}} {symbol} {{1}})",
     )

@@ -122,7 +122,7 @@ def scipy_solve_triangular(
     return solve_triangular(x, y, upper=above, unitriangular=unit_diagonal)
 
 
-@function(copied=True, results="solution cloned_coefficient")
+@function(memory="own", results="solution cloned_coefficient")
 def triangular_solve(y: Any, x: Any, *, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """The z with x @ z = y, x being triangular, and x itself.
 

@@ -309,7 +309,7 @@ def _reflected(x: Any, tau: Any, y: Any, backwards: bool) -> Any:
     return y
 
 
-@function(numpy="x, power|n", copied=True)
+@function(numpy="x, power|n", memory="own")
 def matrix_power(x: Any, *, power: int) -> Any:
     """The product of n copies of a matrix, or of its inverse if n is negative.
 

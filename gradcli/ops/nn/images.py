@@ -364,7 +364,7 @@ def interpolate(
     return input
 
 
-@function(copied=True)
+@function(memory="own")
 def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
     """Channels rearranged into images that are larger by a factor.
 
@@ -380,7 +380,7 @@ def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
     return reshape(spread, shape=(*lead, channels // (r * r), height * r, width * r))
 
 
-@function(copied=True)
+@function(memory="own")
 def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
     """Images rearranged into channels of images that are smaller by a factor.
 
@@ -396,7 +396,7 @@ def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
     return reshape(gathered, shape=(*lead, channels * r * r, height // r, width // r))
 
 
-@function(copied=True)
+@function(memory="own")
 def channel_shuffle(input: Any, *, groups: int) -> Any:
     """Channels of several groups rearranged so that neighbours come from different ones.
 

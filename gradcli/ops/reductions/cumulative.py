@@ -189,13 +189,13 @@ def _in_place(op: Op, x: Any, axis: int) -> Any:
     return op(x, axis=axis) if x.shape else x
 
 
-@function(copied=True)
+@function(memory="own")
 def torch_cumsum(x: Any, *, axis: int) -> Any:
     """torch.cumsum."""
     return _in_place(cumsum, x, axis)
 
 
-@function(copied=True)
+@function(memory="own")
 def torch_cumprod(x: Any, *, axis: int) -> Any:
     """torch.cumprod."""
     return _in_place(cumprod, x, axis)

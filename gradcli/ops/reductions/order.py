@@ -168,7 +168,7 @@ def _running(x: Any, axis: int, sign: int) -> Any:
     return take_along(x, index, axis=axis), index
 
 
-@function(copied=True, results=PAIR, kinks=_LAST_TIES)
+@function(memory="own", results=PAIR, kinks=_LAST_TIES)
 def cummax(x: Any, *, axis: int) -> Any:
     """The largest entry so far along an axis, and its index (the last of equal ones).
 
@@ -177,7 +177,7 @@ def cummax(x: Any, *, axis: int) -> Any:
     return _running(x, axis, 1)
 
 
-@function(copied=True, results=PAIR, kinks=_LAST_TIES)
+@function(memory="own", results=PAIR, kinks=_LAST_TIES)
 def cummin(x: Any, *, axis: int) -> Any:
     """The smallest entry so far along an axis, and its index (the last of equal ones).
 
@@ -186,7 +186,7 @@ def cummin(x: Any, *, axis: int) -> Any:
     return _running(x, axis, -1)
 
 
-@function(results=PAIR, copied=True, kinks=TIES)
+@function(results=PAIR, memory="own", kinks=TIES)
 def kthvalue(x: Any, *, k: int, axis: int = -1, keepdims: bool = False) -> Any:
     """The k-th smallest entry along an axis, counting from 1, and its index.
 
@@ -201,7 +201,7 @@ def kthvalue(x: Any, *, k: int, axis: int = -1, keepdims: bool = False) -> Any:
     return chosen(x, part_of(argsort(x, axis=place), place, k - 1, k), place, keepdims)
 
 
-@function(results=PAIR, copied=True, kinks=TIES)
+@function(results=PAIR, memory="own", kinks=TIES)
 def topk(x: Any, *, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest entries along an axis, the largest first, and their indices.
 
@@ -231,7 +231,7 @@ argmode = structural(
     static={"axis": -1}, shape=lambda x, axis: reduced(x, axis, True),
     doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
 )  # fmt: skip
-@function(copied=True, results=PAIR, kinks=_LAST_TIES)
+@function(memory="own", results=PAIR, kinks=_LAST_TIES)
 def mode(x: Any, *, axis: int = -1, keepdims: bool = False) -> Any:
     """The most frequent entry along an axis, and its index."""
     if not x.shape:
@@ -287,13 +287,13 @@ def _torch_median(x: Any, axis: Any, keepdims: bool, ignore_nan: bool) -> Any:
     return chosen(x, take_along(argsort(x, axis=place), to_int(rank), axis=place), place, keepdims)
 
 
-@function(copied=True, results=PAIR, kinks=TIES)
+@function(memory="own", results=PAIR, kinks=TIES)
 def torch_median(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """torch.median: the lower one of the middle entries; along an axis with its index."""
     return _torch_median(x, axis, keepdims, False)
 
 
-@function(copied=True, results=PAIR, kinks=TIES)
+@function(memory="own", results=PAIR, kinks=TIES)
 def torch_nanmedian(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """torch.nanmedian: the median of the entries that are numbers."""
     return _torch_median(x, axis, keepdims, True)
