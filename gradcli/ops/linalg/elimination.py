@@ -8,8 +8,7 @@ import numpy as np
 
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.linalg.equations_and_factors import solve_triangular
 from gradcli.ops.linalg.matrices import (
@@ -82,10 +81,10 @@ def _padded(x: Any, n: int) -> Any:
 
 lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, outputs=3,
-    saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu",
+    saves="out", core_dims=(2,), ulps=64, backward="LinalgLu",
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
-    examples=("lu(A)[2]",),
+    example="lu(A)[2]",
 )  # fmt: skip
 
 
@@ -122,7 +121,7 @@ def _permutation(pivots: Any, n: int) -> Any:
 
 permutation = structural(
     "permutation", "pivots", _permutation, witness("factors.permutation"),
-    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices=frozenset({"pivots"}), result="bool", public=False,
+    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices="pivots", result="bool", public=False,
     ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
 )  # fmt: skip
 
@@ -147,20 +146,23 @@ def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
     return solve_triangular(x, half, upper=True)
 
 
-@function(results=("P", "L", "U"), public=False, aside={0: ""})
+@function(results="P L U", aside={0: ""})
 def torch_linalg_lu(x: Any) -> Any:
     """torch.linalg.lu: P, L and U with x = P @ L @ U."""
     return parts_of(lu, x)
 
 
-@function(results=("LU", "pivots"), backward="LinalgLuFactorEx", aside={1: "int32"}, examples=("lu_factor(A)[0]",))
+@function(results="LU pivots", backward="LinalgLuFactorEx", aside={1: "int32"})
 def lu_factor(x: Any) -> Any:
-    """L and U in one matrix, and LAPACK's pivots, counting from 1."""
+    """L and U in one matrix, and LAPACK's pivots, counting from 1.
+
+    >>> lu_factor(A)[0]
+    """
     p, lower, upper = parts_of(lu, x)
     return _packed(lower, upper), exchanges(p, count=upper.shape[-2])
 
 
-@function(indices=frozenset({"pivots"}), results=("P", "L", "U"))
+@function(indices="pivots", results="P L U")
 def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
     """P, L and U of what lu_factor gives."""
     n, m = matrix(x.shape, "lu_unpack")[-2:]
@@ -172,7 +174,7 @@ def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: b
     )
 
 
-@function(indices=frozenset({"pivots"}), backward="LinalgLuSolve")
+@function(indices="pivots", backward="LinalgLuSolve")
 def lu_solve(x: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The z with A @ z = y (or z @ A = y, or with the transpose of A), from what lu_factor gives of A."""
     p = _matrix_of(pivots, square(x.shape, "lu_solve")[-1], x)
@@ -183,10 +185,11 @@ def lu_solve(x: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = 
 
 _A = "x|A|input"
 _LU = "x|LU|LU_data, pivots|LU_pivots"
-declare(
-    TORCH,
-    **{"linalg.lu": signature("torch_linalg_lu", _A), "linalg.lu_solve": signature("lu_solve", f"{_LU}, y|B, *, left, adjoint")},
-    **{name: signature("lu_factor", _A) for name in ("lu", "lu_factor", "Tensor.lu")},
-    lu_unpack=signature("lu_unpack", f"{_LU}, unpack_data, unpack_pivots"),
-    **{name: signature("lu_solve", f"y|b|input, {_LU}") for name in ("lu_solve", "Tensor.lu_solve")},
-)
+declare(f"""
+    torch:
+        linalg.lu = torch_linalg_lu({_A})
+        linalg.lu_solve = lu_solve({_LU}, y|B, *, left, adjoint)
+        lu lu_factor Tensor.lu = lu_factor({_A})
+        lu_unpack({_LU}, unpack_data, unpack_pivots)
+        lu_solve Tensor.lu_solve = lu_solve(y|b|input, {_LU})
+""")
