@@ -69,9 +69,9 @@ def test_places_of_the_largest_entries() -> None:
 
 # program, bindings, the error's words
 UNUSABLE: list[tuple[str, dict[str, tuple[int, ...]], str]] = [
-    ("torch.mm(x, y)", {"x": (2, 3), "y": (3,)}, "mm needs arrays of 2 and 2 axes"),
-    ("torch.dot(x, y)", {"x": (2, 2), "y": (2,)}, "dot needs arrays of 1 and 1 axes"),
-    ("torch.addmm(z, x, y)", {"z": (3, 2, 2), "x": (2, 3), "y": (3, 2)}, "addmm: an array of shape"),
+    ("torch.mm(x, y)", {"x": (2, 3), "y": (3,)}, "needs arrays of 2 and 2 axes"),
+    ("torch.dot(x, y)", {"x": (2, 2), "y": (2,)}, "needs arrays of 1 and 1 axes"),
+    ("torch.addmm(z, x, y)", {"z": (3, 2, 2), "x": (2, 3), "y": (3, 2)}, "an array of shape"),
     ("tensordot(x, y, axes=1)", {"x": (2, 3), "y": (2, 3)}, "do not fit along 1"),
     ("tensordot(x, y, axes=[0, 1, 0])", {"x": (2, 3), "y": (2, 3)}, "axes must be a number or a pair"),
     ("cross(x, y)", {"x": (4,), "y": (4,)}, "vectors of 2 or 3 entries"),

@@ -17,12 +17,11 @@ from gradcli.ops.arrays.shapes import getitem, reshape, stack
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
-from gradcli.ops.facts import Function
 from gradcli.ops.linalg.matrices import as_column, as_row, transposed
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import composite, function, is_number, structural
+from gradcli.ops.registry import function, is_number, structural
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import Composite, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.text import TERM, Form
 from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
@@ -144,16 +143,12 @@ def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1
     rows, columns = _diagonal_axes(x.shape, axis1, axis2)
     room_for(x.shape[rows], x.shape[columns])
     diagonal = np.eye(x.shape[rows], x.shape[columns], offset)
-    placed = (diagonal if rows < columns else diagonal.T).reshape([n if i in (rows, columns) else 1 for i, n in enumerate(x.shape)])
-    return (reshape(cotangent, shape=tuple(1 if i in (rows, columns) else n for i, n in enumerate(x.shape))) * placed,)
-
-
-def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    return np.trace(x, offset=offset, axis1=axis1, axis2=axis2)
+    spread = [tuple(n if (i in (rows, columns)) == inside else 1 for i, n in enumerate(x.shape)) for inside in (False, True)]
+    return (reshape(cotangent, shape=spread[0]) * (diagonal if rows < columns else diagonal.T).reshape(spread[1]),)
 
 
 @function(
-    vjp=_trace_vjp, forward=_trace, shape=_trace_shape, linear=True, integral=True, rounding="terms", ulps=4,
+    vjp=_trace_vjp, shape=_trace_shape, linear=True, integral=True, rounding="terms", ulps=4,
     numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
     torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, {axis2}).sum(-1)",
 )  # fmt: skip
@@ -165,24 +160,42 @@ def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return sum_(diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1)
 
 
-def _ranked(name: str, function: Function, *ranks: int) -> Composite:
+def _product(x: Any, y: Any, *ranks: int) -> Any:
     """A product that PyTorch has for arrays of these numbers of axes alone."""
-
-    def body(x: Any, y: Any) -> Any:
-        if (len(x.shape), len(y.shape)) != ranks:
-            shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
-            raise ShapeError(f"{name} needs arrays of {ranks[0]} and {ranks[1]} axes, not the shapes {shapes}")
-        return function(x, y)
-
-    taken = {1: "vector", 2: "matrix", 3: "batch of matrices"}
-    doc = f"The product of a {taken[ranks[0]]} and a {taken[ranks[1]]}."
-    return composite(f"torch_{name}", "x y", body, doc=doc, one_dtype=name != "vdot")
+    if (len(x.shape), len(y.shape)) != ranks:
+        shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
+        raise ShapeError(f"the product needs arrays of {ranks[0]} and {ranks[1]} axes, not the shapes {shapes}")
+    return matmul(x, y)
 
 
-for _name, _function, _ranks in (
-    ("mm", matmul, (2, 2)), ("mv", matmul, (2, 1)), ("bmm", matmul, (3, 3)), ("dot", dot, (1, 1)), ("vdot", dot, (1, 1)),
-):  # fmt: skip
-    _ranked(_name, _function, *_ranks)
+@function(one_dtype=True)
+def torch_mm(x: Any, y: Any) -> Any:
+    """The product of matrices."""
+    return _product(x, y, 2, 2)
+
+
+@function(one_dtype=True)
+def torch_mv(x: Any, y: Any) -> Any:
+    """The product of a matrix and a vector."""
+    return _product(x, y, 2, 1)
+
+
+@function(one_dtype=True)
+def torch_bmm(x: Any, y: Any) -> Any:
+    """The products of batches of matrices."""
+    return _product(x, y, 3, 3)
+
+
+@function(one_dtype=True)
+def torch_dot(x: Any, y: Any) -> Any:
+    """The product of vectors."""
+    return _product(x, y, 1, 1)
+
+
+@function()
+def torch_vdot(x: Any, y: Any) -> Any:
+    """The product of vectors, which may have two dtypes."""
+    return _product(x, y, 1, 1)
 
 
 @function()
@@ -245,51 +258,51 @@ def vecmat(x: Any, y: Any) -> Any:
 _TWO = "x|x1|input|self|vec1|mat1, y|x2|other|tensor|vec2|mat2|vec"
 
 
-# -- PyTorch's fused forms: beta times an array plus alpha times a product. With beta = 0 the array
-# is not read.
+# -- PyTorch's fused forms
 
 
-def _fused(name: str, product: Function, *ranks: int) -> Function:
-    def body(x: Any, first: Any, second: Any, beta: float, alpha: float) -> Any:
-        if (len(first.shape), len(second.shape)) != ranks:
-            shapes = f"{tuple(first.shape)} and {tuple(second.shape)}"
-            raise ShapeError(f"{name} needs arrays of {ranks[0]} and {ranks[1]} axes to multiply, not the shapes {shapes}")
-        value = product(first, second)
-        try:
-            fits = np.broadcast_shapes(x.shape, value.shape) == tuple(value.shape)
-        except ValueError:
-            fits = False
-        if not fits:
-            raise ShapeError(f"{name}: an array of shape {tuple(x.shape)} cannot be added to a product of shape {tuple(value.shape)}")
-        scaled = value if is_number(alpha) and alpha == 1 else value * alpha
-        if is_number(beta) and beta == 0:
-            return scaled
-        added = x if is_number(beta) and beta == 1 else x * beta
-        return added + scaled
-
-    return body
+def _added(x: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """beta*x + alpha*product; with beta = 0 the array x is not read."""
+    scaled = product if is_number(alpha) and alpha == 1 else product * alpha
+    if is_number(beta) and beta == 0:
+        return scaled
+    found = (x if is_number(beta) and beta == 1 else x * beta) + scaled
+    if tuple(found.shape) != tuple(product.shape):
+        raise ShapeError(f"an array of shape {tuple(x.shape)} cannot be added to a product of shape {tuple(product.shape)}")
+    return found
 
 
-for _name, _product, _ranks, _operands, _doc in (
-    ("addmm", matmul, (2, 2), "mat1 mat2", "a product of matrices"),
-    ("addmv", matmul, (2, 1), "mat vec", "a product of a matrix and a vector"),
-    ("addbmm", lambda x, y: sum_(matmul(x, y), axis=0), (3, 3), "batch1 batch2", "the sum of a batch's products of matrices"),
-    ("baddbmm", matmul, (3, 3), "batch1 batch2", "a batch's products of matrices"),
-    ("addr", outer, (1, 1), "vec1 vec2", "the outer product of vectors"),
-):
-    composite(
-        _name, f"input {_operands}", _fused(_name, _product, *_ranks), static={"beta": 1, "alpha": 1}, scalars="beta alpha",
-        doc=f"beta*input + alpha times {_doc}; with beta=0 the input is not read.",
-    )  # fmt: skip
-    declare(f"torch:\n{_name}(input, {_operands.replace(' ', ', ')}, *, beta, alpha)")
+@function(scalars="beta alpha", torch="input, mat1, mat2, *, beta, alpha")
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta*input + alpha times a product of matrices; with beta=0 the input is not read."""
+    return _added(input, _product(mat1, mat2, 2, 2), beta, alpha)
+
+
+@function(scalars="beta alpha", torch="input, mat, vec, *, beta, alpha")
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta*input + alpha times a product of a matrix and a vector; with beta=0 the input is not read."""
+    return _added(input, _product(mat, vec, 2, 1), beta, alpha)
+
+
+@function(scalars="beta alpha", torch="input, batch1, batch2, *, beta, alpha")
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta*input + alpha times the sum of a batch's products of matrices; with beta=0 the input is not read."""
+    return _added(input, sum_(_product(batch1, batch2, 3, 3), axis=0), beta, alpha)
+
+
+@function(scalars="beta alpha", torch="input, batch1, batch2, *, beta, alpha")
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta*input + alpha times a batch's products of matrices; with beta=0 the input is not read."""
+    return _added(input, _product(batch1, batch2, 3, 3), beta, alpha)
+
+
+@function(scalars="beta alpha", torch="input, vec1, vec2, *, beta, alpha")
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta*input + alpha times the outer product of vectors; with beta=0 the input is not read."""
+    return _added(input, outer(vec1, vec2), beta, alpha)
 
 
 # -- The vector product of three-dimensional space -------------------------------------------------
-
-
-def _cross(x: Any, y: Any) -> Any:
-    x, y = np.asarray(x), np.asarray(y)
-    return np.stack([x[..., i - 2] * y[..., i - 1] - x[..., i - 1] * y[..., i - 2] for i in range(3)], axis=-1)
 
 
 def _cross_shape(x: Shape, y: Shape) -> Shape:
@@ -303,7 +316,7 @@ def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: A
 
 
 @function(
-    shape=_cross_shape, forward=_cross, saves="x y", core_dims=(1, 1), public=False,
+    shape=_cross_shape, saves="x y", core_dims=(1, 1), public=False,
     vjp=_vector_product_vjp,
     backward="LinalgCross", ulps=4,
     numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
@@ -341,16 +354,11 @@ def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, 
 @function(backward="LinalgCross")
 def torch_cross(x: Any, y: Any, *, axis: int | None = None) -> Any:
     """torch.cross: the vector product along the first axis of 3 entries, or along dim."""
-    if len(x.shape) != len(y.shape):
-        raise ShapeError("linalg.cross: inputs must have the same number of dimensions.")
     if axis is None:
-        axis = next((i for i, n in enumerate(x.shape) if n == 3), None)
-        if axis is None:
-            raise ShapeError("no dimension of size 3 in input")
+        axis = next((i for i, n in enumerate(x.shape) if n == 3), -1)
     place = one_axis(axis, len(x.shape))
-    if (x.shape[place], y.shape[place]) != (3, 3):
-        found = f"{x.shape[place]} and {y.shape[place]}"
-        raise ShapeError(f"linalg.cross: inputs dimension {axis} must have length 3. Got {found}")
+    if len(x.shape) != len(y.shape) or (x.shape[place], y.shape[place]) != (3, 3):
+        raise ShapeError(f"linalg.cross needs vectors of 3 entries along one axis, not the shapes {tuple(x.shape)} and {tuple(y.shape)}")
     return cross(x, y, axis=place)
 
 
