@@ -71,7 +71,7 @@ def has_form(op: Op) -> bool:
 
 
 # which have no form, and are held along random directions
-BY_DIRECTIONS = {"adjugate", "adjugate_jvp", "complement", "matrix_exp", "matrix_exp_jvp", "reversed_horner", "lu", "pinv", "qr", "svd"}
+BY_DIRECTIONS = {"adjugate", "complement", "matrix_exp", "matrix_exp_jvp", "reversed_horner", "lu", "pinv", "qr", "svd"}
 
 
 @functools.cache

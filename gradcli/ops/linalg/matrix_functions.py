@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, stack
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
@@ -83,74 +82,35 @@ def inv(x: Any, *, check_errors: bool = True) -> Any:
     return adjugate(x) / as_matrix(det(x))
 
 
-def _products(s: Any, kept: Any) -> Any:
-    """Products of the singular values that are kept, for each place of the mask's other axes."""
-    return np.prod(np.where(kept, s.reshape(*s.shape[:-1], *(1,) * (kept.ndim - 1), -1), 1.0), axis=-1)
-
-
-def _in_singular_basis(x: Any, change: Callable[..., Any], *others: Any) -> Any:
-    """A function of matrices that is simple where x is diagonal: of its singular values, and of others in the basis of its vectors."""
-    if x.shape[-1] == 0 or not all(np.isfinite(part).all() for part in (x, *others)):
-        return sum(others, x) * np.nan
-    u, s, vt = np.linalg.svd(x)
-    orientation = np.round(np.linalg.det(u) * np.linalg.det(vt))[..., None, None]
-    found = change(s, *(transposed(u) @ part @ transposed(vt) for part in others))
-    return transposed(vt) @ found @ transposed(u) * orientation
-
-
 def _adjugate(x: Any) -> Any:
-    # From the singular values, so that a singular matrix has its adjugate too.
-    eye = np.eye(x.shape[-1])
-    return _in_singular_basis(x, lambda s: eye * _products(s, eye == 0)[..., None])
+    """The adjugate from the singular values, so that a singular matrix has one too."""
+    if x.shape[-1] == 0 or not np.isfinite(x).all():
+        return x * np.nan
+    u, s, vt = np.linalg.svd(x)
+    others = np.prod(np.where(np.eye(x.shape[-1]) == 0, s[..., None, :], 1.0), axis=-1)
+    orientation = np.round(np.linalg.det(u) * np.linalg.det(vt))[..., None, None]
+    return transposed(vt) * others[..., None, :] @ transposed(u) * orientation
 
 
-def _adjugate_shape(x: Shape, h: Shape | None = None) -> Shape:
-    return np.broadcast_shapes(square(x, "adjugate"), h or x)
+def _minors(x: Any) -> Any:
+    """What is left of a matrix without a row and a column, for each of these."""
+    n = x.shape[-1]
+    rest = np.nonzero(~np.eye(n, dtype=bool))[1].reshape(n, max(n - 1, 0))
+    return getitem(x, index=(..., StaticArray(rest[:, None, :, None]), StaticArray(rest[:, None, :])))
 
 
 def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
-    # <c, adj(x)> is the derivative of det in the direction c.T, and second derivatives are symmetric.
-    return (transposed(adjugate_jvp(x, transposed(cotangent))),)
+    """Every entry is the determinant of what is left without a row and a column, with a sign."""
+    signs = (-1.0) ** np.add.outer(np.arange(x.shape[-1]), np.arange(x.shape[-1]))
+    slopes = sum_(transposed(adjugate(_minors(x))) * _minors(transposed(cotangent)), axis=(-2, -1))
+    return (slopes * signs,)
 
 
-adjugate = structural(
-    "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=_adjugate_shape, saves="x out", core_dims=(2,),
-    work=for_rows(power=4), ulps=64,
+adjugate: Op = structural(
+    "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=lambda x: square(x, "adjugate"), saves="x out",
+    core_dims=(2,), work=for_rows(power=4), ulps=64,
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
     numpy="_adjugate({0})",
-)  # fmt: skip
-
-
-def _adjugate_jvp(x: Any, h: Any) -> Any:
-    eye = np.eye(x.shape[-1])
-    apart = eye == 0
-
-    def slope(s: Any, g: Any) -> Any:
-        others = _products(s, apart[:, None] & apart) * apart
-        return eye * (others @ np.diagonal(g, axis1=-2, axis2=-1)[..., None]) - others * g
-
-    return _in_singular_basis(x, slope, h)
-
-
-def _adjugate_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
-    by_x = None
-    if wanted[0] and x.shape[-1] < 4:
-        # the slope does not depend on matrices of two rows, and is bilinear in those of three
-        by_x = zeros(x.shape, x) if x.shape[-1] < 3 else transposed(adjugate_jvp(h, transposed(cotangent)))
-    elif wanted[0]:
-        # tr(Y h) A - A h Y with Y = inv(x) and A = adj(x), differentiated through both
-        y, a = inv(x), adjugate(x)
-        inner = as_matrix(sum_(cotangent * a, axis=(-2, -1)))
-        by_y = inner * transposed(h) - matmul(transposed(matmul(a, h)), cotangent)
-        by_a = as_matrix(sum_(y * transposed(h), axis=(-2, -1))) * cotangent - matmul(cotangent, transposed(matmul(h, y)))
-        by_x = -matmul(matmul(transposed(y), by_y), transposed(y)) + transposed(adjugate_jvp(x, transposed(by_a)))
-    return by_x, transposed(adjugate_jvp(x, transposed(cotangent))) if wanted[1] else None
-
-
-adjugate_jvp = structural(
-    "adjugate_jvp", "x h", _adjugate_jvp, witness("factors.adjugate_jvp"), vjp=_adjugate_jvp_vjp,
-    shape=_adjugate_shape, saves="x h", core_dims=(2, 2), public=False, ulps=64,
-    doc="The derivative of the adjugate in a direction, at singular matrices too.",
 )  # fmt: skip
 
 

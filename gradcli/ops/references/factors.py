@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import array, entries, lined, matmul, total
+from gradcli.ops.references.products import array, lined, matmul, total
 from gradcli.ops.references.scalar_algorithms import (
     GUARD,
     Matrix,
@@ -237,21 +237,6 @@ def cofactors(m: Any, x: Matrix) -> Matrix:
 
 
 adjugate = over_batches(cofactors, _same)
-
-
-def _adjugate_jvp(m: Any, x: Matrix, h: Matrix) -> Matrix:
-    n = len(x)
-    if n < 2:
-        return array([m.zero] * (n * n), (n, n))
-    slopes = []
-    for j in range(n):
-        for i in range(n):
-            minor, change = cofactors(m, _without(x, i, j)), _without(h, i, j).T
-            slopes.append(total(m, entries(minor * change)) * (-1) ** (i + j))
-    return array(slopes, (n, n))
-
-
-adjugate_jvp = over_batches(_adjugate_jvp, _same)
 
 
 det = over_batches(berkowitz, lambda x: ())
