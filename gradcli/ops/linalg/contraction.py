@@ -7,8 +7,6 @@ import string
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.reshaping import diagonal
 from gradcli.ops.arrays.shapes import reshape, transpose
@@ -52,20 +50,6 @@ def _extents(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, int]:
                 raise ShapeError(f"einsum: the axes called {letter!r} have {extents[letter]} and {n} entries")
             extents[letter] = max(n, extents.get(letter, 1)) if n else 0
     return extents
-
-
-def _path(terms: Sequence[str], result: str, shapes: Sequence[Shape]) -> Sequence[tuple[int, ...]]:
-    """The places of operands that are multiplied with each other, one group after the other, as NumPy takes them."""
-    if len(terms) < 3:
-        return [tuple(range(len(terms)))]
-    numbers = {letter: i for i, letter in enumerate(dict.fromkeys("".join(terms)))}
-    operands = [
-        part
-        for term, shape in zip(terms, shapes, strict=True)
-        for part in (np.broadcast_to(0.0, shape), [numbers[letter] for letter in term])
-    ]
-    path: list[Any] = np.einsum_path(*operands, [numbers[letter] for letter in result], optimize="greedy")[0]
-    return path[1:]
 
 
 class _Named(NamedTuple):
@@ -150,12 +134,10 @@ def einsum(*operands: Any, subscripts: str = "") -> Any:
     extents = _extents(terms, shapes)
     elsewhere = [result + "".join((*terms[:i], *terms[i + 1 :])) for i in range(len(terms))]
     left = [_named(x, term, extents, others) for x, term, others in zip(operands, terms, elsewhere, strict=True)]
-    for places in _path(terms, result, shapes):
-        taken = [left.pop(place) for place in sorted(places, reverse=True)]
-        while len(taken) > 1:
-            x, y = taken.pop(), taken.pop()
-            taken.append(_multiplied(x, y, set(result).union(*(part.letters for part in (*left, *taken)))))
-        left += taken
+    while len(left) > 1:
+        x = left.pop(0)
+        y = left.pop(next((i for i, other in enumerate(left) if set(other.letters) & set(x.letters)), 0))
+        left.insert(0, _multiplied(x, y, set(result).union(*(part.letters for part in left))))
     return _arranged(_summed(left[0], result), result)
 
 
