@@ -88,21 +88,18 @@ lu: Op = structural(
 )  # fmt: skip
 
 
-def _exchanges(p: Any, count: int) -> Any:
-    out = np.zeros((*p.shape[:-2], count), np.int64)
-    for place in np.ndindex(p.shape[:-2]):
-        rows, order = list(range(p.shape[-1])), np.argmax(p[place], axis=0)
-        for i in range(count):
-            j = rows.index(order[i])
-            rows[i], rows[j] = rows[j], rows[i]
-            out[(*place, i)] = j + 1
+def _pivots(x: Any) -> Any:
+    from scipy import linalg
+
+    out = np.zeros((*x.shape[:-2], min(x.shape[-2:])), np.int64)
+    for place in np.ndindex(x.shape[:-2]) if x.size else ():
+        out[place] = linalg.lu_factor(x[place])[1] + 1
     return out
 
 
-exchanges = structural(
-    "exchanges", "p", _exchanges, witness("factors.exchanges"), shape=lambda p, count: (*p[:-2], count),
-    static={"count": REQUIRED}, result="int", public=False, ulps=0,
-    doc="LAPACK's pivots of a permutation matrix: the row that each row was exchanged with in turn, counting from 1.",
+pivots_of = structural(
+    "pivots", "x", _pivots, witness("factors.pivots"), shape=lambda x: (*x[:-2], min(x[-2:])), core_dims=(2,), result="int",
+    public=False, ulps=0, doc="LAPACK's pivots: the row that each row was exchanged with in turn, counting from 1.",
 )  # fmt: skip
 
 
@@ -158,8 +155,8 @@ def lu_factor(x: Any) -> Any:
 
     >>> lu_factor(A)[0]
     """
-    p, lower, upper = parts_of(lu, x)
-    return _packed(lower, upper), exchanges(p, count=upper.shape[-2])
+    _, lower, upper = parts_of(lu, x)
+    return _packed(lower, upper), pivots_of(x)
 
 
 @function(indices="pivots", results="P L U")

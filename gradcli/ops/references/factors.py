@@ -155,7 +155,7 @@ def solve(m: Any, x: Any, y: Any) -> Any:
 
 
 def _lu(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    factors, order = doolittle(m, x)
+    factors, order, _ = doolittle(m, x)
     n, columns = x.shape
     k = min(n, columns)
     p = array([m.one if order[j] == i else m.zero for i in range(n) for j in range(n)], (n, n))
@@ -167,18 +167,7 @@ def _lu(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
 lu = over_batches(_lu, lambda x: [(x[0], x[0]), (x[0], min(x)), (min(x), x[1])])
 
 
-def exchanges(m: Any, p: Any, count: int) -> Any:
-    """The row, counting from 1, that each row has to be exchanged with to bring every row to its place, one after the other."""
-
-    def change(wanted: list[int]) -> list[int]:
-        at, found = list(range(len(wanted))), []
-        for column in range(count):
-            place = at.index(wanted[column])
-            at[column], at[place] = at[place], at[column]
-            found.append(place + 1)
-        return found
-
-    return lined(lined(p, -2, lambda column: [column.index(1)])[..., 0, :], -1, change)
+pivots = over_batches(lambda m, x: doolittle(m, x)[2], lambda x: (min(x),))
 
 
 def permutation(m: Any, pivots: Any, n: int) -> Any:
