@@ -118,12 +118,12 @@ def _applied(rule: Callable[..., Sequence[Any]], static: Mapping[str, Any], part
 
 
 def _linear(pull: Pull, flows: Pull | None, adjoint: Any, out: Any, operands: list[Any]) -> Parts:
-    """Cotangents go back as they are, errors with random signs, which add up as rounding does; doubles do for these."""
+    """Cotangents go back as they are, errors with random signs, which add up as rounding does."""
     slope, error, live = adjoint
     slopes = pull(slope, out, operands)
     if isinstance(error, tuple) or _common_entry(error) != 0:
-        random, found, rough = np.random.default_rng(7), _doubles(out), [_doubles(o) for o in operands]
-        draws = [pull(_signed(error, random), found, rough) for _ in range(_DRAWS)]
+        random = np.random.default_rng(7)
+        draws = [pull(_signed(error, random), out, operands) for _ in range(_DRAWS)]
         errors = [None if s is None else _SPREAD * np.max(np.abs(parts), axis=0) for s, *parts in zip(slopes, *draws, strict=True)]
     else:
         errors = [None if s is None else np.broadcast_to(0.0, np.shape(s)) for s in slopes]
@@ -141,12 +141,6 @@ def _rough(x: Any) -> Any:
     return np.asarray(x, np.float64)
 
 
-def _doubles(x: Any) -> Any:
-    if isinstance(x, tuple):
-        return tuple(map(_doubles, x))
-    return x if x is None or np.asarray(x).dtype.kind != "f" else _rough(x)
-
-
 def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> Parts:
     """Cotangent times slope. Errors and what flows are doubles, and single numbers behind an array's shape where they are all alike."""
     cotangent, error, live = adjoint
@@ -158,8 +152,7 @@ def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> P
             continue
         product = np.asarray(cotangent * slope)
         rough = np.abs(_rough(slope))
-        own = np.abs(_rough(product)) if size is None else np.abs(_rough(cotangent)) * _rough(size)
-        off = 4 * _UNIT * own if _common_entry(error) == 0 else error * rough + 4 * _UNIT * own
+        off = error * rough + 4 * _UNIT * np.abs(_rough(cotangent)) * (rough if size is None else _rough(size))
         flows = live * np.not_equal(slope, 0) if op.facts.selects else live
         if _common_entry(flows) != 1:
             # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
@@ -342,51 +335,39 @@ def hold_derivatives(root: Expr, leaves: Mapping[Expr, Any], precision: str, hel
     held.directions = DIRECTIONS
     with np.errstate(all="ignore"):
         for _ in range(DIRECTIONS):
-            moved = {leaf: _moved(held, leaf, value) for leaf, value in leaves.items()}
-            point = _Point(order, moved, precision, held)
+            wide = {leaf: np.asarray(value, LONG_DOUBLE) for leaf, value in leaves.items() if leaf.kind == "float"}
+            moved = {leaf: value + _FAR * held.direction(value) for leaf, value in wide.items()}
+            domain = LongDoubles({**leaves, **moved}, precision, held)
+            table = interpret(order, domain)
             for node in inner:
-                if not point.confirms(node, node.static["of"]):
+                if not _confirms(node, node.static["of"], order, table, domain):
                     held.contradicted(f"an expression inside ({node.static['of'].kind})")
 
 
-def _moved(held: StandIns, leaf: Expr, value: Any) -> Any:
-    if leaf.kind != "float":
-        return value
-    return np.asarray(value, LONG_DOUBLE) + _FAR * held.direction(np.asarray(value, LONG_DOUBLE))
+def _confirms(node: Expr, of: Derivation, order: Sequence[Expr], table: Mapping[Expr, Any], domain: LongDoubles) -> bool:
+    """Return whether a derivative is what its definition says."""
 
-
-class _Point:
-    """All that an expression and the definitions in it are made of, at one point."""
-
-    def __init__(self, order: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str, held: StandIns) -> None:
-        self.order, self.held, self.domain = order, held, LongDoubles(leaves, precision, held)
-        self.table = interpret(order, self.domain)
-
-    def confirms(self, node: Expr, of: Derivation) -> bool:
-        """Return whether a derivative is what its definition says."""
-        told, vector = self.table[node], None if of.vector is None else self.table[of.vector]
-        if of.kind == "vjp":
-            right = self._gradient(self.table, of, np.ones(of.y.shape) if vector is None else vector)
-            return _all_within(told, right, _EXACT * np.maximum(np.abs(told), np.abs(right)) + _EXACT * 1e-3 * _largest(right))
-        direction = self.held.direction(self.table[of.x]) if vector is None else vector
-        if of.kind in ("jacobian", "hessian"):
-            axes = np.ndim(direction)
-            told = np.tensordot(told, direction, axes) if axes else told * direction
-        found = differences(lambda step: self._along(of, step * direction), STEPS[WIDER])
-        room = SAFETY * found.error + TOLERANCE * (np.abs(told) + _largest(told))
-        return _all_within(told, found.slope, room)
-
-    def _along(self, of: Derivation, step: Any) -> Any:
-        """Return what is differentiated by a step of its variable: values, or gradients."""
-        order = [node for node in self.order if node.index <= max(of.y.index, of.x.index)]
-        table = interpret(order, self.domain, {of.x: self.table[of.x] + step})
-        if of.kind in ("jvp", "jacobian"):
-            return table[of.y]
-        return self._gradient(table, of, np.ones(of.y.shape))
-
-    def _gradient(self, table: Mapping[Expr, Any], of: Derivation, seed: Any) -> Any:
-        adjoints = pulled(reachable([of.y]), table, of.y, [of.x], _start(of.y, seed), self.held)
+    def gradient(at: Mapping[Expr, Any], seed: Any) -> Any:
+        adjoints = pulled(reachable([of.y]), at, of.y, [of.x], _start(of.y, seed), domain.held)
         return adjoints[of.x][0] if of.x in adjoints else np.zeros(of.x.shape, LONG_DOUBLE)
+
+    value, vector = table[node], None if of.vector is None else table[of.vector]
+    if of.kind == "vjp":
+        right = gradient(table, 1.0 if vector is None else vector)
+        room = _EXACT * np.maximum(np.abs(value), np.abs(right)) + _EXACT * 1e-3 * _largest(right)
+        return _all_within(np.abs(value - right), room)
+    direction = domain.held.direction(table[of.x]) if vector is None else vector
+    if of.kind in ("jacobian", "hessian"):
+        axes = np.ndim(direction)
+        value = np.tensordot(value, direction, axes) if axes else value * direction
+    before = [x for x in order if x.index <= max(of.y.index, of.x.index)]
+
+    def along(step: Any) -> Any:
+        at = interpret(before, domain, {of.x: table[of.x] + step * direction})
+        return at[of.y] if of.kind in ("jvp", "jacobian") else gradient(at, 1.0)
+
+    found = differences(along, STEPS[WIDER])
+    return _all_within(np.abs(value - found.slope), SAFETY * found.error + TOLERANCE * (np.abs(value) + _largest(value)))
 
 
 def _largest(array: Any) -> Any:
@@ -394,7 +375,5 @@ def _largest(array: Any) -> Any:
     return np.max(finite, initial=0)
 
 
-def _all_within(told: Any, right: Any, room: Any) -> bool:
-    """Return whether no finite entry is further from the other than there is room."""
-    off = np.abs(told - right)
+def _all_within(off: Any, room: Any) -> bool:
     return not np.any(np.isfinite(off) & ~(off <= room))
