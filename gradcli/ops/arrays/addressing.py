@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_or, where
-from gradcli.ops.extended import Whole
-from gradcli.ops.facts import Kink
 from gradcli.ops.looping import fits_along
-from gradcli.ops.reductions.carried import added, extreme, taken
+from gradcli.ops.reductions.carried import added, taken
 from gradcli.ops.registry import structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, one_axis, witness
@@ -62,38 +59,4 @@ add_along: Op = structural(
     axes=lambda m, x, index, axis, shape: m.put(x, index, axis, shape),
     doc="Zeros with x added at indices along an axis: the transpose of take_along.",
     numpy=lambda shapes, axis, shape: f"_add_along({{0}}, {{1}}, {axis}, {shape!r})",
-)  # fmt: skip
-
-
-def _extreme_along(x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Any:
-    out, places = np.array(x), _places(np.asarray(index), axis)
-    if not include_self:
-        out[places] = -np.inf if largest else np.inf
-    (np.maximum if largest else np.minimum).at(out, places, source)
-    return out
-
-
-def _same_number(x: Any, y: Any) -> Any:
-    return logical_or(equal(x, y), logical_and(isnan(x), isnan(y)))
-
-
-def _extreme_along_vjp(
-    wanted: Any, cotangent: Any, out: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool
-) -> tuple[Any, ...]:
-    own = _same_number(x, out)
-    if not include_self:
-        count = add_along(np.ones(index.shape), index, axis=axis, shape=tuple(x.shape))
-        own = logical_and(own, equal(count, 0))
-    chosen = _same_number(source, take_along(out, index, axis=axis))
-    share = cotangent / (where(own, 1.0, 0.0) + add_along(where(chosen, 1.0, 0.0), index, axis=axis, shape=tuple(x.shape)))
-    return where(own, share, 0.0), where(chosen, take_along(share, index, axis=axis), 0.0), None
-
-
-extreme_along: Op = structural(
-    "extreme_along", "x source index", _extreme_along, witness("moving.extreme_along"), vjp=_extreme_along_vjp,
-    shape=lambda x, source, index, axis, largest, include_self: x,
-    static={"axis": -1, "largest": True, "include_self": True}, indices=frozenset({"index"}), saves=("x", "source", "index", "out"),
-    extended=Whole("running.EXTREME_ALONG"), carries=extreme, result="same",
-    ulps=0, public=False, kinks=(Kink(lambda out: False, "several largest or smallest entries", "shared evenly among them"),),
-    doc="The largest or smallest of an entry (if it is included) and of those put to its place along an axis.",
 )  # fmt: skip

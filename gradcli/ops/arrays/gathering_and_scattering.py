@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.addressing import add_along, extreme_along, take_along
-from gradcli.ops.arrays.joining_and_splitting import flat_join, mixed
+from gradcli.ops.arrays.addressing import add_along, take_along
+from gradcli.ops.arrays.joining_and_splitting import concatenate, flat_join, mixed
 from gradcli.ops.arrays.repeating_and_padding import enlarged, rows_of
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, one_number, permuted
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, indexed_shape, part_of, reshape, scatter_add
@@ -18,11 +18,13 @@ from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import remainder
 from gradcli.ops.elementwise.bounds import clip
-from gradcli.ops.elementwise.logic import equal, greater, where
+from gradcli.ops.elementwise.logic import equal, greater, not_equal, where
 from gradcli.ops.facts import Function, Kink
-from gradcli.ops.reductions.sums import prod
+from gradcli.ops.reductions.order import argsort
+from gradcli.ops.reductions.sums import max_, min_, prod
 from gradcli.ops.registry import function, is_number
 from gradcli.ops.room import room_for
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_int
 from gradcli.ops.writing import Shape, one_axis
 
@@ -195,35 +197,50 @@ def _sum(x: Any, index: Any, source: Any, axis: int, alpha: float = 1) -> Any:
 
 
 def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
-    """The source at the index: of several entries put to one place the last one, whose number is the largest."""
-    own = numbered(x.shape)
-    places = to_int(extreme_along(own, numbered(index.shape, own.size), index, axis=axis))
-    return reshape(take_along(flat_join(x, source), reshape(places, shape=(-1,)), axis=0), shape=tuple(x.shape))
+    """The source at the index: of several entries put to one place the last one, at which a run of equal indices ends in their order."""
+    if 0 in index.shape:
+        return x
+    shape, index = tuple(x.shape), to_int(remainder(index, x.shape[axis]))
+    order = argsort(index, axis=axis)
+    ordered = take_along(index, order, axis=axis)
+    ends = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
+    end = np.ones([1 if i == axis else n for i, n in enumerate(index.shape)], int)
+    last = add_along(concatenate(where(ends, 1, 0), end, axis=axis), order, axis=axis, shape=tuple(index.shape))
+    number, reached = (add_along(part, index, axis=axis, shape=shape) for part in (last * numbered(index.shape, math.prod(shape)), last))
+    places = to_int(where(greater(reached, 0), number, numbered(shape)))
+    return reshape(take_along(flat_join(x, source), reshape(places, shape=(-1,)), axis=0), shape=shape)
 
 
-def _product(x: Any, index: Any, source: Any, axis: int) -> Any:
-    """x times, at each place, the product of the sources put there: along the last axis of a table with ones for the others."""
-    n = x.shape[axis]
+def _together(reduce: Op, unit: float, x: Any, index: Any, source: Any, axis: int) -> Any:
+    """A reduction of each entry of x and of those put to its place: the rows of a table, with a unit where others are put."""
     last = (*(a for a in range(len(index.shape)) if a != axis), axis)
-    lined = [permuted(v, last) for v in (index, source)]
-    index, source = (reshape(v, shape=(*v.shape[:-1], 1, v.shape[-1])) for v in lined)
-    factors = permuted(prod(where(equal(index, np.arange(n)[:, None]), source, 1.0), axis=-1), inverse(last))
-    return x * enlarged(factors, tuple((0, whole - part) for whole, part in zip(x.shape, factors.shape, strict=True)), 1.0)
+    x, index, source = (permuted(v, last) for v in (x, index, source))
+    *lead, k = index.shape
+    index, source = (reshape(v, shape=(*lead, 1, k)) for v in (index, source))
+    put = where(equal(index, np.arange(x.shape[-1])[:, None]), source, unit)
+    widths = tuple((0, whole - part) for whole, part in zip(x.shape, put.shape[:-1], strict=True))
+    table = concatenate(reshape(x, shape=(*x.shape, 1)), enlarged(put, (*widths, (0, 0)), unit), axis=-1)
+    return permuted(reduce(table, axis=-1), inverse(last))
+
+
+_UNITS = {"sum": 0.0, "prod": 1.0, "mean": 0.0, "amin": math.inf, "amax": -math.inf}
 
 
 def _reduction(x: Any, index: Any, source: Any, axis: int, reduce: str, include_self: bool) -> Any:
-    if reduce not in ("sum", "prod", "mean", "amin", "amax"):
-        raise ArgumentError(f"reduce must be one of sum, prod, mean, amin, amax, not {reduce!r}")
-    if reduce in ("amin", "amax"):
-        return extreme_along(x, source, index, axis=axis, largest=reduce == "amax", include_self=include_self)
+    if reduce not in _UNITS:
+        raise ArgumentError(f"reduce must be one of {', '.join(_UNITS)}, not {reduce!r}")
     count = add_along(np.ones(index.shape), index, axis=axis, shape=tuple(x.shape))
-    start = x if include_self else where(greater(count, 0), 1.0 if reduce == "prod" else 0.0, x)
-    if reduce == "prod":
-        return _product(start, index, source, axis)
+    start = x if include_self else where(greater(count, 0), _UNITS[reduce], x)
+    if reduce in ("prod", "amin", "amax"):
+        return _together({"prod": prod, "amin": min_, "amax": max_}[reduce], _UNITS[reduce], start, index, source, axis)
     total = _sum(start, index, source, axis)
     if reduce == "sum":
         return total
     return total / (count + 1.0 if include_self else where(greater(count, 0), count, 1.0))
+
+
+def _product(x: Any, index: Any, source: Any, axis: int) -> Any:
+    return _together(prod, 1.0, x, index, source, axis)
 
 
 @function(numpy="x, axis, index, source|src|value, *, reduce", indices=INDEX)

@@ -57,10 +57,6 @@ def product_rounds(m: Any, out: Any, x: Any, axis: Any = None, **_: Any) -> Any:
     return 2 * terms * m.abs(out) + terms * m.smallest / m.unit * m.at(m.where(m.equal(x, 0), 0.0, m.maximum(m.abs(x), 1.0)))
 
 
-def horner_rounds(m: Any, out: Any, c: Any, x: Any, axis: int) -> Any:
-    return m.at(2 * m.abs(out) + m.abs(c), m.abs(x))
-
-
 # -- Which indices are not certain where what is ordered is off by its errors, and what is
 # addressed by such indices.
 #
@@ -135,7 +131,3 @@ def added(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int, s
     marks = np.broadcast_to(marks, np.shape(x))
     own = m.at(np.maximum(errors, _spread(x, errors, np.maximum(marks, 0), axis)), index)
     return own + np.sum(np.where(marks < 0, np.abs(x) + errors, 0.0), axis=axis, keepdims=True)
-
-
-def extreme(m: Any, out: Any, x: Any, source: Any, index: Any, e: Any, f: Any, marks: Any, **_: Any) -> Any:
-    return max(np.max(e, initial=0.0), np.max(f, initial=0.0)) if type(marks) is float else None

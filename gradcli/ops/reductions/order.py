@@ -22,7 +22,7 @@ from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.logic import isfinite, isnan, less, where
 from gradcli.ops.facts import Function, noted
 from gradcli.ops.looping import reduced_text
-from gradcli.ops.reductions import carried, extended
+from gradcli.ops.reductions import carried
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
@@ -256,7 +256,7 @@ def _lower_median(x: Any, ignore_nan: bool) -> Any:
 
 lower_median = structural(
     "lower_median", "x", _lower_median, witness("reducing.median_from_below"), shape=lambda x, ignore_nan: (), saves=("x", "out"), ulps=0,
-    public=False, integral=True, extended=extended.MEDIAN, static={"ignore_nan": False},
+    public=False, integral=True, static={"ignore_nan": False},
     vjp=lambda wanted, cotangent, out, x, ignore_nan: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=(noted("several entries equal to the median", "shared evenly among them"),),
     doc="torch.median of all entries: the lower one of two in the middle; of those that are numbers, if NaN is ignored.",

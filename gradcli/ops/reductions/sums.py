@@ -14,7 +14,7 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import entries
-from gradcli.ops.constants import difference
+from gradcli.ops.constants import difference, exactly
 from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import sqrt
@@ -209,14 +209,17 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
     return (spread(cotangent, x.shape, axis) * where(equal(spread_out, 0), 0.0, slope),)
 
 
-std = reduction(
-    "std", _std, witness("reducing.std"), _std_vjp, static={"ddof": 0}, saves=("x", "out"), ulps=8,
-    parts=lambda x, **static: sqrt(var.loops.parts(x, **static)),
-    extended=extended.STD, refuses=pytorch.only_floats("std and var"),
+@function(
+    vjp=_std_vjp, forward=_std, shape=reduced, saves=("x", "out"), ulps=8, refuses=pytorch.only_floats("std and var"),
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
-    doc="The standard deviation, the square root of var.",
     wider=_wider("std", "x where? mean?", partial(variation, "std", True), ddof=0),
-)
+)  # fmt: skip
+def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
+    """The standard deviation, the square root of var."""
+    n = count(x.shape, axis)
+    deviation = x - sum_(x, axis=axis, keepdims=True) / n
+    root = exactly(f"sqrt({max(n - ddof, 0)!r})", lambda m: m.sqrt(max(m.mpf(n) - m.mpf(ddof), 0)))
+    return norm(deviation, axis=axis, keepdims=keepdims) / root
 
 
 def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -277,20 +280,12 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         top = np.where(np.isfinite(top) & (top > 0), top, 1)
         total = np.sqrt(np.sum(np.square(x / top), axis=axis, keepdims=True)) * top
         return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
-    if ord == 0:
-        return np.sum(x != 0, axis=axis, keepdims=keepdims).astype(np.result_type(x))
-    return _norm_of_entries(x, ord, axis, keepdims)
+    return norm.definition(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
-def _norm_of_entries(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    if ord in (math.inf, -math.inf):
-        return (max_ if ord > 0 else min_)(abs_(x), axis=axis, keepdims=keepdims)
-    if ord == 0:
-        return sum_(where(equal(x, 0), 0.0, 1.0), axis=axis, keepdims=keepdims)
-    if ord == 1:
-        return sum_(abs_(x), axis=axis, keepdims=keepdims)
+def _scaled_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if ord not in (None, 2):
-        return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+        return norm.definition(x, ord=ord, axis=axis, keepdims=keepdims)
     top = max_(abs_(x), axis=axis, keepdims=True)
     top = where(logical_and(greater(top, 0.0), less(top, math.inf)), top, 1.0)
     root = sqrt(sum_(square(x * (1 / top)), axis=axis, keepdims=True)) * top
@@ -311,13 +306,23 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
     return (scale * where(equal(best, 0), 0.0, slope),)
 
 
-norm = reduction(
-    "norm", _norm, witness("reducing.norm"), _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4, extended=extended.NORM,
-    kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
-    doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
-    "Of a matrix without ord, the Frobenius norm.",
-    examples=("norm(x - a)",), backward="LinalgVectorNorm", parts=_norm_of_entries,
-)
+@function(
+    vjp=_norm_vjp, forward=_norm, shape=reduced, parts=_scaled_norm, saves=("x", "out"), ulps=4, extended=extended.NORM,
+    kinks=(Kink(lambda out: out == 0, "x = 0", "0"),), examples=("norm(x - a)",), backward="LinalgVectorNorm",
+)  # fmt: skip
+def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -> Any:
+    """The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. Of a matrix without ord,
+    the Frobenius norm.
+    """
+    if ord in (None, 2):
+        return sqrt(sum_(square(x), axis=axis, keepdims=keepdims))
+    if ord in (math.inf, -math.inf):
+        return (max_ if ord > 0 else min_)(abs_(x), axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return sum_(where(equal(x, 0), 0.0, 1.0), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return sum_(abs_(x), axis=axis, keepdims=keepdims)
+    return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** exactly(f"(1/{ord!r})", lambda m: 1 / m.mpf(ord))
 
 
 def _deviation(op: Op, and_mean: bool) -> Function:

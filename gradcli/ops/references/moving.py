@@ -98,12 +98,3 @@ def take_along(m: Any, x: Any, index: Any, axis: int) -> Array:
 
 def add_along(m: Any, x: Any, index: Any, axis: int, shape: Any) -> Array:
     return _sums(m, _columns(index, shape, axis), spread(x, np.shape(index)), shape)
-
-
-def extreme_along(m: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Array:
-    own = entries(x)
-    put: dict[int, list[Any]] = {}
-    for place, value in zip(_columns(index, np.shape(x), axis), spread(source, np.shape(index)), strict=True):
-        put.setdefault(place, [own[place]] if include_self else []).append(value)
-    best = "max" if largest else "min"
-    return array([m.extreme(best, put[i]) if i in put else m.extreme(best, [v]) for i, v in enumerate(own)], np.shape(x))
