@@ -17,8 +17,6 @@ class Loops(Fixed):
     axes    ``axes(m, *views, **static)``: the view of the result (axes.py)
     parts   ``parts(*operands, **static)``: the same made of operations that loops can do, as exactly where all is finite
     raised  ``raised(*operands, **static)``: the exponential of the result, where it takes less than that of any number
-    cut     ``cut(out, shapes, cuts, **static)``: where it leaves the axis along which operands are cut into chunks (cutting.py)
-    across  ``across(out, shapes, cuts, **static)``: the same where entries go from chunk to chunk, and ``forward`` takes arrays of chunks
     less    ``less(**static)``: the operation, with its parameters, that the exponential of the operand less the result is
     """
 
@@ -26,8 +24,6 @@ class Loops(Fixed):
     parts: Function | None = None
     raised: Function | None = None
     less: Function | None = None
-    cut: Function | None = None
-    across: Function | None = None
 
 
 # -- How operations on arrays are written for libraries of arrays: axes, shapes and indices as

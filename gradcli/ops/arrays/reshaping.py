@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, ShapeError
-from gradcli.ops import cutting
 from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, sum_to, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -256,7 +255,7 @@ def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: A
 
 @function(
     vjp=_roll_vjp, forward=_roll, shape=shape_by_example(_roll),
-    moves=True, result="same", parts=None, across=cutting.moved, examples=("roll(x, 1)",),
+    moves=True, result="same", parts=None, examples=("roll(x, 1)",),
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
 def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:

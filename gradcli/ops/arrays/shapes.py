@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops import axes, cutting, pytorch
+from gradcli.ops import axes, pytorch
 from gradcli.ops.axes import numpy_index
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -84,7 +84,7 @@ reshape: Op = structural(
     moves=True, result="same", doc="The same entries in another shape; one extent may be -1.",
     examples=("reshape(x, (2, -1))",), backward="View", shares="view",
     written="reshape({x}, {shape})", reshapes=True, simpler=same_shape,
-    axes=axes.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
+    axes=axes.reshaped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
 
@@ -250,7 +250,7 @@ getitem: Op = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
     moves=True, result="same", public=False, doc="x[index], as in NumPy.",
     backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
-    axes=lambda m, x, index: m.chosen(x, index), across=cutting.sliced, batched=_getitem_on_batch,
+    axes=lambda m, x, index: m.chosen(x, index), batched=_getitem_on_batch,
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
         f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
@@ -278,7 +278,7 @@ scatter_add: Op = structural(
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, rounding="terms",
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", simpler=_simpler_scatter,
-    axes=lambda m, x, index, shape: m.added(x, index, shape), across=cutting.unsliced, batched=_scatter_on_batch,
+    axes=lambda m, x, index, shape: m.added(x, index, shape), batched=_scatter_on_batch,
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
     torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip
@@ -305,7 +305,6 @@ stack = structural(
     result="same",
     doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
     written={(0,): "[{arrays}]"}, examples=("stack([x, y], axis=1)",),
-    cut=cutting.stacked,
     numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip
 
@@ -320,7 +319,7 @@ def _flip_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple
 
 
 @function(
-    vjp=_flip_vjp, forward=np.flip, shape=_flip_shape, moves=True, result="same", parts=None, across=cutting.turned,
+    vjp=_flip_vjp, forward=np.flip, shape=_flip_shape, moves=True, result="same", parts=None,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
 def flip(x: Any, *, axis: Any = None) -> Any:

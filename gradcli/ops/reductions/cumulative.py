@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops import cutting
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
@@ -73,7 +72,7 @@ def _running_composed(reduce: str, unit: float) -> Function:
 cumsum = structural(
     "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
     doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
-    extended=extended.CUMSUM, across=cutting.moved, composed=_running_composed("sum", 0.0),
+    extended=extended.CUMSUM, composed=_running_composed("sum", 0.0),
     numpy=lambda shapes, axis: f"np.cumsum({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumsum(np.ravel({0}), 0)",
 )  # fmt: skip
 

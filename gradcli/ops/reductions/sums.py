@@ -211,7 +211,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 @function(
     vjp=_std_vjp, forward=_std, shape=reduced, saves=("x", "out"), ulps=8, refuses=pytorch.only_floats("std and var"),
-    kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
+    kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),), parts=lambda x, **static: sqrt(var.definition(x, **static)),
     wider=_wider("std", "x where? mean?", partial(variation, "std", True), ddof=0),
 )  # fmt: skip
 def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
