@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, ShapeError
-from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, sum_to, swapaxes, transpose
+from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
@@ -223,7 +223,6 @@ declare(
     ravel=signature("numpy_ravel", "x, order"),
     broadcast_to=signature("broadcast_to", "x|array, shape|size+, -subok"),
     broadcast_arrays=signature("broadcast_tensors", "***arrays, -subok"),
-    sum_to_size=signature(sum_to.name, "x, shape|size+", shape=REQUIRED),
     **dict.fromkeys(("clone", "copy", "resolve_conj", "resolve_neg"), signature("clone", "x, -memory_format")),
     permute_dims=signature("transpose", "x, axes+"),
 )

@@ -15,8 +15,8 @@ from gradcli.ops.axes import numpy_index
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import number_inside, same_shape
-from gradcli.ops.looping import listed, order_text, runs_backwards, subscript_text, summed_text
-from gradcli.ops.registry import function, structural
+from gradcli.ops.looping import listed, order_text, runs_backwards, subscript_text
+from gradcli.ops.registry import find, function, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
@@ -125,33 +125,19 @@ broadcast_to: Op = structural(
 )  # fmt: skip
 
 
-def _sum_to(x: Any, shape: Shape) -> Any:
-    if np.shape(x) == shape:
+@function("sum_to_size", numpy="x, shape|size+", torch="x, shape|size+")
+def sum_to(x: Any, *, shape: Shape) -> Any:
+    """The sum over the axes along which broadcasting would have repeated an array of the given shape."""
+    old, wanted = tuple(x.shape), tuple(shape)
+    lead = len(old) - len(wanted)
+    if lead < 0 or any(n not in (1, whole) for n, whole in zip(wanted, old[lead:], strict=True)):
+        raise ShapeError(f"cannot broadcast an array of shape {wanted} to {old}")
+    gone = (*range(lead), *(i for i in range(lead, len(old)) if old[i] != wanted[i - lead]))
+    if not gone:
         return x
-    lead = np.ndim(x) - len(shape)
-    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and np.shape(x)[lead + i] != 1)
-    return np.reshape(np.asarray(x).sum(axis=axes), shape)[()]
-
-
-def _sum_to_shape(old: Shape, shape: Shape) -> Shape:
-    return _broadcast_shape(shape, old) and tuple(shape)
-
-
-def _sum_to_on_batch(lead: Shape, x: Any, shape: Shape) -> Any:
-    gone = len(x.shape) - len(lead) - len(shape)
-    return reshape(sum_to(x, shape=(*lead, *(1,) * gone, *shape)), shape=(*lead, *shape))
-
-
-sum_to: Op = structural(
-    "sum_to_size", "x", _sum_to, witness("moving.sum_to_size"),
-    vjp=lambda wanted, cotangent, out, x, shape: (broadcast_to(cotangent, shape=x.shape),),
-    shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
-    integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
-    batched=_sum_to_on_batch,
-    written="sum_to_size({x}, {shape})", algebra="total", adds="entries",
-    axes=axes.summed_to,
-    numpy=lambda shapes, shape: summed_text(shapes[0], shape),
-)  # fmt: skip
+    axis = None if len(gone) == len(old) else gone if len(gone) > 1 else gone[0]
+    total = find("sum")(x, axis=axis, keepdims=not lead)
+    return total if tuple(total.shape) == wanted else reshape(total, shape=wanted)
 
 
 def _transpose_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axes: Any) -> tuple[Any]:

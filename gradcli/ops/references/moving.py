@@ -24,11 +24,6 @@ def broadcast_to(m: Any, x: Any, shape: Any) -> Array:
     return array(spread(x, shape), shape)
 
 
-def sum_to_size(m: Any, x: Any, shape: Any) -> Array:
-    """Each entry is added where broadcasting would have taken it from."""
-    return _sums(m, spread(array(range(size_of(shape)), shape), np.shape(x)), entries(x), shape)
-
-
 def transpose(m: Any, x: Any, axes: Any) -> Array:
     path = loops(np.shape(x))
     order = [a % len(path) for a in axes] if axes is not None else list(range(len(path)))[::-1]
