@@ -8,11 +8,20 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.addressing import add_along, take_along
 from gradcli.ops.arrays.joining_and_splitting import concatenate, flat_join, mixed
 from gradcli.ops.arrays.repeating_and_padding import enlarged, rows_of
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, one_number, permuted
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, indexed_shape, part_of, reshape, scatter_add
+from gradcli.ops.arrays.shapes import (
+    StaticArray,
+    add_along,
+    broadcast_to,
+    getitem,
+    indexed_shape,
+    part_of,
+    reshape,
+    scatter_add,
+    take_along,
+)
 from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature

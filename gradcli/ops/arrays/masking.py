@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.errors import ShapeError
-from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.gathering_and_scattering import replace_at
 from gradcli.ops.arrays.reshaping import common_shape, inverse, matrices_last, on_diagonal, one_number, permuted
-from gradcli.ops.arrays.shapes import ALL, broadcast_to, reshape
+from gradcli.ops.arrays.shapes import ALL, broadcast_to, reshape, take_along
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.bounds import maximum

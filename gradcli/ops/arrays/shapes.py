@@ -15,12 +15,13 @@ from gradcli.ops.axes import numpy_index
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import number_inside, same_shape
-from gradcli.ops.looping import listed, order_text, runs_backwards, subscript_text
+from gradcli.ops.looping import fits_along, listed, order_text, runs_backwards, subscript_text
+from gradcli.ops.reductions.carried import added, taken
 from gradcli.ops.registry import find, function, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
-from gradcli.ops.writing import Shape, axes_of, shape_by_example, witness
+from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example, witness
 
 
 class StaticArray:
@@ -268,6 +269,60 @@ scatter_add: Op = structural(
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
     torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip
+
+
+# -- Entries addressed by arrays of whole numbers along an axis, and put back ----------------------
+
+
+def _places(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
+    grid: list[np.ndarray] = list(np.indices(index.shape, sparse=True))
+    if grid:
+        grid[axis] = index
+    return tuple(grid)
+
+
+def _take_along(x: Any, index: Any, axis: int) -> Any:
+    index = np.asarray(index)
+    return np.asarray(x)[_places(index, axis)] if index.ndim else np.asarray(x)[()]
+
+
+def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
+    place = one_axis(axis, len(x))
+    if len(x) != len(index) or any(i > n for d, (n, i) in enumerate(zip(x, index, strict=True)) if d != place):
+        raise ShapeError(f"an index of shape {index} does not fit an array of shape {x} along axis {axis}")
+    return index
+
+
+take_along: Op = structural(
+    "take_along", "x index", _take_along, witness("moving.take_along"),
+    vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
+    shape=_take_along_shape, static={"axis": -1}, indices=frozenset({"index"}), saves=("index",), result="same", ulps=0, carries=taken,
+    backward="Gather", axes=lambda m, x, index, axis: m.picked(x, index, axis),
+    doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
+    numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",
+    torch=lambda shapes, axis: f"torch.take_along_dim({{0}}, {{1:atom}} % {shapes[0][axis]}, {axis})" if fits_along(shapes, axis) else "",
+)  # fmt: skip
+
+
+def _add_along(x: Any, index: Any, axis: int, shape: Shape) -> Any:
+    x, index = np.asarray(x), np.asarray(index)
+    out = np.zeros(shape, dtype=x.dtype)
+    np.add.at(out, _places(index, axis) if index.ndim else (), x)
+    return out[()]
+
+
+add_along: Op = structural(
+    "add_along", "x index", _add_along, witness("moving.add_along"),
+    vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
+    shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), saves=("index",),
+    public=False, ulps=4, rounding="terms", carries=added,
+    axes=lambda m, x, index, axis, shape: m.put(x, index, axis, shape),
+    doc="Zeros with x added at indices along an axis: the transpose of take_along.",
+    numpy=lambda shapes, axis, shape: f"_add_along({{0}}, {{1}}, {axis}, {shape!r})",
+)  # fmt: skip
+
+
+# -- Arrays in a row, and in reverse order ----------------------------------------------------------
 
 
 def _stack(*arrays: Any, axis: int) -> Any:

@@ -85,21 +85,6 @@ def argcummax(m: Any, x: Any, axis: int) -> Array:
     return lined(x, axis, lambda row: running_best(m, row)) if np.ndim(x) else number(0)
 
 
-def most_frequent(m: Any, row: list[Any]) -> int:
-    """The last index of the most frequent entry, the smallest of several."""
-    values = [m.plain(v) for v in row]
-    counts: dict[Any, int] = {}
-    for v in values:
-        counts[v] = counts.get(v, 0) + 1
-    chosen = min(v for v, n in counts.items() if n == max(counts.values()))
-    m.tied("argmode", [x for x, v in zip(row, values, strict=True) if v == chosen])
-    return max(i for i, v in enumerate(values) if v == chosen)
-
-
-def argmode(m: Any, x: Any, axis: int) -> Array:
-    return reduced(x, axis, True, lambda row: most_frequent(m, row))
-
-
 def _running(x: Any, axis: int | None, change: Callable[[list[Any]], list[Any]]) -> Array:
     if axis is None or not np.ndim(x):
         return array(change(entries(x)), [np.size(x)])
