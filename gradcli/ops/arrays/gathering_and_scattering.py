@@ -1,4 +1,4 @@
-"""Entries chosen by indices, and put, added and reduced into an array at indices: new arrays, nothing is changed in place."""
+"""Entries chosen by indices and masks, and put, added and reduced into an array there: new arrays, nothing is changed in place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate, flat_join, mixed
 from gradcli.ops.arrays.repeating_and_padding import enlarged, rows_of
-from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, one_number, permuted
+from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, matrices_last, on_diagonal, one_number, permuted
 from gradcli.ops.arrays.shapes import (
     StaticArray,
     add_along,
@@ -23,14 +23,15 @@ from gradcli.ops.arrays.shapes import (
     take_along,
 )
 from gradcli.ops.axes import numbered, numpy_index
-from gradcli.ops.calling.prefixes import NUMPY
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import remainder
-from gradcli.ops.elementwise.bounds import clip
+from gradcli.ops.elementwise.bounds import clip, maximum
 from gradcli.ops.elementwise.logic import equal, greater, not_equal, where
 from gradcli.ops.facts import Function, Kink
+from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.order import argsort
-from gradcli.ops.reductions.sums import max_, min_, prod
+from gradcli.ops.reductions.sums import is_truth, max_, min_, prod
 from gradcli.ops.registry import function, is_number
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
@@ -334,9 +335,76 @@ def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) ->
     return replace_at(x, given, index)
 
 
+# -- Entries replaced by masks, and parts of an array replaced by another ---------------------------
+
+
+@function(public=False)
+def torch_where(condition: Any, x: Any, y: Any) -> Any:
+    """torch.where: x where the condition holds, y elsewhere; also in the order of x.where(condition, y)."""
+    if is_truth(x) and not is_truth(condition):
+        condition, x = x, condition  # x.where(condition, y)
+    return where(condition, x, y)
+
+
+@function(public=False, lists=frozenset({"conditions", "choices"}))
+def numpy_select(conditions: Any, choices: Any, default: Any = None) -> Any:
+    """np.select: of several arrays the first whose condition holds; the default where none does."""
+    if not conditions or len(conditions) != len(choices):
+        raise ShapeError("select needs as many conditions as choices")
+    out = 0.0 if default is None else default
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        out = where(condition, choice, out)
+    return out
+
+
+@function(numpy="x, mask, value")
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    """x with one value where a mask holds."""
+    return where(mask, one_number("masked_fill", value), x)
+
+
+@function(numpy="x, mask, source")
+def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+    """x with the entries of source, in order, where a mask holds."""
+    shape = common_shape(x, mask)
+    chosen = broadcast_to(mask, shape=shape)
+    if 0 in shape or 0 in source.shape:
+        return broadcast_to(x, shape=shape)
+    count = cumsum(where(reshape(chosen, shape=(-1,)), 1.0, 0.0), axis=0)
+    taken = take_along(reshape(source, shape=(-1,)), to_int(maximum(count - 1, 0)), axis=0)
+    return where(chosen, reshape(taken, shape=shape), x)
+
+
+@function(numpy="x, source|src, axis, index")
+def select_scatter(x: Any, source: Any, *, axis: int, index: int) -> Any:
+    """x with the entries of source at one place along an axis."""
+    place = one_axis(axis, len(x.shape))
+    if not x.shape or not -x.shape[place] <= index < x.shape[place]:
+        raise ShapeError(f"select_scatter: there is no entry {index} along axis {axis} of the shape {tuple(x.shape)}")
+    return replace_at(x, source, (*(ALL,) * place, index))
+
+
+@function(numpy="x, source|src, axis, start, stop|end, step")
+def slice_scatter(x: Any, source: Any, *, axis: int = 0, start: int | None = None, stop: int | None = None, step: int = 1) -> Any:
+    """x with the entries of source in a slice along an axis."""
+    if not x.shape or step < 1:
+        raise ShapeError(f"slice_scatter: no slice of step {step} along axis {axis} of the shape {tuple(x.shape)}")
+    return replace_at(x, source, (*(ALL,) * one_axis(axis, len(x.shape)), (start, stop, step)))
+
+
+@function(numpy="x, source|src, offset, axis1|dim1, axis2|dim2")
+def diagonal_scatter(x: Any, source: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """x with the entries of source on a diagonal of matrices along two axes."""
+    order = matrices_last(len(x.shape), axis1, axis2)
+    moved = permuted(x, order)
+    return permuted(replace_at(moved, source, on_diagonal(moved.shape, offset)), inverse(order))
+
+
 declare(
     NUMPY,
     take_along_axis=signature("take_along_dim", "x|arr, index|indices, axis", axis=-1),
     **{"ndarray.compress": signature("compress", "x, mask|condition, axis, -out")},
     scatter_add=signature("torch_scatter_add", _SOURCE),
+    select=signature("numpy_select", "conditions|condlist, choices|choicelist, default"),
 )
+declare(TORCH, where=signature("torch_where", "condition, x|input|self, y|other"), select=signature("select", "x, axis, index"))

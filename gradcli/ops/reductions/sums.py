@@ -25,7 +25,7 @@ from gradcli.ops.looping import product_in_torch, reduced_text
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
-from gradcli.ops.registry import composite, composition, function, is_number, structural
+from gradcli.ops.registry import composition, function, is_number, structural
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape, witness
 
@@ -293,27 +293,38 @@ def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -
     return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** exactly(f"(1/{ord!r})", lambda m: 1 / m.mpf(ord))
 
 
-def _deviation(op: Op, and_mean: bool) -> Function:
-    def body(x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
-        ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
-        axis = None if axis == () else axis
-        function = op if is_number(ddof) or op.wider is None else op.wider
-        result = function(x, axis=axis, keepdims=keepdims, ddof=ddof)
-        return (result, mean(x, axis=axis, keepdims=keepdims)) if and_mean else result
-
-    return body
+def _corrected(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
+    ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
+    function = op if is_number(ddof) or op.wider is None else op.wider
+    return function(x, axis=None if axis == () else axis, keepdims=keepdims, ddof=ddof)
 
 
-_CORRECTED = {"axis": None, "unbiased": None, "keepdims": False, "correction": None}
-for _op in (var, std):
-    composite(
-        f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, scalars="correction", public=False,
-        doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
-    )  # fmt: skip
-    composite(
-        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED, scalars="correction",
-        doc=f"{_op.name} and mean in one, as in PyTorch.",
-    )  # fmt: skip
+def _with_mean(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
+    return _corrected(op, x, axis, unbiased, keepdims, correction), mean(x, axis=None if axis == () else axis, keepdims=keepdims)
+
+
+@function(scalars="correction", public=False)
+def torch_var(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+    """torch.var: divided by n - correction (1 by default)."""
+    return _corrected(var, x, axis, unbiased, keepdims, correction)
+
+
+@function(scalars="correction", public=False)
+def torch_std(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+    """torch.std: divided by n - correction (1 by default)."""
+    return _corrected(std, x, axis, unbiased, keepdims, correction)
+
+
+@function(scalars="correction")
+def var_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+    """var and mean in one, as in PyTorch."""
+    return _with_mean(var, x, axis, unbiased, keepdims, correction)
+
+
+@function(scalars="correction")
+def std_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+    """std and mean in one, as in PyTorch."""
+    return _with_mean(std, x, axis, unbiased, keepdims, correction)
 
 
 @function(numpy="x, axis, -dtype, -out, keepdims, initial, where", torch="x, axis, keepdims, -dtype, -out", examples=("nansum(x)",))
