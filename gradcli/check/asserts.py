@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.check.claims import Given
+from gradcli.check.comparison import index_of
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.formula_claims import Given
+from gradcli.check.judge import reference_at
 from gradcli.errors import GradcliError, ShapeError
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
@@ -21,12 +23,10 @@ from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic
-from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.algebra import Unsupported
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.reference.digits import by_balls
-from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
@@ -310,8 +310,8 @@ def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
 
 
 def _worst_of(left: Any, right: Any, off: np.ndarray) -> Worst:
-    place = np.unravel_index(int(np.argmax(off)), off.shape)
-    return Worst(tuple(map(int, place)), float(np.asarray(left)[place]), float(np.asarray(right)[place]))
+    place = index_of(int(np.argmax(off)), off.shape)
+    return Worst(place, float(np.asarray(left)[place]), float(np.asarray(right)[place]))
 
 
 def turned(worst: Worst | None) -> Worst | None:
@@ -339,7 +339,7 @@ def _signs_by_digits(scope: Scope, sides: Sides, told: Asserted, margin: Expr) -
     leaves = {node: scope.values[node] for node in reachable([margin]) if node.is_leaf}
 
     def values(m: Any) -> np.ndarray:
-        return Algebra.map(plain, ReferenceTape(m, leaves, scope.precision).run(margin))
+        return reference_at(m, margin, [], None, leaves, scope.precision)[1]
 
     def enclosed(balls: Any) -> np.ndarray:
         found = _signs_of(values(balls), lambda x: 1 if x.ball > 0 else -1 if x.ball < 0 else 0 if x.ball == 0 else _UNKNOWN)
