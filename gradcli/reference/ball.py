@@ -191,6 +191,10 @@ class Ball:
     __trunc__ = __int__
 
     @property
+    def is_zero(self) -> bool:
+        return bool(self.ball.is_zero())
+
+    @property
     def real(self) -> Ball:
         return self
 
