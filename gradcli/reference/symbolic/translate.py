@@ -46,6 +46,12 @@ class OfSympy(ABC):
         return True
 
 
+RECIPROCALS = {
+    sympy.sec: sympy.cos, sympy.csc: sympy.sin, sympy.cot: sympy.tan,
+    sympy.sech: sympy.cosh, sympy.csch: sympy.sinh, sympy.coth: sympy.tanh,
+}  # fmt: skip
+
+
 class Smooth:
     """A smooth scalar function given by a sympy expression; its partials are sympy's."""
 
@@ -236,8 +242,8 @@ class _LongArrays(OfSympy):
         return LONG_DOUBLE(str(sympy.Float._new(parts, 100)))
 
     def call(self, function: Any, *arguments: Any) -> Any:
-        if (inverse := getattr(function, "_reciprocal_of", None)) is not None:  # as the secant is 1 over the cosine
-            return 1 / self.call(inverse, *arguments)
+        if function in RECIPROCALS:
+            return 1 / self.call(RECIPROCALS[function], *arguments)
         loop = getattr(np, function.__name__.lower(), None)
         if not isinstance(loop, np.ufunc):
             raise Unsupported(function.__name__)
