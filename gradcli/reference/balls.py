@@ -98,16 +98,8 @@ class Balls:
         return made(arb.pi())
 
     @property
-    def e(self) -> Ball:
-        return made(arb.const_e())
-
-    @property
     def euler(self) -> Ball:
         return made(arb.const_euler())
-
-    @property
-    def phi(self) -> Ball:
-        return Ball((1 + arb(5).sqrt()) / 2)
 
     @staticmethod
     def isfinite(x: Any) -> bool:
@@ -152,10 +144,6 @@ class Balls:
     @staticmethod
     def ceil(x: Any) -> Ball:
         return made(whole(as_arb(x), arb.ceil))
-
-    @staticmethod
-    def maximum(x: Any, y: Any) -> Ball:
-        return made(as_arb(x).max(as_arb(y)))
 
     @staticmethod
     def fabs(x: Any) -> Ball:

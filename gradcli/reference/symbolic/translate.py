@@ -208,7 +208,6 @@ _CONSTANTS: dict[Any, Callable[[Any], Any]] = {
     sympy.nan: lambda m: m.nan,
     sympy.zoo: lambda m: m.nan,
     sympy.EulerGamma: lambda m: +m.euler,
-    sympy.GoldenRatio: lambda m: +m.phi,
 }
 
 
@@ -233,7 +232,6 @@ class _LongArrays(OfSympy):
     mpf = LONG_DOUBLE
     inf, ninf, nan, zero = (LONG_DOUBLE(x) for x in (np.inf, -np.inf, np.nan, 0))
     pi, euler = LONG_DOUBLE("3.14159265358979323846264338327950288"), LONG_DOUBLE("0.577215664901532860606512090082402431")
-    phi = LONG_DOUBLE("1.61803398874989484820458683436563812")
 
     def exp(self, x: Any) -> Any:
         return np.exp(LONG_DOUBLE(x) if isinstance(x, int) else x)
