@@ -200,7 +200,7 @@ def across(op: Op, out: Shape, shapes: Shapes, cuts: Cuts, static: Mapping[str, 
     index = static.get("index", ())
     if any(part is Ellipsis or hasattr(part, "array") for part in index):
         raise Uncut("a subscript by arrays, or with an ellipsis, needs all chunks at once")
-    for shape, cut in () if op.rewriting.reshapes else zip(shapes, cuts, strict=True):
+    for shape, cut in () if op.rewriting.algebra == "reshaping" else zip(shapes, cuts, strict=True):
         if cut is not None and len(shape) == len(out):
             return cut
         if cut is not None and len(shape) > len(out) and index:  # which leaves none where it is a number

@@ -12,14 +12,13 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.axes import numpy_index
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import number_inside, same_shape
 from gradcli.ops.looping import fits_along, listed, order_text, runs_backwards, subscript_text
 from gradcli.ops.reductions.carried import added, taken
 from gradcli.ops.registry import find, function, structural
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
 from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example, witness
 
@@ -83,8 +82,8 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 reshape: Op = structural(
     "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
     moves=True, result="same", doc="The same entries in another shape; one extent may be -1.",
-    examples=("reshape(x, (2, -1))",), backward="View", shares="view",
-    written="reshape({x}, {shape})", reshapes=True, simpler=same_shape,
+    example="reshape(x, (2, -1))", backward="View", memory="view",
+    written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
     axes=axes.reshaped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
@@ -118,10 +117,10 @@ broadcast_to: Op = structural(
     "broadcast_to", "x", _broadcast, witness("moving.broadcast_to"),
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, moves=True, result="same",
-    written="broadcast_to({x}, {shape})", unchanged=True, repeats=True,
+    written="broadcast_to({x}, {shape})", algebra="repetition",
     axes=lambda m, x, shape: m.repeated(x, shape),
-    simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", shares="view",
-    doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
+    simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", memory="view",
+    doc="The entries repeated along new or one-entry axes.", example="broadcast_to(x, (3, 2))",
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
 
@@ -158,7 +157,7 @@ def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
 transpose: Op = structural(
     "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, moves=True, result="same",
-    doc="The axes reversed, or in the given order.", examples=("x.T",), backward="Permute", shares="view",
+    doc="The axes reversed, or in the given order.", example="x.T", backward="Permute", memory="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
     simpler=_simpler_transpose, axes=axes.transposed, batched=_transpose_on_batch,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
@@ -180,7 +179,7 @@ def _swapaxes_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis1: int, axi
 @function(
     axes=lambda m, x, axis1, axis2: m.arranged(x, _exchanged(len(x.shape), axis1, axis2)),
     vjp=_swapaxes_vjp, forward=np.swapaxes,
-    shape=shape_by_example(np.swapaxes), moves=True, result="same", backward="Transpose", shares="view", simpler=_simpler_swap,
+    shape=shape_by_example(np.swapaxes), moves=True, result="same", backward="Transpose", memory="view", simpler=_simpler_swap,
     written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"},
     numpy=lambda shapes, axis1, axis2: f"np.swapaxes({{0}}, {axis1}, {axis2})",
 )  # fmt: skip
@@ -236,7 +235,7 @@ def _getitem_on_batch(lead: Shape, x: Any, index: Index) -> Any:
 getitem: Op = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
     moves=True, result="same", public=False, doc="x[index], as in NumPy.",
-    backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
+    backward=pytorch.node_of_getitem, memory="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
     axes=lambda m, x, index: m.chosen(x, index), batched=_getitem_on_batch,
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
@@ -296,7 +295,7 @@ def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
 take_along: Op = structural(
     "take_along", "x index", _take_along, witness("moving.take_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
-    shape=_take_along_shape, static={"axis": -1}, indices=frozenset({"index"}), saves=("index",), result="same", ulps=0, carries=taken,
+    shape=_take_along_shape, static={"axis": -1}, indices="index", saves="index", result="same", ulps=0, carries=taken,
     backward="Gather", axes=lambda m, x, index, axis: m.picked(x, index, axis),
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
     numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",
@@ -314,7 +313,7 @@ def _add_along(x: Any, index: Any, axis: int, shape: Shape) -> Any:
 add_along: Op = structural(
     "add_along", "x index", _add_along, witness("moving.add_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
-    shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), saves=("index",),
+    shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices="index", saves="index",
     public=False, ulps=4, rounding="terms", carries=added,
     axes=lambda m, x, index, axis, shape: m.put(x, index, axis, shape),
     doc="Zeros with x added at indices along an axis: the transpose of take_along.",
@@ -345,7 +344,7 @@ stack = structural(
     "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, moves=True,
     result="same",
     doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
-    written={(0,): "[{arrays}]"}, examples=("stack([x, y], axis=1)",),
+    written={(0,): "[{arrays}]"}, example="stack([x, y], axis=1)",
     numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip
 
@@ -379,7 +378,7 @@ def parts_of(x: Any, axis: int, sizes: Sequence[int]) -> tuple[Any, ...]:
     return tuple(part_of(x, axis, start, stop) for start, stop in pairwise(accumulate(sizes, initial=0)))
 
 
-declare(
-    TORCH,
-    view=signature("reshape", "x, shape|size+", shape=REQUIRED),
-)
+declare("""
+    torch:
+        view = reshape(x, shape|size+!)
+""")

@@ -12,8 +12,7 @@ from gradcli.errors import ArgumentError, EvaluationError, ShapeError, TypeMisma
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.reshaping import one_number
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import entries
 from gradcli.ops.constants import difference, exactly
 from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
@@ -141,7 +140,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 _total: Function = np.add.reduce
 sum_: Op = reduction(
     "sum", _total, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True,
-    doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
+    doc="The sum of the entries.", example="sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total",
     axes=axes.Reduction(axes.SUM),
     wider=_wider("sum", "x where? initial?", lambda *call, **axes: _begun(sum_, 0.0, add, *call, **axes)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.sum", shapes, axis, keepdims),
@@ -153,12 +152,15 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 @function(
-    vjp=_mean_vjp, shape=reduced, linear=True, adds="entries",
-    examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", partial(_average, "mean")),
+    vjp=_mean_vjp, shape=reduced, linear=True, algebra="mean", rounding="terms", ulps=4,
+    wider=_wider("mean", "x where?", partial(_average, "mean")),
     refuses=pytorch.only_floats("mean"),
 )  # fmt: skip
 def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The mean of the entries."""
+    """The mean of the entries.
+
+    >>> mean(x, axis=1)
+    """
     return sum_(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
 
@@ -168,7 +170,7 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 @function(
-    vjp=_var_vjp, shape=reduced, saves=("x",), refuses=pytorch.only_floats("std and var"),
+    vjp=_var_vjp, shape=reduced, saves="x", refuses=pytorch.only_floats("std and var"),
     ulps=8,
     wider=_wider("var", "x where? mean?", partial(variation, "var", False), ddof=0),
 )  # fmt: skip
@@ -187,9 +189,9 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 @function(
-    vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves=("x", "out"), ulps=8,
+    vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves="x out", ulps=8,
     refuses=pytorch.only_floats("std and var"),
-    kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),), parts=lambda x, **static: sqrt(var.definition(x, **static)),
+    kinks=Kink(lambda out: out == 0, "all entries equal", "0"), parts=lambda x, **static: sqrt(var.definition(x, **static)),
     wider=_wider("std", "x where? mean?", partial(variation, "std", True), ddof=0),
 )  # fmt: skip
 def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
@@ -206,9 +208,9 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 prod: Op = reduction(
     "prod", np.prod, witness("reducing.prod"), _prod_vjp,
-    saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
+    saves="x", doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carried.product_of_entries, rounds=carried.product_rounds,
-    compounds=True, integral=True, extended=extended.PROD,
+    algebra="product of entries", integral=True, extended=extended.PROD,
     axes=axes.Reduction(axes.PRODUCT),
     wider=_wider("prod", "x where? initial?", lambda *call, **axes: _begun(prod, 1.0, mul, *call, **axes)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.prod", shapes, axis, keepdims),
@@ -235,8 +237,8 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
         return forward(x, axis=axis, keepdims=keepdims)
 
     made: Op = reduction(
-        name, checked, witness(f"reducing.{name}_"), equal_to_result_vjp, saves=("x", "out"), aliases=(f"a{name}",), ulps=0, integral=True,
-        kinks=(noted(f"several {word}est entries", "shared evenly among them", SAME),), sign=rf"\{name}",
+        name, checked, witness(f"reducing.{name}_"), equal_to_result_vjp, saves="x out", aliases=(f"a{name}",), ulps=0, integral=True,
+        kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python.", axes=axes.Reduction(rule),
         wider=_wider(name, "x where? initial?", lambda *call, **static: _begun(made, unit, pair, *call, **static)),
         between=(), among=entries, numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
@@ -245,7 +247,7 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
     return made
 
 
-max_ = _extreme("max", "larg", np.max, axes.LARGEST, -math.inf, maximum, extended=extended.MAX, examples=("max(abs(x))",))
+max_ = _extreme("max", "larg", np.max, axes.LARGEST, -math.inf, maximum, extended=extended.MAX, example="max(abs(x))")
 min_ = _extreme("min", "small", np.min, axes.SMALLEST, math.inf, minimum, extended=extended.MIN)
 
 
@@ -275,12 +277,14 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 @function(
     vjp=_norm_vjp, forward=lambda x, **static: _scaled_norm(x, **static)[()], shape=reduced, parts=_scaled_norm,
-    saves=("x", "out"), ulps=4, extended=extended.NORM,
-    kinks=(Kink(lambda out: out == 0, "x = 0", "0"),), examples=("norm(x - a)",), backward="LinalgVectorNorm",
+    saves="x out", ulps=4, extended=extended.NORM,
+    kinks=Kink(lambda out: out == 0, "x = 0", "0"), backward="LinalgVectorNorm",
 )  # fmt: skip
 def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -> Any:
     """The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. Of a matrix without ord,
     the Frobenius norm.
+
+    >>> norm(x - a)
     """
     if ord in (None, 2):
         return sqrt(sum_(square(x), axis=axis, keepdims=keepdims))
@@ -303,13 +307,13 @@ def _with_mean(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool,
     return _corrected(op, x, axis, unbiased, keepdims, correction), mean(x, axis=None if axis == () else axis, keepdims=keepdims)
 
 
-@function(scalars="correction", public=False)
+@function(scalars="correction")
 def torch_var(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
     """torch.var: divided by n - correction (1 by default)."""
     return _corrected(var, x, axis, unbiased, keepdims, correction)
 
 
-@function(scalars="correction", public=False)
+@function(scalars="correction")
 def torch_std(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
     """torch.std: divided by n - correction (1 by default)."""
     return _corrected(std, x, axis, unbiased, keepdims, correction)
@@ -327,9 +331,12 @@ def std_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool =
     return _with_mean(std, x, axis, unbiased, keepdims, correction)
 
 
-@function(numpy="x, axis, -dtype, -out, keepdims, initial, where", torch="x, axis, keepdims, -dtype, -out", examples=("nansum(x)",))
+@function(numpy="x, axis, -dtype, -out, keepdims, initial, where", torch="x, axis, keepdims, -dtype, -out")
 def nansum(x: Any, where: Any = None, initial: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The sum of the entries that are numbers."""
+    """The sum of the entries that are numbers.
+
+    >>> nansum(x)
+    """
     total = sum_(_kept(x, _chosen("nansum", x, where, True), 0.0), axis=axis, keepdims=keepdims)
     return total if initial is None else total + one_number("nansum", initial)
 
@@ -341,8 +348,9 @@ def nanmean(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = Fal
 
 
 _SPREAD = "x, axis@unbiased, unbiased, keepdims, *, correction"
-declare(
-    TORCH,
-    **{name: signature(f"torch_{name}", _SPREAD) for name in ("var", "std")},
-    **{name: signature(name, _SPREAD) for name in ("var_mean", "std_mean")},
-)
+declare(f"""
+    torch:
+        var = torch_var({_SPREAD})
+        std = torch_std({_SPREAD})
+        var_mean std_mean({_SPREAD})
+""")
