@@ -242,7 +242,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.zeros(2, 2)[[0, 1], [0, 1, 2]], IndexError, r"could not be broadcast together with shapes"),
     (lambda: torch.zeros(2).__setitem__([0], torch.ones(1, dtype=DOUBLE)), RuntimeError, "Index put requires the source and destination"),
     (lambda: torch.zeros(2).__setitem__([0], torch.ones(3, dtype=DOUBLE)), RuntimeError, r"shape mismatch: value tensor of shape \[3\]"),
-    (lambda: torch.zeros(3).view(DOUBLE), TypeError, "a shape consists of whole numbers"),
+    (lambda: torch.zeros(3).view(DOUBLE), TypeError, "shape must be a whole number or a list of them"),
     (lambda: torch.zeros(2, 3).expand(3), RuntimeError, r"expand: the shape \(3,\) has fewer axes than the array of shape \(2, 3\)"),
     (lambda: torch.zeros(2, 3).select(0, 5), IndexError, "select: there is no entry 5 along an axis of 2"),
     (lambda: torch.zeros(2, 3).narrow(0, 1, 5), RuntimeError, "narrow: no 5 entries from 1 on along an axis of 2"),
