@@ -232,7 +232,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.zeros(2)[0, 0], IndexError, "too many indices for tensor of dimension 1"),
     (lambda: torch.zeros(2)[5], IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
     (lambda: torch.zeros(2)[torch.tensor([0.5])], IndexError, "tensors used as indices must be long, int, byte or bool tensors"),
-    (lambda: torch.zeros(2).__setitem__(slice(None), torch.ones(3)), RuntimeError, r"The expanded size of the tensor \(2\) must match"),
+    (lambda: torch.zeros(2).__setitem__(slice(None), torch.ones(3)), RuntimeError, r"shapes \(3,\) and \(2,\) do not broadcast"),
     (lambda: torch.zeros(4).__setitem__([0, 1], torch.ones(3)), RuntimeError, r"shape mismatch: value tensor of shape \[3\] cannot be"),
     (lambda: torch.zeros(2).copy_(torch.ones(1, 2)), RuntimeError, r"output with shape \[2\] doesn't match the broadcast shape \[1, 2\]"),
     (lambda: torch.zeros(2).fill_(torch.ones(2)), RuntimeError, "fill_ only supports 0-dimension value tensor"),
