@@ -11,12 +11,12 @@ from flint import fmpq
 
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ranges.cells import ANY, EQUAL, LESS, UNIT, Call, Cell, Cells, Number, Signs
+from gradcli.reference.ranges.cells import ANY, EQUAL, LESS, UNIT, Call, Cell, Number, Signs
 
 _SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
 
 
-def of_operation(cells: Cells, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]) -> Cell:
+def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]) -> Cell:
     """A smooth operation on cells. Numbers are told to sympy: x**2 is no power with a variable in its exponent."""
     exponents = [name in op.facts.exponents for name in op.operands]
     given: list[Any] = []
@@ -48,7 +48,7 @@ def _expression(op: Op, static: tuple[tuple[str, Any], ...], given: tuple[Any, .
     return (op.symbolic or op.reference)(sympy, *given, **dict(static))
 
 
-def partial(cells: Cells, call: Call, place: int) -> Cell:
+def partial(cells: Any, call: Call, place: int) -> Cell:
     """sympy's derivative of a function by one of its arguments."""
     symbols = tuple(_symbol(i) for i in range(len(call.args)))
     if call.function is None:
@@ -66,7 +66,7 @@ def _told(x: Number) -> Any:
     return sympy.Rational(int(x.value.p), int(x.value.q))
 
 
-def of_expression(cells: Cells, root: Any, table: Mapping[Any, Cell]) -> Cell:
+def of_expression(cells: Any, root: Any, table: Mapping[Any, Cell]) -> Cell:
     """A sympy expression as cells, its symbols being cells already."""
 
     def run() -> Any:
@@ -81,7 +81,7 @@ def of_expression(cells: Cells, root: Any, table: Mapping[Any, Cell]) -> Cell:
                 found[node] = _made(cells, node, [found[part] for part in _parts(node)])
         return found[root]
 
-    made: Cell = cells.recorder.branching(run)
+    made: Cell = cells.branching(run)
     return made
 
 
@@ -100,7 +100,7 @@ def _parts(node: Any) -> tuple[Any, ...]:
     return tuple(node.args)
 
 
-def _made(cells: Cells, node: Any, parts: list[Any]) -> Any:
+def _made(cells: Any, node: Any, parts: list[Any]) -> Any:
     if node.is_Rational or node.is_Float:
         exact = sympy.Rational(node)
         return cells.number(fmpq(int(exact.p), int(exact.q)))
@@ -115,7 +115,7 @@ def _made(cells: Cells, node: Any, parts: list[Any]) -> Any:
     if node.is_Mul:
         return cells.product([(part, UNIT) for part in parts])
     if node.is_Pow and node.exp.is_Rational:
-        return cells.power(parts[0], fmpq(int(node.exp.p), int(node.exp.q)))
+        return cells.raised(parts[0], fmpq(int(node.exp.p), int(node.exp.q)))
     if node.is_Pow and node.base is sympy.E:
         return cells.call("exp", sympy.exp, parts[1:])
     if node.is_Pow:
@@ -130,13 +130,13 @@ def _made(cells: Cells, node: Any, parts: list[Any]) -> Any:
     return cells.call(type(node).__name__.lower(), type(node), parts)
 
 
-def _of_jump(cells: Cells, node: Any) -> Cell:
+def _of_jump(cells: Any, node: Any) -> Any:
     if isinstance(node, sympy.Derivative) and not isinstance(node.expr, (sympy.floor, sympy.ceiling, sympy.sign)):
         raise Unsupported("a derivative that sympy does not know")
     return cells.zero
 
 
-def _piecewise(cells: Cells, *parts: Any) -> Any:
+def _piecewise(cells: Any, *parts: Any) -> Any:
     for value, truth in zip(parts[::2], parts[1::2], strict=True):
         if truth:
             return value
@@ -156,8 +156,8 @@ _REWRITTEN = {
 _OTHERS: dict[Any, Callable[..., Any]] = {
     sympy.Abs: lambda cells, x: x if x >= 0 else -x,
     sympy.sign: lambda cells, x: cells.of(1 if x > 0 else -1 if x < 0 else 0),
-    sympy.floor: lambda cells, x: cells.recorder.floor(x),
-    sympy.ceiling: lambda cells, x: cells.recorder.ceil(x),
+    sympy.floor: lambda cells, x: cells.floor(x),
+    sympy.ceiling: lambda cells, x: cells.ceil(x),
     sympy.Max: lambda cells, *parts: max(parts), sympy.Min: lambda cells, *parts: min(parts), sympy.Piecewise: _piecewise,
     sympy.StrictLessThan: _truth(LESS), sympy.LessThan: _truth(LESS | EQUAL), sympy.StrictGreaterThan: _truth(ANY - LESS - EQUAL),
     sympy.GreaterThan: _truth(ANY - LESS), sympy.Equality: _truth(EQUAL), sympy.Unequality: _truth(ANY - EQUAL),
