@@ -24,6 +24,7 @@ TOTAL = frozenset(
     ("exp", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "erfc", "erfi", "pi", "e", "euler", "floor")
 )  # defined everywhere
 _MOST_PATHS = 64
+_MOST_MASKS = 5  # of a function, for each of which it has twice as many branches
 
 
 def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, Any], Any]:
@@ -474,9 +475,7 @@ class Cells:
         """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
         order = self.order(root)
         used = {a for c in order if not isinstance(c, (Choice, Named)) for a in c.args}
-        if not any(c in used and _is_mask(c) for c in order):
+        masks = [c for c in order if c in used and _is_mask(c)]
+        if not masks or len(masks) > _MOST_MASKS:
             return root
-        try:
-            return self.choice([Path(*piece) for piece in self.pieces(root)])
-        except Unsupported:
-            return root
+        return self.branching(lambda: self.replaced(root, {m: self.of(int(self.decide(m))) for m in masks}))
