@@ -21,9 +21,10 @@ _SMALL = 64  # bits of a number that sympy is told, rather than being given a na
 def of_operation(cells: Cells, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]) -> Cell:
     """A smooth operation on cells. Numbers are told to sympy: x**2 is no power with a variable in its exponent."""
     given: list[Any] = []
-    for name, argument in zip(op.operands, arguments, strict=True):
-        is_told = isinstance(argument, Number) and (name in op.facts.exponents or argument.value.p.bit_length() < _SMALL)
-        given.append(_told(argument) if is_told else None if argument is None else _symbol(len(given)))
+    for place, argument in enumerate(arguments):
+        is_exponent = op.rewriting.algebra == "power" and place > 0
+        is_told = isinstance(argument, Number) and (is_exponent or argument.value.p.bit_length() < _SMALL)
+        given.append(_told(argument) if is_told else None if argument is None else _symbol(place))
     try:
         program = _operation(op, tuple(sorted(static.items())), tuple(given))
     except (TypeError, ValueError, AttributeError) as error:
