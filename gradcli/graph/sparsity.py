@@ -8,7 +8,7 @@ Of everything else each entry may depend on all. So a pattern is that of the der
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import chain, count, islice
 from typing import Any, NamedTuple
@@ -295,7 +295,7 @@ class Dependence(Domain[Any]):
             return None
         if op.elementwise:
             return np.broadcast_to(reduce(self.sets.both, [operands[i] for i in moving]), node.shape)
-        for reading in (self._by_axes, self._moved, self._by_parts, self._by_axis, self._by_batch):
+        for reading in (self._by_axes, self._moved, self._by_axis, self._by_batch):
             found = reading(node, op, operands)
             if found is not None:
                 return found
@@ -325,15 +325,6 @@ class Dependence(Domain[Any]):
         except NoLoop:
             return None
         return found if found.shape == node.shape else None
-
-    def _by_parts(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
-        """Return what it is made of."""
-        if op.loops.parts is None or op.outputs > 1:
-            return None
-        made = op.loops.parts(*node.operands, **node.static)
-        known: dict[Expr, Any] = {o: x for o, x in zip(node.operands, operands, strict=True) if o is not None}
-        order = [part for part in _between([made], known) if part not in known]
-        return None if node in order else interpret(order, self, known)[made]  # itself, where its parts take no less
 
     def _moved(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Each entry of a result is one of an operand's, or nothing."""
@@ -370,18 +361,6 @@ class Dependence(Domain[Any]):
             return None
         whole = np.broadcast_to(reduce(self.sets.both, batches), lead)
         return np.broadcast_to(whole.reshape((*lead, *[1] * (len(node.shape) - len(lead)))), node.shape)
-
-
-def _between(roots: Sequence[Expr], ends: Mapping[Expr, Any]) -> list[Expr]:
-    """Return what roots are made of, each after its operands, as far as it is not known."""
-    seen = set(roots)
-    nodes = list(seen)
-    for node in nodes:  # which grow
-        for operand in () if node in ends else node.operands:
-            if operand is not None and operand not in seen:
-                seen.add(operand)
-                nodes.append(operand)
-    return sorted(nodes, key=lambda node: node.index)
 
 
 class Along(Arrays):
