@@ -489,7 +489,7 @@ class Judge:
             if held.wrong_value:
                 checked.verdict, checked.reason = Verdict.MISMATCH, held.wrong_value
         verdicts = [part.verdict for part in [*results.values(), checked] if part is not None]
-        smooth = not any(node.op is not None and (node.op.kinks or node.op.facts.turns) for node in order)
+        smooth = not any(node.op is not None and (node.op.kinks or node.op.rewriting.algebra == "comparison") for node in order)
         certain = smooth and any(part.verdict is Verdict.MISMATCH for part in results.values())
         return (checked, results), certain or all(verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for verdict in verdicts)
 

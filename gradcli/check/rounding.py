@@ -141,7 +141,7 @@ class Arithmetic:
         result = self._bounded(*self._result(op, values, errors, static))
         if op.accuracy.among is not None:
             result.among = op.accuracy.among(*values, **static)
-        elif (op.rewriting.reshapes or op.rewriting.unchanged) and isinstance(operands[0], Bounded):
+        elif (op.rewriting.algebra == "reshaping" or op.rewriting.unchanged) and isinstance(operands[0], Bounded):
             result.among = operands[0].among
         if op.rewriting.algebra == "comparison" and result.error is not None:
             result.error = self._told_apart(operands, values, result.error)
@@ -300,15 +300,16 @@ class Arithmetic:
 
     def _is_exact(self, op: Op, out: Any, values: list[Any]) -> bool:
         """Return whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
-        adds = op.facts.integral and (op.accuracy.compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
-        if not op.accuracy.exact and not adds and op is not chain:
+        compounds = op.rewriting.algebra == "product of entries"
+        adds = op.facts.integral and (compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
+        if not adds and op is not chain and not (op.facts.integral and op.elementwise and op.rewriting.algebra != "power"):
             return False
         if np.size(out) <= _A_FEW and op in (mul, chain):
             return bool(np.all(np.frexp(out)[0] % (2 * self.unit) == 0)) and _are_products(out, *values)
         # where the first entries are no whole numbers, there is no need to look at the others
         if not all(_are_whole(np.ravel(v)[:1]) for v in values) or not all(_are_whole(v) for v in [*values, out]):
             return False
-        if op.accuracy.compounds:
+        if compounds:
             most = np.prod(np.maximum(np.abs(values[0]), 1.0))
         else:
             most = np.sum(np.abs(values[0])) if adds else np.max(np.abs(out), initial=0.0)

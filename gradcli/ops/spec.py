@@ -8,6 +8,7 @@ multi-precision numbers alike. It never sums to an operand's shape; the sweep do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -61,6 +62,7 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
     if record.get("moves"):
         record = {"linear": True, "integral": record.get("result") == "same", "ulps": 0, **record}
+    record = {field_: _listed(value) if field_ in _LISTS else value for field_, value in record.items()}
     rest: dict[str, Any] = {}
     given: dict[str, dict[str, Any]] = {}
     for field_, value in record.items():
@@ -68,6 +70,18 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
         into = rest if name is None or (names and name not in names) else given.setdefault(name, {})
         into[field_] = value
     return {**rest, **{name: GROUPS[name](**parts) for name, parts in given.items()}}
+
+
+FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")  # before the name of a function in the form that a library has of it
+# Fields of several things, which records write as words, or as the one thing that there is.
+_LISTS = {"aliases", "indices", "kinks", "lists", "optional", "results", "saves", "scalars"}
+
+
+def _listed(value: Any) -> Any:
+    """Return the words of a text, or what it says of each name: "x: out; y: x out"."""
+    if isinstance(value, str) and ":" in value:
+        return {name.strip(): tuple(kept.split()) for name, _, kept in (part.partition(":") for part in value.split(";"))}
+    return tuple(value.split()) if isinstance(value, str) else (value,) if isinstance(value, Kink) else value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,8 +93,8 @@ class Op:
     optional    operands that may be left out (None)
     static      parameters that are part of the program (axes, shapes), with their defaults
     forward     NumPy: ``forward(*arrays, **static)``
-    on_scalars  the same where the first operand is a NumPy scalar, in a tenth of the ufunc's time: Python's operator, which
-                rules use, too. IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's loops
+    operator    Python's operator that it is, which rules and tensors have, too, and NumPy's scalars in a tenth of the ufunc's time.
+                IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's loops
     reference   multi-precision: ``reference(m, *scalars, **static)`` for elementwise operations, on object
                 arrays of scalars otherwise; m offers mpmath's functions. The source of truth of the judge
     symbolic    the same on sympy expressions, m being sympy; by default the reference itself
@@ -123,16 +137,16 @@ class Op:
     partials: tuple[Function | None, ...] | None = None
     vjp: Function | None = None
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    on_scalars: Function | None = None
+    operator: Function | None = None
     symbolic: Function | None = None
     slopes: tuple[Function, ...] | None = None
     extended: Rule | None = None
     shape: Function | None = None
     result: str = "float"
     variadic: bool = False
-    optional: frozenset[str] = frozenset()
+    optional: tuple[str, ...] = ()
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
-    indices: frozenset[str] = frozenset()
+    indices: tuple[str, ...] = ()
     always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
@@ -146,7 +160,7 @@ class Op:
     torch: Torch = USUAL
     loops: Loops = _LOOPS
     aliases: tuple[str, ...] = ()
-    examples: tuple[str, ...] = ()
+    example: str = ""
     public: bool = True
     definition: Function | None = None
     wider: Composite | None = None
@@ -181,8 +195,8 @@ class Op:
         for operand in operands:
             if isinstance(operand, Carrier):
                 return operand.apply_op(self, operands, static)
-        if self.on_scalars is not None and type(operands[0]) is np.float64:
-            return self.on_scalars(*operands, **static)
+        if self.operator is not None and type(operands[0]) is np.float64:
+            return self.operator(*operands, **static)
         return self.forward(*operands, **static)
 
     def __repr__(self) -> str:
@@ -213,17 +227,17 @@ class Composite:
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     variadic: bool = False
     rest: str = ""
-    lists: frozenset[str] = frozenset()
-    scalars: frozenset[str] = frozenset()
-    optional: frozenset[str] = frozenset()
-    indices: frozenset[str] = frozenset()
+    lists: tuple[str, ...] = ()
+    scalars: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    indices: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     torch: Torch = USUAL
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
     uncertified: str = ""
     aliases: tuple[str, ...] = ()
-    examples: tuple[str, ...] = ()
+    example: str = ""
     public: bool = True
 
     def __call__(self, *operands: Any, **static: Any) -> Any:

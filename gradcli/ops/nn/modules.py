@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.ops.calling.meanings import declare_class, refuse_class
-from gradcli.ops.calling.prefixes import JAX, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt
 from gradcli.ops.elementwise.logic import greater, less, where
+from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.softmax_and_attention import logsumexp
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import mean as mean_of
@@ -142,47 +143,68 @@ def logmeanexp(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
     return logsumexp(x, axis=axis, keepdims=keepdims) - log(1.0 * count(x.shape, axis))
 
 
-@function(public=False)
+@function()
 def jax_hard_tanh(x: Any) -> Any:
     """jax.nn.hard_tanh: hardtanh with the derivative 1 at -1 and 1."""
     return where(greater(x, 1.0), 1.0, where(less(x, -1.0), -1.0, x))
 
 
+@function()
+def jax_gelu(x: Any, *, approximate: bool = True) -> Any:
+    """jax.nn.gelu: gelu by a hyperbolic tangent, or exactly."""
+    return gelu(x, approximate="tanh" if approximate else "none")
+
+
 _X = "x|operand"
-declare(
-    JAX,
-    **{
-        "nn.hard_sigmoid": signature("hardsigmoid", "x"), "nn.hard_silu": signature("hardswish", "x"),
-        "nn.hard_swish": signature("hardswish", "x"),
-        "nn.hard_tanh": signature("jax_hard_tanh", "x"), "nn.soft_sign": signature("softsign", "x"),
-        "nn.squareplus": signature("squareplus", "x, b"),
-        "nn.standardize": signature("standardize", "x, axis, mean, variance, epsilon"),
-        "nn.normalize": signature("standardize", "x, axis, mean, variance, epsilon"),
-        "nn.softplus": signature("softplus", "x"), "nn.log1mexp": signature("log1mexp", "x"), "nn.identity": signature("positive", "x"),
-        "nn.logmeanexp": signature("logmeanexp", "x, axis, -where, keepdims"), "nn.glu": signature("glu", "x, axis", axis=-1),
-        "nn.logsumexp": signature("logsumexp", "x|a, axis, b, keepdims, return_sign"),
-        # lax
-        "lax.clamp": signature("clip", "low|min, x, high|max"), "lax.max": signature("maximum", "x, y"),
-        "lax.min": signature("minimum", "x, y"),
-        "lax.logistic": signature("sigmoid", "x"), "lax.erf_inv": signature("erfinv", "x"), "lax.integer_pow": signature("pow", "x, y"),
-        "lax.is_finite": signature("isfinite", "x"), "lax.rem": signature("fmod", "x, y"),
-        "lax.rev": signature("flip", f"{_X}, axis|dimensions"),
-        "lax.reduce_sum": signature("sum", f"{_X}, axis|axes"), "lax.reduce_max": signature("max", f"{_X}, axis|axes"),
-        "lax.reduce_min": signature("min", f"{_X}, axis|axes"), "lax.reduce_prod": signature("prod", f"{_X}, axis|axes"),
-        **{f"lax.{name}": signature(name, f"{_X}, axis, -reverse", axis=0) for name in ("cumsum", "cumprod")},
-        "lax.cumlogsumexp": signature("logcumsumexp", f"{_X}, axis, -reverse", axis=0),
-        "lax.concatenate": signature("joined", "arrays|operands, axis|dimension"),
-        "lax.reshape": signature("reshape", f"{_X}, shape|new_sizes"),
-        "lax.transpose": signature("transpose", f"{_X}, axes|permutation"),
-        "lax.expand_dims": signature("expand_dims", "x|array, axis|dimensions"),
-        "lax.squeeze": signature("squeeze", "x|array, axis|dimensions"), "lax.sort": signature("sort", f"{_X}, axis|dimension", axis=-1),
-        "lax.top_k": signature("topk", f"{_X}, k, axis"), "lax.argmax": signature("argmax", f"{_X}, axis, -index_dtype"),
-        "lax.argmin": signature("argmin", f"{_X}, axis, -index_dtype"), "lax.bessel_i0e": signature("i0e", "x"),
-        "lax.bessel_i1e": signature("i1e", "x"),
-        "lax.igamma": signature("gammainc", "a, x"), "lax.igammac": signature("gammaincc", "a, x"),
-        "lax.betainc": signature("betainc", "a, b, x"),
-        "lax.dot": signature("matmul", "x|lhs, y|rhs, -precision, -preferred_element_type"),
-        "lax.batch_matmul": signature("matmul", "x|lhs, y|rhs, -precision"),
-        "lax.atan2": signature("atan2", "y|x, x|y"),
-    },
-)  # fmt: skip
+declare(f"""
+    jax:
+        nn.gelu = jax_gelu(x, approximate)
+        nn.softmax = softmax(x, axis=-1)
+        nn.log_softmax = log_softmax(x, axis=-1)
+        lax.select = where(condition|pred, x|on_true, y|on_false)
+        nn.hard_sigmoid = hardsigmoid(x)
+        nn.hard_silu nn.hard_swish = hardswish(x)
+        nn.hard_tanh = jax_hard_tanh(x)
+        nn.soft_sign = softsign(x)
+        nn.squareplus = squareplus(x, b)
+        nn.standardize nn.normalize = standardize(x, axis, mean, variance, epsilon)
+        nn.softplus = softplus(x)
+        nn.log1mexp = log1mexp(x)
+        nn.identity = positive(x)
+        nn.logmeanexp = logmeanexp(x, axis, -where, keepdims)
+        nn.glu = glu(x, axis=-1)
+        nn.logsumexp = logsumexp(x|a, axis, b, keepdims, return_sign)
+        lax.clamp = clip(low|min, x, high|max)
+        lax.max = maximum(x, y)
+        lax.min = minimum(x, y)
+        lax.logistic = sigmoid(x)
+        lax.erf_inv = erfinv(x)
+        lax.integer_pow = pow(x, y)
+        lax.is_finite = isfinite(x)
+        lax.rem = fmod(x, y)
+        lax.rev = flip({_X}, axis|dimensions)
+        lax.reduce_sum = sum({_X}, axis|axes)
+        lax.reduce_max = max({_X}, axis|axes)
+        lax.reduce_min = min({_X}, axis|axes)
+        lax.reduce_prod = prod({_X}, axis|axes)
+        lax.cumsum = cumsum({_X}, axis=0, -reverse)
+        lax.cumprod = cumprod({_X}, axis=0, -reverse)
+        lax.cumlogsumexp = logcumsumexp({_X}, axis=0, -reverse)
+        lax.concatenate = joined(arrays|operands, axis|dimension)
+        lax.reshape = reshape({_X}, shape|new_sizes)
+        lax.transpose = transpose({_X}, axes|permutation)
+        lax.expand_dims = expand_dims(x|array, axis|dimensions)
+        lax.squeeze = squeeze(x|array, axis|dimensions)
+        lax.sort = sort({_X}, axis|dimension=-1)
+        lax.top_k = topk({_X}, k, axis)
+        lax.argmax = argmax({_X}, axis, -index_dtype)
+        lax.argmin = argmin({_X}, axis, -index_dtype)
+        lax.bessel_i0e = i0e(x)
+        lax.bessel_i1e = i1e(x)
+        lax.igamma = gammainc(a, x)
+        lax.igammac = gammaincc(a, x)
+        lax.betainc = betainc(a, b, x)
+        lax.dot = matmul(x|lhs, y|rhs, -precision, -preferred_element_type)
+        lax.batch_matmul = matmul(x|lhs, y|rhs, -precision)
+        lax.atan2 = atan2(y|x, x|y)
+""")

@@ -10,14 +10,13 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import LN_PI
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.special.gamma import digamma, gamma, lgamma, polygamma
 
 # -- Functions that sympy does not have, as classes of it: their derivatives, and what computes
@@ -182,7 +181,7 @@ def _binomial(n: Any, k: Any) -> Any:
 beta = elementwise(
     "beta", "x y", _beta, lambda m, x, y: m.beta(x, y),
     lambda out, x, y: -out * psi_rise(x, y), lambda out, x, y: -out * psi_rise(y, x),
-    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=8000,
+    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves="x y out", ulps=8000,
     domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
     between=((0.0,), (0.0,)), above=0.0,
     numpy="special.beta({0}, {1})",
@@ -203,18 +202,21 @@ betaln = elementwise(
 binomial = elementwise(
     "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
-    symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves=("n", "k", "out"),
-    aliases=("binom", "comb"), domain="n > -1 and -1 < k < n + 1",
-    doc="The binomial coefficient n over k, with gamma functions as factorials.", examples=("binomial(n, 2)",), ulps=400,
+    symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves="n k out",
+    aliases="binom comb", domain="n > -1 and -1 < k < n + 1",
+    doc="The binomial coefficient n over k, with gamma functions as factorials.", example="binomial(n, 2)", ulps=400,
     numpy="special.binom({0}, {1})",
     torch="_binomial({0}, {1})",
     jax="_binomial({0}, {1})",
 )
 
 
-@function(numpy="x|n, -exact", domain="x > -1", examples=("factorial(5)",))
+@function(numpy="x|n, -exact", domain="x > -1")
 def factorial(x: Any) -> Any:
-    """x!, which is gamma(x + 1)."""
+    """x!, which is gamma(x + 1).
+
+    >>> factorial(5)
+    """
     return gamma(x + 1)
 
 
@@ -226,12 +228,14 @@ def perm(n: Any, k: Any) -> Any:
 
 @function(
     numpy="x, p",
-    aliases=("multigammaln",),
+    aliases="multigammaln",
     domain="x > (p - 1)/2",
-    examples=("mvlgamma(x, 2)",),
 )
 def mvlgamma(x: Any, *, p: Any) -> Any:
-    """The logarithm of the multivariate gamma function of dimension p."""
+    """The logarithm of the multivariate gamma function of dimension p.
+
+    >>> mvlgamma(x, 2)
+    """
     if isinstance(p, bool) or not isinstance(p, int) or p < 1:
         raise ArgumentError(f"p must be a whole number of at least 1, not {p!r}")
     if p > _WRITTEN_OUT:
@@ -338,11 +342,19 @@ hurwitz_zeta: Op = elementwise(
 )
 
 
-@function(numpy="x, q|other", domain="x is not 1", backward="SpecialZeta", examples=("zeta(x)", "zeta(2, q)"))
+@function(numpy="x, q|other", domain="x is not 1", backward="SpecialZeta")
 def zeta(x: Any, q: Any = None) -> Any:
-    """The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5."""
+    """The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5.
+
+    >>> zeta(x)
+    """
     return hurwitz_zeta(x, 1.0 if q is None else q)
 
 
-declare(NUMPY, comb=signature("binomial", "n|N, k, -exact, -repetition"), multigammaln=signature("mvlgamma", "x|a, p|d"))
-declare(TORCH, zeta=signature("zeta", "x, q|other", q=REQUIRED))
+declare("""
+    numpy:
+        comb = binomial(n|N, k, -exact, -repetition)
+        multigammaln = mvlgamma(x|a, p|d)
+    torch:
+        zeta(x, q|other!)
+""")

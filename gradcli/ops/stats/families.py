@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcli.ops.calling.meanings import declare_class
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlog1py, xlogy
 from gradcli.ops.elementwise.logic import (
@@ -86,7 +86,7 @@ def declare_family(
                 **{"indices": whole, **record},
             )
         variable = f"{start}|value, " if start else ""
-        declare(library, **{f"{name}.{method}": signature(made.name, variable + spelled)})
+        declare(f"{library}:\n{name}.{method} = {made.name}({variable}{spelled})")
     kept = ", ".join(filter(None, (spelled, ignored)))
     declare_class(
         library,

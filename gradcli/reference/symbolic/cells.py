@@ -18,13 +18,12 @@ _SMALL = 64  # bits of a number that sympy is told, rather than being given a na
 
 def of_operation(cells: Cells, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]) -> Cell:
     """A smooth operation on cells. Numbers are told to sympy: x**2 is no power with a variable in its exponent."""
-    exponents = [name in op.facts.exponents for name in op.operands]
     given: list[Any] = []
     table: dict[Any, Cell] = {}
     for place, argument in enumerate(arguments):
         if argument is None:
             given.append(None)
-        elif isinstance(argument, Number) and (exponents[place] or argument.value.p.bit_length() < _SMALL):
+        elif isinstance(argument, Number) and ((op.rewriting.algebra == "power" and place) or argument.value.p.bit_length() < _SMALL):
             given.append(sympy.Rational(int(argument.value.p), int(argument.value.q)))
         else:
             symbol = _symbol(place)
