@@ -23,7 +23,6 @@ _REGISTRY: dict[str, Op] = {}
 _COMPOSITES: dict[str, Composite] = {}
 _BY_NAME: dict[str, Op | Composite] = {}
 OPERATORS: dict[str, Op] = {}  # of the language, between two operands
-MARKS: dict[str, Op] = {}  # of textbooks, before an operand or around it
 
 
 def register(record: Any) -> Any:
@@ -36,8 +35,6 @@ def register(record: Any) -> Any:
         _REGISTRY[record.name] = record
         if record.text.infix and record.public:
             OPERATORS[record.text.infix] = record
-        if record.text.mark:
-            MARKS[record.text.mark] = record
     else:
         _COMPOSITES[record.name] = record
     return record

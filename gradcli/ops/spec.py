@@ -22,7 +22,7 @@ from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
 from gradcli.ops.fixed import Fixed
 from gradcli.ops.looping import Loops
 from gradcli.ops.pytorch import USUAL, Torch
-from gradcli.ops.text import UNDER_WAY, Text, expanded
+from gradcli.ops.text import IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
 
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
 
@@ -183,6 +183,16 @@ class Op:
     def body(self) -> Function | None:
         """Return the definition of its result by other operations, or what stands for one; None where the record has none."""
         return None if self.outputs > 1 else self.definition or self.loops.parts or self.rewriting.means
+
+    @property
+    def is_latex_command(self) -> bool:
+        """Return whether LaTeX has a command of its name."""
+        return self.name in IN_LATEX
+
+    @cached_property
+    def in_python(self) -> str:
+        """The template of Python's floats, to the bit or to the last one; empty if there is none."""
+        return self.text.on_floats or (f"{self.name}({{}})" if self.name in IN_MATH else "")
 
     @cached_property
     def elementwise(self) -> bool:

@@ -171,7 +171,7 @@ det = structural(
     work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("factors.DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).",
-    sign=r"\det", example="log(det(A))", ulps=64,
+    example="log(det(A))", ulps=64,
     carries=perturbation.determinant,
     numpy="np.linalg.det({0})",
 )  # fmt: skip

@@ -257,7 +257,7 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
 
     made: Op = reduction(
         name, checked, witness(f"reducing.{name}_"), equal_to_result_vjp, saves="x out", aliases=(f"a{name}",), ulps=0, integral=True,
-        kinks=noted(f"several {word}est entries", "shared evenly among them", SAME), sign=rf"\{name}",
+        kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python.", axes=axes.Reduction(rule),
         wider=_wider(name, "x where? initial?", lambda *call, **static: _extreme_of(made, unit, pair, *call, **static)),
         between=(), among=entries, numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
