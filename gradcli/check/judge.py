@@ -113,6 +113,16 @@ def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence
     return [found[x].array if found.get(x) is not None else exact_array(m, np.zeros(x.shape), "float") for x in wrt]
 
 
+def reference_at(
+    m: Any, root: Expr, wrt: Sequence[Expr], seed: Any, leaves: Mapping[Expr, Any], precision: str
+) -> tuple[ReferenceTape, np.ndarray, list[np.ndarray]]:
+    """Return the reference's value of a function at a point, and its gradients, with the tape that they were read off."""
+    tape = ReferenceTape(m, leaves, precision)
+    y = tape.run(root, wrt)
+    slopes = tape.slopes(y, exact_array(m, seed, "float"), wrt) if wrt else []
+    return tape, Algebra.map(plain, y), slopes
+
+
 class Pass(NamedTuple):
     """The function at one precision, by the reference and by the engine's rules without rounding.
 
@@ -235,7 +245,10 @@ Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]  # on the value
 class Judge:
     """Decides one gradient: a root, a seed, and what the engine computed."""
 
-    def __init__(self, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, gradients: Mapping[str, Any]) -> None:
+    def __init__(
+        self, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, gradients: Mapping[str, Any], remembering: bool = False
+    ) -> None:
+        self.remembering = remembering  # whether sympy's derivative is kept between runs
         self.scope, self.root, self.wrt, self.seed = scope, root, wrt, seed
         self.precision, self.nodes = scope.precision, list(wrt.values())
         self.gradients = [np.asarray(gradients[name]) for name in wrt]
@@ -347,10 +360,12 @@ class Judge:
         """sympy's derivative of the whole function; None where there is none in reasonable time. At one of several trial points will do."""
         if self.size > _LARGEST_SYMBOLIC or self.entries > _MOST_SYMBOLS or self.scope.in_passing:
             return None
+        from gradcli.check import verdict_cache
         from gradcli.reference.symbolic.derivative import WholeDerivative
 
+        kept = verdict_cache.steps if self.remembering else lambda key, make: make()
         try:
-            return WholeDerivative(_context(), self.root, self.nodes, self.leaves, self.seed, self.precision)
+            return WholeDerivative(_context(), self.root, self.nodes, self.leaves, self.seed, self.precision, kept)
         except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
             return None
 

@@ -88,7 +88,7 @@ sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", power=0.5,
     inverse="choice", domain="x >= 0",
     called="square root", doc="The square root; the derivative at 0 is infinite.", example="sqrt(x)",
-    latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5, bare="({})^2", mark="√",
+    latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5,
     carries=root,
     c="g_sqrt({0})",
 )
@@ -103,14 +103,14 @@ rsqrt = elementwise(
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
     symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves="out", power=1 / 3,
-    called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4, mark="∛",
+    called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4,
     between=(),
     c="g_cbrt({0})",
     torch="_cbrt({0})",
 )
 exp = elementwise(
-    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves="out", sign=r"\exp", math="exp",
-    algebra="exponential", called="exponential", doc="e to the power x.", ulps=3, bare="ln({})",
+    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves="out",
+    algebra="exponential", called="exponential", doc="e to the power x.", ulps=3,
     carries=grown,
     c="g_exp({0})",
 )
@@ -122,32 +122,32 @@ exp2 = elementwise(
 )
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
-    math="expm1", called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
+    called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
     between=(), by_result=True,
     c="g_expm1({0})",
 )
 log: Op = elementwise(
     "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases="ln", domain="x > 0",
-    sign=r"\log", math="log", algebra="logarithm",
-    called="logarithm", doc="The natural logarithm.", example="log(x)", ulps=4, bare="exp({})",
+    algebra="logarithm",
+    called="logarithm", doc="The natural logarithm.", example="log(x)", ulps=4,
     carries=logarithm,
     c="g_log({0})",
 )
 log2 = elementwise(
     "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), domain="x > 0",
-    math="log2", called="logarithm", doc="The logarithm to base 2.", ulps=3, bare="2^({})",
+    called="logarithm", doc="The logarithm to base 2.", ulps=3,
     between=(0.0,),
     c="g_log2({0})",
 )
 log10 = elementwise(
     "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), domain="x > 0",
-    math="log10", called="logarithm", doc="The logarithm to base 10.", ulps=3, bare="10^({})",
+    called="logarithm", doc="The logarithm to base 10.", ulps=3,
     between=(0.0,),
     c="g_log10({0})",
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
-    domain="x > -1", called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3, math="log1p",
+    domain="x > -1", called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3,
     between=(-1.0,),
     c="g_log1p({0})",
 )

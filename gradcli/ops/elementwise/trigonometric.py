@@ -18,64 +18,61 @@ from gradcli.ops.spec import Op
 
 sin: Op = elementwise(
     "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), called="sine", doc="The sine, x in radians.", ulps=5,
-    parity="odd", family=lambda: _CIRCULAR, sign=r"\sin", math="sin", bare="asin({})",
+    parity="odd", family=lambda: _CIRCULAR,
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_sin({0})",
     moderate=True,
 )
 cos: Op = elementwise(
     "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), called="cosine", doc="The cosine.", ulps=5,
-    parity="even", family=lambda: _CIRCULAR, sign=r"\cos", math="cos", bare="acos({})",
+    parity="even", family=lambda: _CIRCULAR,
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_cos({0})",
     moderate=True,
 )
 tan: Op = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves="out", called="tangent", doc="The tangent.",
-    parity="odd", means=lambda x: sin(x) / cos(x), sign=r"\tan", math="tan", domain="x is not pi/2 + k*pi", ulps=5,
-    bare="atan({})",
+    parity="odd", means=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
     c="g_tan({0})",
 )
 sec: Op = elementwise(
     "sec", "x", lambda x: 1 / np.cos(x), lambda m, x: m.sec(x), lambda out, x: out * tan(x), saves="x out",
-    domain="x is not pi/2 + k*pi", sign=r"\sec", called="secant", doc="The secant, 1/cos(x).", ulps=5,
-    parity="even", means=lambda x: 1 / cos(x), bare="asec({})",
+    domain="x is not pi/2 + k*pi", called="secant", doc="The secant, 1/cos(x).", ulps=5,
+    parity="even", means=lambda x: 1 / cos(x),
     c="(1 / g_cos({0}))",
     numpy="(1.0 / np.cos({0}))",
 )
 csc: Op = elementwise(
     "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves="x out",
-    domain="x is not k*pi", sign=r"\csc", called="cosecant", doc="The cosecant, 1/sin(x).", ulps=5,
-    parity="odd", means=lambda x: 1 / sin(x), bare="acsc({})",
+    domain="x is not k*pi", called="cosecant", doc="The cosecant, 1/sin(x).", ulps=5,
+    parity="odd", means=lambda x: 1 / sin(x),
     c="(1 / g_sin({0}))",
     numpy="(1.0 / np.sin({0}))",
 )
 cot: Op = elementwise(
     "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves="out",
-    domain="x is not k*pi", sign=r"\cot", called="cotangent", doc="The cotangent, 1/tan(x).", ulps=6,
-    parity="odd", means=lambda x: cos(x) / sin(x), bare="acot({})",
+    domain="x is not k*pi", called="cotangent", doc="The cotangent, 1/tan(x).", ulps=6,
+    parity="odd", means=lambda x: cos(x) / sin(x),
     c="(1 / g_tan({0}))",
     numpy="(1.0 / np.tan({0}))",
 )
-_CIRCULAR = (sin, cos, tan, cot, csc, sec, 1)
+_CIRCULAR: tuple[Any, ...] = (sin, cos, tan, cot, csc, sec, 1)
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
     inverse="choice", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=4,
     parity="odd",
-    math="asin", bare="sin({})",
     between=(-1.0, 1.0),
     c="g_asin({0})",
 )
 acos = elementwise(
     "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases="arccos",
     inverse="choice", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
-    math="acos", bare="cos({})",
     between=(-1.0, 1.0),
     c="g_acos({0})",
 )
 atan = elementwise(
     "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases="arctan",
-    math="atan", doc="The inverse tangent.", ulps=3, parity="odd", bare="tan({})",
+    doc="The inverse tangent.", ulps=3, parity="odd",
     between=(),
     c="g_atan({0})",
     moderate=True,
@@ -84,7 +81,7 @@ asec = elementwise(
     "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x),
     lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
     aliases="arcsec", inverse="choice",
-    domain="abs(x) >= 1", doc="The inverse secant, acos(1/x).", ulps=4, bare="sec({})",
+    domain="abs(x) >= 1", doc="The inverse secant, acos(1/x).", ulps=4,
     between=(-1.0, 1.0),
     c="g_asec({0})",
     numpy="_asec({0})",
@@ -93,7 +90,7 @@ acsc = elementwise(
     "acsc", "x", lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)), lambda m, x: m.acsc(x),
     lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
     aliases="arccsc", inverse="choice",
-    domain="abs(x) >= 1", doc="The inverse cosecant, asin(1/x).", ulps=5, bare="csc({})",
+    domain="abs(x) >= 1", doc="The inverse cosecant, asin(1/x).", ulps=5,
     between=(-1.0, 1.0),
     c="g_acsc({0})",
     numpy="_acsc({0})",
@@ -101,7 +98,7 @@ acsc = elementwise(
 acot = elementwise(
     "acot", "x", lambda x: np.arctan(1 / x), lambda m, x: m.atan(1 / x), lambda out, x: -1 / (1 + x**2),
     symbolic=lambda s, x: s.atan(1 / x), aliases="arccot", domain="x is not 0",
-    doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=4, bare="cot({})",
+    doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=4,
     definition=lambda x: atan(1 / x),
     c="g_atan(1 / {0})",
     numpy="np.arctan(1.0 / {0:atom})",
@@ -167,25 +164,25 @@ declare("""
 
 
 sinh: Op = elementwise(
-    "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), sign=r"\sinh", math="sinh",
+    "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x),
 
     called="hyperbolic sine",
-    doc="The hyperbolic sine.", ulps=3, parity="odd", family=lambda: _HYPERBOLIC, bare="asinh({})",
+    doc="The hyperbolic sine.", ulps=3, parity="odd", family=lambda: _HYPERBOLIC,
     between=(),
     c="g_sinh({0})",
 )
 cosh: Op = elementwise(
-    "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), sign=r"\cosh", math="cosh",
-    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", family=lambda: _HYPERBOLIC, bare="acosh({})",
+    "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x),
+    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", family=lambda: _HYPERBOLIC,
     between=(0.0,),
     c="g_cosh({0})",
 )
 tanh: Op = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, ulps=4,
-    sign=r"\tanh", math="tanh", parity="odd", means=lambda x: sinh(x) / cosh(x),
+    parity="odd", means=lambda x: sinh(x) / cosh(x),
 
     called="hyperbolic tangent",
-    doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.", bare="atanh({})",
+    doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
     between=(), by_result=True,
     c="g_tanh({0})",
     moderate=True,
@@ -201,7 +198,7 @@ def _sech(x: Any) -> Any:
 sech: Op = elementwise(
     "sech", "x", _sech, lambda m, x: m.sech(x), lambda out, x: -out * tanh(x), saves="x out",
     doc="The hyperbolic secant, 1/cosh(x).", ulps=4,
-    parity="even", means=lambda x: 1 / cosh(x), bare="asech({})",
+    parity="even", means=lambda x: 1 / cosh(x),
     between=(0.0,),
     c="g_sech({0})",
     numpy="_sech({0})",
@@ -218,23 +215,23 @@ def _csch(x: Any) -> Any:
 csch: Op = elementwise(
     "csch", "x", _csch, lambda m, x: m.csch(x), lambda out, x: -out * coth(x), saves="x out",
     domain="x is not 0", doc="The hyperbolic cosecant, 1/sinh(x).", ulps=4,
-    parity="odd", means=lambda x: 1 / sinh(x), bare="acsch({})",
+    parity="odd", means=lambda x: 1 / sinh(x),
     between=(0.0,),
     c="g_csch({0})",
     numpy="_csch({0})",
 )
 coth: Op = elementwise(
     "coth", "x", lambda x: 1 / np.tanh(x), lambda m, x: m.coth(x), lambda out, x: -(csch(x) ** 2),
-    domain="x is not 0", sign=r"\coth", doc="The hyperbolic cotangent, 1/tanh(x).", ulps=4,
-    parity="odd", means=lambda x: cosh(x) / sinh(x), bare="acoth({})",
+    domain="x is not 0", doc="The hyperbolic cotangent, 1/tanh(x).", ulps=4,
+    parity="odd", means=lambda x: cosh(x) / sinh(x),
     between=(0.0,),
     c="g_coth({0})",
     numpy="(1.0 / np.tanh({0}))",
 )
-_HYPERBOLIC = (sinh, cosh, tanh, coth, csch, sech, -1)
+_HYPERBOLIC: tuple[Any, ...] = (sinh, cosh, tanh, coth, csch, sech, -1)
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
-    math="asinh", doc="The inverse hyperbolic sine.", ulps=3, parity="odd", bare="sinh({})",
+    doc="The inverse hyperbolic sine.", ulps=3, parity="odd",
     between=(),
     c="g_asinh({0})",
     moderate=True,
@@ -242,20 +239,19 @@ asinh = elementwise(
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",
     inverse="choice", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.", ulps=4,
-    math="acosh", bare="cosh({})",
     between=(1.0,),
     c="g_acosh({0})",
 )
 atanh = elementwise(
     "atanh", "x", np.arctanh, lambda m, x: m.atanh(x), lambda out, x: 1 / ((1 - x) * (1 + x)), aliases="arctanh",
-    domain="-1 < x < 1", math="atanh", doc="The inverse hyperbolic tangent.", ulps=3, bare="tanh({})",
+    domain="-1 < x < 1", doc="The inverse hyperbolic tangent.", ulps=3,
     between=(-1.0, 1.0),
     c="g_atanh({0})",
 )
 asech = elementwise(
     "asech", "x", lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x), lambda m, x: m.asech(x),
     lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))), aliases="arcsech", domain="0 < x <= 1",
-    doc="The inverse hyperbolic secant, acosh(1/x), accurate near 1.", ulps=4, bare="sech({})",
+    doc="The inverse hyperbolic secant, acosh(1/x), accurate near 1.", ulps=4,
     between=(0.0, 1.0),
     c="g_asech({0})",
     numpy="_asech({0})",
@@ -263,7 +259,7 @@ asech = elementwise(
 acsch = elementwise(
     "acsch", "x", lambda x: np.arcsinh(1 / x), lambda m, x: m.acsch(x),
     lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)), aliases="arccsch", domain="x is not 0",
-    doc="The inverse hyperbolic cosecant, asinh(1/x).", ulps=4, bare="csch({})",
+    doc="The inverse hyperbolic cosecant, asinh(1/x).", ulps=4,
     between=(0.0,),
     c="g_asinh(1 / {0})",
     numpy="np.arcsinh(1.0 / {0:atom})",
@@ -272,7 +268,7 @@ acoth = elementwise(
     "acoth", "x", lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x), lambda m, x: m.acoth(x),
     lambda out, x: 1 / ((1 - x) * (1 + x)),
     aliases="arccoth",
-    domain="abs(x) > 1", doc="The inverse hyperbolic cotangent, atanh(1/x).", ulps=4, bare="coth({})",
+    domain="abs(x) > 1", doc="The inverse hyperbolic cotangent, atanh(1/x).", ulps=4,
     between=(0.0,),
     c="g_acoth({0})",
     numpy="_acoth({0})",

@@ -111,12 +111,12 @@ def k1(x: Any) -> Any:
 
 i0 = elementwise(
     "i0", "x", OfSciPy("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), ulps=6,
-    aliases="modified_bessel_i0", sign="I_{0}", doc="The modified Bessel function iv(0, x).",
+    aliases="modified_bessel_i0", latex=r"I_{{0}}\left({x}\right)", doc="The modified Bessel function iv(0, x).",
     between=(0.0,),
 )
 i1: Op = elementwise(
     "i1", "x", OfSciPy("i1"), lambda m, x: m.besseli(1, x), lambda out, x: (i0(x) + iv(x, v=2)) / 2, ulps=16,
-    aliases="modified_bessel_i1", sign="I_{1}", doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
+    aliases="modified_bessel_i1", latex=r"I_{{1}}\left({x}\right)", doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
     between=(),
 )
 

@@ -336,7 +336,7 @@ hurwitz_zeta: Op = elementwise(
     lambda out, x, q: zeta_slope(x, q, n=1), lambda out, x, q: -x * hurwitz_zeta(x + 1, q),
     symbolic=_zeta_symbolic, domain="x > -5 and q > 0, or q = 1", ulps=300,
     rounds=_zeta_rounds,
-    written="zeta({x}, {q})", sign=r"\zeta",
+    written="zeta({x}, {q})", latex=r"\zeta\left({x}, {q}\right)",
     doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
     numpy="special.zeta({0}, {1})",
 )

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import IntEnum
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import GradcliError
-from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
-from gradcli.reference.algebra import Unsupported
+from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.deadline import in_time
-from gradcli.reference.fields.element import Element, Field, TooSmall
-from gradcli.reference.fields.functions import Functions, Known, Refined
-from gradcli.reference.fields.reading import Reading
+from gradcli.reference.fields.element import Element
+from gradcli.reference.fields.functions import Functions, decided
+from gradcli.reference.fields.reading import FieldTape
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import exact_array
 
 # -- What algebra has to say of a formula ----------------------------------------------------------
 
 
-class Decision(Enum):
+class Decision(IntEnum):
     """What algebra has to say of a formula and what it is claimed to be."""
 
+    OPEN = 0
     SAME = 1  # wherever both have a value
     DIFFERENT = 2  # but for single points, as exact numbers
-    OPEN = 3
 
 
-_READINGS = 16  # of one formula, as more is learnt of it
-_SIZES = (16, 64)  # of fields that are tried
 _NODES = 1_000  # of function and formula
 _ENTRIES = 16  # of a gradient
 
@@ -58,55 +56,28 @@ def decide(question: Question) -> Decision:
     if len(order) > _NODES or (question.wrt is not None and not question.wrt.is_leaf):
         return Decision.OPEN
     alike = entries_alike(question)
-    for size in _SIZES:
-        try:
-            return _decided(question, order, size, alike)
-        except TooSmall:
-            continue
-        except (Unsupported, GradcliError, ValueError, TypeError, ArithmeticError, AttributeError, LookupError):  # of references
-            return Decision.OPEN
-    return Decision.OPEN
-
-
-def _decided(question: Question, order: list[Expr], size: int, alike: bool) -> Decision:
-    known = Known()
-    field = Field(size)
-    decision = Decision.OPEN
-    for _ in range(_READINGS):
-        try:
-            decision = _compared(question, order, Functions(field, known), alike)
-        except Refined:
-            continue
-        if decision is not Decision.OPEN or not known.take_in():
-            break
-    return decision
+    return decided(lambda functions: _compared(question, order, functions, alike)) or Decision.OPEN
 
 
 def _compared(question: Question, order: list[Expr], functions: Functions, alike: bool) -> Decision:
-    reading = Reading(functions, question.leaves, question.precision, alike)
-    table = interpret(order, reading, {})
-    y, said = table[question.root], table[question.formula]
-    truth = y
-    if question.wrt is not None:
-        x = table[question.wrt] if question.wrt in table else reading.leaf(question.wrt)
-        truth = reading.slopes(y, _weights(question, table, functions, alike), x)
+    wrt = [] if question.wrt is None else [question.wrt]
+    leaves = dict.fromkeys([*(node for node in order if node.is_leaf), *wrt])
+    tape = FieldTape(functions, list(leaves), question.leaves, question.precision, alike)
+    truth = tape.run(question.root, [question.formula, *wrt])
+    for x in wrt:
+        weights = tape.table[question.seed] if isinstance(question.seed, Expr) else exact_array(functions, question.seed, "float")
+        truth = tape.gradient(truth, Algebra.map(plain, np.ravel(weights)[: 1 if alike else None]), tape.table[x])
     if truth.size > _ENTRIES:
         raise Unsupported("a gradient of so many entries")
     found = Decision.SAME
-    for right, claimed in in_time(zip(np.ravel(truth), np.ravel(np.broadcast_to(said, truth.shape)), strict=True)):
-        difference = functions.of(claimed) - functions.of(right)
+    said = np.broadcast_to(tape.table[question.formula], truth.shape)
+    for right, claimed in in_time(zip(np.ravel(truth), np.ravel(said), strict=True)):
+        difference = functions.of(plain(claimed)) - functions.of(plain(right))
         if not difference.is_zero:
             if not _in_variables(difference):
                 return Decision.OPEN
             found = Decision.DIFFERENT
     return found
-
-
-def _weights(question: Question, table: Mapping[Expr, Any], functions: Functions, alike: bool) -> Any:
-    if isinstance(question.seed, Expr):
-        return table[question.seed]
-    weights = [functions.of(float(v)) for v in np.ravel(np.asarray(question.seed, float))]
-    return weights[:1] if alike else weights
 
 
 def _in_variables(x: Element) -> bool:

@@ -6,6 +6,7 @@ from text, with symbols of our own.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
@@ -13,10 +14,42 @@ from typing import Any
 import numpy as np
 import sympy
 
+from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, settled
-from gradcli.reference.symbolic.on_arrays import LongArrays, magnitude
+
+
+class OfSympy(ABC):
+    """A context of our own, which has sympy's functions and powers of what it computes with, and mpmath's names for the rest."""
+
+    NoConvergence: tuple[()] = ()
+    mpc: tuple[()] = ()
+
+    @abstractmethod
+    def call(self, function: Any, *arguments: Any) -> Any:
+        """A function of sympy's, or one that a record has made."""
+
+    @abstractmethod
+    def pow(self, base: Any, exponent: Any) -> Any: ...
+
+    def fsum(self, terms: Any) -> Any:
+        return sum(terms)
+
+    def fprod(self, factors: Any) -> Any:
+        product, *others = factors
+        for factor in others:
+            product = product * factor
+        return product
+
+    def isfinite(self, x: Any) -> bool:
+        return True
+
+
+RECIPROCALS = {
+    sympy.sec: sympy.cos, sympy.csc: sympy.sin, sympy.cot: sympy.tan,
+    sympy.sech: sympy.cosh, sympy.csch: sympy.sinh, sympy.coth: sympy.tanh,
+}  # fmt: skip
 
 
 class Smooth:
@@ -28,8 +61,12 @@ class Smooth:
         self._on_arrays: Steps | None = None
 
     @cached_property
+    def text(self) -> str:
+        return str(self.expression)
+
+    @cached_property
     def _program(self) -> Steps:
-        return Steps([self.expression], self.symbols)
+        return Steps.of([self.expression], self.symbols)
 
     def partial(self, place: int) -> Smooth:
         if place not in self._partials:
@@ -39,8 +76,8 @@ class Smooth:
     def on_arrays(self, of: Smooth, out: Any, arrays: Sequence[Any]) -> list[Any]:
         """This slope of a function, whose value is ``out``, and the size of the terms that it is computed of, in long double."""
         if self._on_arrays is None:
-            self._on_arrays = Steps([self.expression, magnitude(self.expression)], (*self.symbols, of.expression))
-        values, m = [*arrays, out], LongArrays()
+            self._on_arrays = Steps.of([self.expression, magnitude(self.expression)], (*self.symbols, of.expression))
+        values, m = [*arrays, out], _LONG_ARRAYS
         for function, places in self._on_arrays.steps:
             values.append(function(m, *[values[p] for p in places]))
         shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
@@ -73,27 +110,31 @@ def _in_mpmath(function: Any) -> str | None:
 
 
 class Steps:
-    """Sympy expressions as a straight line of multi-precision steps, shared parts computed once."""
+    """Sympy expressions as a straight line of multi-precision steps, shared parts computed once.
 
-    def __init__(self, roots: list[Any], symbols: tuple[Any, ...]) -> None:
-        self.steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
-        self.inputs = len(symbols)
-        self._places: dict[Any, int] = {symbol: i for i, symbol in enumerate(symbols)}
-        self.results = [self._compile(root) for root in roots]
+    data  the number of inputs, the steps as they are described, each with the places of its arguments, and the places of the roots
+    """
 
-    def _compile(self, root: Any) -> int:
-        stack = [(root, False)]
+    def __init__(self, data: tuple[int, list[Any], list[int]]) -> None:
+        self.data, (self.inputs, steps, self.results) = data, data
+        self.steps = [(_function(*said), places) for said, places in steps]
+
+    @classmethod
+    def of(cls, roots: list[Any], symbols: tuple[Any, ...]) -> Steps:
+        places: dict[Any, int] = {symbol: i for i, symbol in enumerate(symbols)}
+        steps: list[Any] = []
+        stack = [(root, False) for root in reversed(roots)]
         while stack:
             node, ready = stack.pop()
-            if node in self._places:
+            if node in places:
                 continue
             if ready:
-                self._places[node] = self.inputs + len(self.steps)
-                self.steps.append((_step(node), tuple(self._places[a] for a in _arguments(node))))
+                places[node] = len(places)
+                steps.append((_described(node), [places[a] for a in _arguments(node)]))
             else:
                 stack.append((node, True))
                 stack.extend((argument, False) for argument in _arguments(node))
-        return self._places[root]
+        return cls((len(symbols), steps, [places[root] for root in roots]))
 
     def run(self, m: Any, arguments: tuple[Any, ...]) -> list[Any]:
         """The values of the roots in an mpmath context; NaN where a step has no real value."""
@@ -120,62 +161,57 @@ class Steps:
 def program_of(function: Any, count: int) -> Steps:
     """A function of sympy's, or one that a record has made, of so many numbers."""
     symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(count))
-    return Steps([function(*symbols)], symbols)
+    return Steps.of([function(*symbols)], symbols)
 
 
 def _arguments(node: Any) -> tuple[Any, ...]:
     return () if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)) else node.args
 
 
-def _step(node: Any) -> Callable[..., Any]:
+def _described(node: Any) -> tuple[Any, ...]:
+    """What a step does: the name of its kind, and what belongs to it, in numbers but for functions that a record has made."""
     if node.is_Rational:
-        p, q = int(node.p), int(node.q)
-        return lambda m: m.mpf(p) / q
+        return "rational", int(node.p), int(node.q)
     if node.is_Float:
-        parts = node._mpf_
-        return lambda m: m.make_mpf(parts)
-    constant = _CONSTANTS.get(node)
-    if constant is not None:
-        return constant
-    if node.is_Add:
-        return lambda m, *terms: m.fsum(terms)
-    if node.is_Mul:
-        return lambda m, *factors: m.fprod(factors)
-    if node.is_Pow:
-        return _power
+        return "float", *map(int, node._mpf_)
     if isinstance(node, sympy.Derivative) and isinstance(node.expr, (sympy.floor, sympy.ceiling, sympy.sign)):
-        return lambda m: m.zero
-    if isinstance(node, sympy.DiracDelta):
-        return lambda m: m.zero
-    if isinstance(node, sympy.polygamma):
+        return ("zero",)
+    kind = type(node)
+    return ("made", kind) if hasattr(kind, "by_mpmath") else (str(node) if node.is_Atom else kind.__name__,)
+
+
+def _function(kind: str, *own: Any) -> Callable[..., Any]:
+    """The function of a step that is described so."""
+    if kind == "rational":
+        return lambda m: m.mpf(own[0]) / own[1]
+    if kind == "float":
+        return lambda m: m.make_mpf(own)
+    if kind in _FUNCTIONS:
+        return _FUNCTIONS[kind]
+    function = own[0] if own else getattr(sympy, kind, None)
+    if not isinstance(function, type):
+        raise Unsupported(kind)
+    known = _by_mpmath(function)
+    return lambda m, *arguments: m.call(function, *arguments) if isinstance(m, OfSympy) else known(m, *arguments)
+
+
+def _by_mpmath(function: Any) -> Callable[..., Any]:
+    """Return what computes a function of sympy's, or one that a record has made, in a context of mpmath's."""
+    if function is sympy.polygamma:
         return lambda m, order, x: find("polygamma").reference(m, x, n=int(order))
-    if isinstance(node, sympy.exp):
+    if function is sympy.exp:
         return lambda m, x: m.exp(x)
-    by_mpmath: Callable[..., Any] | None = getattr(type(node), "by_mpmath", None)  # of a function that a record has made
-    if by_mpmath is not None:
-        known = by_mpmath
-        return lambda m, *numbers: m.nan if any(m.isnan(x) for x in numbers) else known(m, *numbers)
-    name = _in_mpmath(type(node))
+    if hasattr(function, "by_mpmath"):
+        return lambda m, *numbers: m.nan if any(m.isnan(x) for x in numbers) else function.by_mpmath(m, *numbers)
+    name = _in_mpmath(function)
     if name is None:
-        raise Unsupported(type(node).__name__)
+        raise Unsupported(function.__name__)
     return lambda m, *arguments: getattr(m, name)(*arguments)
 
 
-_CONSTANTS: dict[Any, Callable[[Any], Any]] = {
-    sympy.pi: lambda m: +m.pi,
-    sympy.E: lambda m: m.exp(1),
-    sympy.oo: lambda m: m.inf,
-    -sympy.oo: lambda m: m.ninf,
-    sympy.nan: lambda m: m.nan,
-    sympy.zoo: lambda m: m.nan,
-    sympy.EulerGamma: lambda m: +m.euler,
-    sympy.GoldenRatio: lambda m: +m.phi,
-}
-
-
 def _power(m: Any, base: Any, exponent: Any) -> Any:
-    if isinstance(m, LongArrays):
-        return m.power_of_arrays(base, exponent)
+    if isinstance(m, OfSympy):
+        return m.pow(base, exponent)
     if base == 0 and exponent < 0:
         return m.inf
     if isinstance(exponent, m.mpf) and isinstance(base, m.mpf):
@@ -183,3 +219,101 @@ def _power(m: Any, base: Any, exponent: Any) -> Any:
     if exponent == int(exponent) if m.isfinite(exponent) else False:
         return base ** int(exponent)
     return m.power(base, exponent)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "pi": lambda m: +m.pi,
+    "E": lambda m: m.exp(1),
+    "oo": lambda m: m.inf,
+    "-oo": lambda m: m.ninf,
+    "nan": lambda m: m.nan,
+    "zoo": lambda m: m.nan,
+    "EulerGamma": lambda m: +m.euler,
+    "zero": lambda m: m.zero,
+    "DiracDelta": lambda m: m.zero,
+    "Add": lambda m, *terms: m.fsum(terms),
+    "Mul": lambda m, *factors: m.fprod(factors),
+    "Pow": _power,
+}
+
+
+# -- Functions of sympy on arrays of long doubles --------------------------------------------------
+
+
+class _LongArrays(OfSympy):
+    """NumPy's functions of long doubles. Raises Unsupported for those of which NumPy has no loop."""
+
+    mpf = LONG_DOUBLE
+    inf, ninf, nan, zero = (LONG_DOUBLE(x) for x in (np.inf, -np.inf, np.nan, 0))
+    pi, euler = LONG_DOUBLE("3.14159265358979323846264338327950288"), LONG_DOUBLE("0.577215664901532860606512090082402431")
+
+    def exp(self, x: Any) -> Any:
+        return np.exp(LONG_DOUBLE(x) if isinstance(x, int) else x)
+
+    def make_mpf(self, parts: Any) -> Any:
+        return LONG_DOUBLE(str(sympy.Float._new(parts, 100)))
+
+    def call(self, function: Any, *arguments: Any) -> Any:
+        if function in RECIPROCALS:
+            return 1 / self.call(RECIPROCALS[function], *arguments)
+        loop = getattr(np, function.__name__.lower(), None)
+        if not isinstance(loop, np.ufunc):
+            raise Unsupported(function.__name__)
+        return loop(*arguments)
+
+    def pow(self, base: Any, exponent: Any) -> Any:
+        if np.ndim(exponent):
+            return np.power(base, exponent)
+        if abs(exponent) == 0.5:
+            return np.sqrt(base) if exponent > 0 else 1 / np.sqrt(base)
+        if exponent == LONG_DOUBLE(1) / 3:
+            return np.where(base < 0, np.nan, np.cbrt(base))
+        if exponent == int(exponent) and 0 < abs(exponent) <= 4:
+            product = self.fprod([base] * abs(int(exponent)))
+            return product if exponent > 0 else 1 / product
+        return np.power(base, exponent)
+
+
+_LONG_ARRAYS = _LongArrays()
+
+
+# -- How large the terms are that an expression is computed of: its rounding error is so many units
+# in the last place of that.
+
+
+def magnitude(expression: Any) -> Any:
+    """An expression for the size of an expression's terms, rounding included: of a sum, that of all its terms together.
+
+    A function's own is its value's, and what the rounding of its arguments makes of it.
+    """
+    known: dict[Any, Any] = {}
+    for node in sympy.postorder_traversal(expression):
+        if node not in known:
+            known[node] = _of(node, [known[a] for a in node.args])
+    return known[expression]
+
+
+def _of(node: Any, sizes: list[Any]) -> Any:
+    if not node.args:
+        return sympy.Abs(node)
+    if node.is_Add:
+        return sympy.Add(*sizes)
+    if node.is_Mul:
+        return sympy.Mul(*sizes)
+    total = sympy.Abs(node)
+    for i, (argument, size) in enumerate(zip(node.args, sizes, strict=True)):
+        if argument.is_number:
+            continue
+        try:
+            slope = node if node.is_Pow else node.fdiff(i + 1)
+        except (sympy.function.ArgumentIndexError, AttributeError, TypeError, ValueError):
+            continue
+        total += sympy.Abs(_substituted(node, argument, slope)) * size
+    return total
+
+
+def _substituted(node: Any, argument: Any, slope: Any) -> Any:
+    if not node.is_Pow:
+        return slope
+    base, exponent = node.args
+    return exponent * base ** (exponent - 1) if argument == base else node * sympy.log(base)
