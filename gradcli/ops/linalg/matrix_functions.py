@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, stack
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
@@ -19,6 +18,7 @@ from gradcli.ops.elementwise.logic import less, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.equations_and_factors import solve
 from gradcli.ops.linalg.matrices import (
+    as_column,
     as_matrix,
     column_range,
     for_rows,
@@ -33,7 +33,6 @@ from gradcli.ops.linalg.matrices import (
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import function, structural
-from gradcli.ops.room import nodes_for, room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, Form
 from gradcli.ops.writing import Shape, witness
@@ -247,12 +246,8 @@ def _vander(x: Any, count: int | None, increasing: bool) -> Any:
     count = x.shape[-1] if count is None else count
     if count < 0:
         raise ArgumentError(f"vander: N must be at least 0, not {count}")
-    nodes_for(count, "vander")
-    room_for(*x.shape, count)
-    powers = [where(np.ones(x.shape, dtype=bool), 1.0, x)]
-    while len(powers) < count:
-        powers.append(powers[-1] * x if len(powers) > 1 else x)
-    return stack(*(powers if increasing else reversed(powers)), axis=-1) if count else zeros((*x.shape, 0), x)
+    exponents = np.arange(count)
+    return as_column(x) ** (exponents if increasing else exponents[::-1])
 
 
 @function(numpy="x, power|n", memory="own")
@@ -286,9 +281,6 @@ def multi_dot(*arrays: Any) -> Any:
     first, *middle, last = arrays
     if any(len(x.shape) != 2 for x in middle) or not {len(first.shape), len(last.shape)} <= {1, 2}:
         raise ShapeError("multi_dot needs matrices; the first and the last may be vectors")
-    for x, y in itertools.pairwise(arrays):
-        if x.shape[-1] != y.shape[0]:
-            raise ShapeError(f"multi_dot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
     if math.prod(first.shape[:-1]) <= math.prod(last.shape[1:]):
         return functools.reduce(matmul, arrays)
     return functools.reduce(lambda product, x: matmul(x, product), reversed(arrays))

@@ -160,17 +160,17 @@ def cholesky(m: Any, x: Matrix) -> Matrix:
     return out
 
 
-def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, list[int]]:
     """The factors L and U in one matrix, the order of its rows, by the largest entry of each column, and the exchanges, from 1.
 
     Where no entry is left to divide by, they have no derivatives.
     """
-    x, order, pivots = x.copy(), np.arange(len(x)), np.zeros(min(x.shape), dtype=object)
+    x, order, pivots = x.copy(), np.arange(len(x)), list[int]()
     tiny = rounding(m, largest(m, x))
     for k in range(min(x.shape)):
         sizes = [abs(m.plain(v)) for v in x[k:, k]]
         best = k + sizes.index(max(sizes))
-        pivots[k] = best + 1
+        pivots.append(best + 1)
         x[[k, best]], order[[k, best]] = x[[best, k]], order[[best, k]]
         if k + 1 < len(x) and abs(m.plain(x[k, k])) <= tiny:
             x = blurred(m, x, x)
