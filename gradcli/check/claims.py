@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -161,14 +161,15 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, numbers: np.ndarray,
     said = [float(v) for v in numbers.ravel()]
     branches = _branches(judge, claim, truth, said, rtol)
     place = 0 if claim.of == "value" else 1 + list(judge.wrt).index(claim.of)
-    error_bounds = [0.0] * len(said) if exact else _allowances(truth, truth.bounds, [truth.computed])
     if branches is not None:
-        error_bounds = _allowances(truth, branches.bounds(place).tolist(), [found.tolist() for found in branches.results(place)])
+        rooms = _allowances(truth, branches.bounds(place), branches.results(place))
+    else:
+        rooms = [0.0] * len(said) if exact else _allowances(truth, truth.bounds, [truth.computed])
     if claim.room is not None:
-        error_bounds = [max(float(room), bound) for room, bound in zip(np.ravel(claim.room), error_bounds, strict=True)]
-    entries = [_entry(conventions, claim, truth, i, v, rtol, error_bounds[i]) for i, v in enumerate(said)]
+        rooms = [max(float(given), room) for given, room in zip(np.ravel(claim.room), rooms, strict=True)]
+    entries = [_entry(conventions, claim, truth, i, v, rtol, rooms[i]) for i, v in enumerate(said)]
     if branches is not None:
-        entries = [_on_a_way(d, claim, branches, place, i, said[i], rtol, error_bounds[i]) for i, d in enumerate(entries)]
+        entries = [_on_a_way(entry, claim, branches, place, i, said[i], rtol, rooms[i]) for i, entry in enumerate(entries)]
     result, wrong, worst = _joined(claim, truth, entries, said)
     if worst is not None:
         result.wrong = len(wrong), len(said)
@@ -194,7 +195,7 @@ def _joined(claim: Given, truth: Comparison, entries: Sequence[Held], said: Any)
     return result, places, worst
 
 
-def _allowances(truth: Comparison, bounds: Sequence[float], found: Sequence[Sequence[float]]) -> list[float]:
+def _allowances(truth: Comparison, bounds: Iterable[float], found: Sequence[Iterable[float]]) -> list[float]:
     """What rounding explains, which a claim may have suffered as the engine has: a share of the bound, but no more than luck explains.
 
     found  what the engine has found, on each way that it may take

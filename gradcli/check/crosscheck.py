@@ -273,7 +273,8 @@ def departure(judge: Judge) -> Departure | None:
             consumers = [other for other in reversed(order) if node in other.operands and other in found] or [judge.root]
             index, said, true, beyond = wrong
             made_by = "' or '".join(dict.fromkeys(_text(judge, consumer) for consumer in consumers[:3]))
-            return Departure(_text(judge, node), made_by, index, said, true, _place(judge, consumers[0]), beyond)
+            place = next((GradcliError("").at(span, source).place() for source, span in judge.scope.spans(consumers[0])), None)
+            return Departure(_text(judge, node), made_by, index, said, true, place, beyond)
     return None
 
 
@@ -304,21 +305,11 @@ def _text(judge: Judge, node: Expr) -> str:
     return f"the result of {node.op.name}" if node.op is not None else "a constant"
 
 
-def _place(judge: Judge, node: Expr) -> tuple[int, int, int] | None:
-    """Line, column and end column of a node in the text."""
-    spans = judge.scope.spans(node)
-    if not spans:
-        return None
-    source, span = spans[0]
-    line, column = source.position(span.start)
-    return line, column, column + max(1, span.end - span.start)
-
-
 # -- Which value is chosen where the derivatives from both sides differ: PyTorch's, JAX's, or the
 # one of least norm.
 
 
-TORCH, JAX, LEAST = CONVENTIONS = ("torch", "jax", "min-norm")
+TORCH, JAX, LEAST = "torch", "jax", "min-norm"
 _TITLES = {TORCH: "PyTorch", JAX: "JAX", LEAST: "the least norm"}
 
 

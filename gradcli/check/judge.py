@@ -113,6 +113,15 @@ def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence
     return [found[x].array if found.get(x) is not None else exact_array(m, np.zeros(x.shape), "float") for x in wrt]
 
 
+def computed(root: Expr, wrt: Sequence[Expr], seed: Any, values: Mapping[Expr, Any], precision: str) -> list[Any]:
+    """Return the value of a function and its gradients, as floats compute them."""
+    order = reachable([root])
+    table = forward([root], values, precision, order)
+    with np.errstate(all="ignore"):
+        found = gradients(order, {root: seed}, wrt, table.__getitem__) if wrt else {}
+    return [table[root], *(found.get(x, 0.0) for x in wrt)]
+
+
 def reference_at(
     m: Any, root: Expr, wrt: Sequence[Expr], seed: Any, leaves: Mapping[Expr, Any], precision: str
 ) -> tuple[ReferenceTape, np.ndarray, list[np.ndarray]]:
@@ -263,10 +272,9 @@ class Judge:
     @classmethod
     def of(cls, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any) -> Judge:
         """Return the judge of what the engine computes for a root."""
-        values = forward([root], scope.values, scope.precision)
-        with np.errstate(all="ignore"):
-            found = gradients(reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
-        return cls(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in wrt.items()})
+        _, *found = computed(root, list(wrt.values()), seed, scope.values, scope.precision)
+        parts = zip(wrt.items(), found, strict=True)
+        return cls(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(part), x.shape) for (name, x), part in parts})
 
     @property
     def rules_hold(self) -> bool:
