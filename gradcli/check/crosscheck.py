@@ -126,7 +126,7 @@ def _decided(asked: _Asked, timeout: float | None) -> Check:
         reason = f"the reference has no value{_words_of(error)}"
     else:
         check.verdict = check.worst
-        for part in [*check.variables.values(), *([] if check.value is None else [check.value])]:
+        for part in check.parts:
             honest(part, scope.precision)
         return check
     variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in _keys(asked.wrt, record.mode)}
@@ -191,10 +191,10 @@ def _keys(wrt: dict[str, Expr], mode: str) -> list[str]:
 
 def _combined(parts: tuple[VariableCheck | None, dict[str, VariableCheck]]) -> Check:
     value, variables = parts
-    verdicts = [v.verdict for v in variables.values()] + ([value.verdict] if value is not None else [])
-    worst = max(verdicts, default=Verdict.SKIPPED)
-    reasons = [v.reason for v in [value, *variables.values()] if v is not None and v.verdict is worst and v.reason]
-    return Check(worst, variables, value, reason=reasons[0] if reasons else None)
+    check = Check(Verdict.SKIPPED, variables, value)
+    check.verdict = max((part.verdict for part in check.parts), default=Verdict.SKIPPED)
+    check.reason = next((part.reason for part in check.parts if part.verdict is check.verdict and part.reason), None)
+    return check
 
 
 def _by_mode(asked: _Asked) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
