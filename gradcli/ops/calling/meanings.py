@@ -256,14 +256,33 @@ def is_refused(name: str, library: str, method: bool) -> bool:
 DIALECT_OF = {NUMPY: NUMPY, SCIPY: NUMPY, TORCH: TORCH, JAX: JAX}  # of a library; math is neutral
 
 # What is PyTorch's own and yet the same as NumPy's: without the parameters after "-", or with those after "+".
-_ALIKE = {
-    "torch_add": "add -alpha", "torch_sub": "sub -alpha", "torch_div": "div -rounding_mode", "torch_max": "max -axis -keepdims -y",
-    "torch_min": "min -axis -keepdims -y", "torch_softmax": "softmax -x +axis", "torch_log_softmax": "log_softmax -x +axis",
-    "torch_cov": "cov -correction -fweights -aweights", "torch_cross": "cross -x +axis", "torch_cumsum": "cumsum",
-    "torch_cumprod": "cumprod", "torch_dot": "dot", "torch_vdot": "vdot", "torch_norm": "numpy_norm -ord +axis",
-    "torch_solve": "solve -left", "old_qr": "numpy_qr -some", "ravel": "numpy_ravel", "reshape": "numpy_reshape", "swapdims": "swapaxes",
-    "chain_matmul": "multi_dot", "torch_squeeze": "squeeze", "torch_flip": "flip", "torch_where": "where", "torch_tensordot": "tensordot",
-}  # fmt: skip
+_ALIKE_TABLE = """
+    torch_add = add -alpha
+    torch_sub = sub -alpha
+    torch_div = div -rounding_mode
+    torch_max = max -axis -keepdims -y
+    torch_min = min -axis -keepdims -y
+    torch_softmax = softmax -x +axis
+    torch_log_softmax = log_softmax -x +axis
+    torch_cov = cov -correction -fweights -aweights
+    torch_cross = cross -x +axis
+    torch_cumsum = cumsum
+    torch_cumprod = cumprod
+    torch_dot = dot
+    torch_vdot = vdot
+    torch_norm = numpy_norm -ord +axis
+    torch_solve = solve -left
+    old_qr = numpy_qr -some
+    ravel = numpy_ravel
+    reshape = numpy_reshape
+    swapdims = swapaxes
+    chain_matmul = multi_dot
+    torch_squeeze = squeeze
+    torch_flip = flip
+    torch_where = where
+    torch_tensordot = tensordot
+"""
+_ALIKE = dict(line.split(" = ") for line in map(str.strip, _ALIKE_TABLE.strip().splitlines()))
 
 
 # Methods of tensors that are no functions of the catalogue.
