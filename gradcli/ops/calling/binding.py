@@ -23,6 +23,7 @@ from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.calling.signatures import Parameter, Signature
 from gradcli.ops.spec import REQUIRED, Composite, Op
+from gradcli.spelling import words
 
 # -- Parameters of libraries that are not read here, and the values of them that change neither
 # value nor gradient.
@@ -50,7 +51,7 @@ def _processor(given: Any) -> bool:
 # Where no value is named, only None, which says that the parameter is left out.
 _HARMLESS: dict[str, Callable[[Any], bool]] = {
     # how memory is laid out, shared, or where it is
-    **dict.fromkeys(("copy", "subok", "implicit", "sparse_grad", "pin_memory", "requires_grad", "force", "non_blocking"), _is_flag),
+    **dict.fromkeys(words("copy subok implicit sparse_grad pin_memory requires_grad force non_blocking"), _is_flag),
     **dict.fromkeys(("overwrite_a", "overwrite_b", "overwrite_input", "check_finite"), _is_flag),
     **dict.fromkeys(("memory_format", "layout"), _anything),
     "device": _processor,
@@ -67,9 +68,10 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("bounds_mode", "bounds_value"), _anything),
     # what a function does without being asked
     **dict.fromkeys(("everywhere", "use_lower"), _only(True)),
-    **dict.fromkeys((
-        "inplace", "exact", "repetition", "return_rank", "pivoting", "promote_integers", "hermitian", "allow_singular", "lower",
-    ), _only(False)),
+    **dict.fromkeys(words("""
+        inplace exact repetition return_rank pivoting promote_integers hermitian
+        allow_singular lower
+    """), _only(False)),
     "assume_a": _only("gen", "general"),
 }  # fmt: skip
 
