@@ -107,11 +107,11 @@ _WHOLE = (
     "num_heads padding_idx power start step stop upscale_factor"
 )
 _WHOLES = (
-    "axis shift sizes sections repeats reps source destination pad dilation kernel_size normalized_shape output_padding size stride shape"
+    "shift sizes sections repeats reps source destination pad dilation kernel_size normalized_shape output_padding size stride shape"
 )
 _QUANTITIES = "alpha atol beta correction ddof eps max_norm maxnorm neginf norm_type p period posinf rcond rtol scale threshold value"
 _BY_KIND = {
-    "whole": _WHOLE, "count": "n", "wholes": _WHOLES, "axes": "axes output_size", "number": _QUANTITIES,
+    "whole": _WHOLE, "count": "n", "axis": "axis", "wholes": _WHOLES, "axes": "axes output_size", "number": _QUANTITIES,
     "numbers": "constant_values end_values scale_factor discont v", "flag": "align_corners recompute_scale_factor size_average unbiased",
     "text": "compute_mode driver rounding_mode", "order": "ord", "any": "padding mask",
 }  # fmt: skip
@@ -129,6 +129,7 @@ def _whole(value: Any) -> bool:
 _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "whole": (_whole, "a whole number"),
     "count": (lambda value: _whole(value) and value >= 0, "a whole number of at least 0"),
+    "axis": (_whole, "a whole number"),
     "wholes": (_whole, "a whole number or a list of them"),
     "axes": (lambda value: value is None or _whole(value), "whole numbers"),
     "number": (lambda value: isinstance(value, (int, float)), "a number"),
@@ -138,7 +139,7 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "order": (lambda value: value is None or isinstance(value, (int, float, str)), "a number"),
     "any": (lambda value: value is None or value is ... or isinstance(value, (int, float, str, StaticArray, np.ndarray)), "a number"),
 }
-_NESTED = {"wholes", "axes", "numbers", "any"}
+_NESTED = {"axis", "wholes", "axes", "numbers", "any"}
 _OF_TEXTS = {"text", "order", "any"}  # what takes a text, or says itself why it does not
 
 
