@@ -247,7 +247,7 @@ def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:
     """The outcome of each entry."""
     from gradcli.reference.algebra import Unsupported
     from gradcli.reference.ranges.proofs import Proof
-    from gradcli.reference.ranges.region import Region
+    from gradcli.reference.ranges.reading import Region
 
     variables: dict[Expr, tuple[float, float]] = {q.leaf: (q.low, q.high) for q in floats.ranges.values()}
     region = Region(variables, scope.values, scope.precision)

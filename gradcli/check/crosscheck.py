@@ -44,6 +44,7 @@ class _Asked(NamedTuple):
     claims: Sequence[Given]
     seed_leaf: Expr | None
     convention: str | None
+    remembering: bool
 
     def of_value(self, root: Expr, value: Any) -> VariableCheck | None:
         """The verdict on the value of a function."""
@@ -66,7 +67,7 @@ def cross_check(
     grad = record.grad or {} if excused else {}
     some = [name for name, found in grad.items() if np.isnan(found).any() and not np.isnan(found).all()]
     judged = {name: x for name, x in wrt.items() if name not in excused or name in some}
-    asked = _Asked(scope, root, judged, record, claims, seed_leaf, convention)
+    asked = _Asked(scope, root, judged, record, claims, seed_leaf, convention, remembering)
     check = _remembered(asked, timeout) if remembering and record.mode == "grad" else _decided(asked, timeout)
     return _with_excused(check, _keys(wrt, record.mode), excused) if excused else check
 
@@ -145,7 +146,7 @@ def _judged(asked: _Asked) -> tuple[Check, Judge | None]:
     if record.mode != "grad":
         return _combined(_by_mode(asked)), None
     assert record.grad is not None
-    judge = Judge(asked.scope, asked.root, asked.wrt, record.seed, record.grad)
+    judge = Judge(asked.scope, asked.root, asked.wrt, record.seed, record.grad, asked.remembering)
     judge.seed_leaf = asked.seed_leaf
     check = _combined(judge.decide(record.value))
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:

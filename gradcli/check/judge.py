@@ -245,7 +245,10 @@ Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]  # on the value
 class Judge:
     """Decides one gradient: a root, a seed, and what the engine computed."""
 
-    def __init__(self, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, gradients: Mapping[str, Any]) -> None:
+    def __init__(
+        self, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, gradients: Mapping[str, Any], remembering: bool = False
+    ) -> None:
+        self.remembering = remembering  # whether sympy's derivative is kept between runs
         self.scope, self.root, self.wrt, self.seed = scope, root, wrt, seed
         self.precision, self.nodes = scope.precision, list(wrt.values())
         self.gradients = [np.asarray(gradients[name]) for name in wrt]
@@ -357,10 +360,12 @@ class Judge:
         """sympy's derivative of the whole function; None where there is none in reasonable time. At one of several trial points will do."""
         if self.size > _LARGEST_SYMBOLIC or self.entries > _MOST_SYMBOLS or self.scope.in_passing:
             return None
+        from gradcli.check import verdict_cache
         from gradcli.reference.symbolic.derivative import WholeDerivative
 
+        kept = verdict_cache.steps if self.remembering else lambda key, make: make()
         try:
-            return WholeDerivative(_context(), self.root, self.nodes, self.leaves, self.seed, self.precision)
+            return WholeDerivative(_context(), self.root, self.nodes, self.leaves, self.seed, self.precision, kept)
         except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
             return None
 

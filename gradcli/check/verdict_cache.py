@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
@@ -100,6 +100,18 @@ def _plain(value: Any, places: Mapping[Any, int]) -> Hashable:
     if isinstance(value, (tuple, list)):
         return tuple(_plain(part, places) for part in value)
     return repr(value)
+
+
+def steps(key: Callable[[], Any], make: Callable[[], Any]) -> Any:
+    """Return what is kept under a key, which is data as JSON has them, or make it, and keep it."""
+    name = hashlib.sha256(repr((versions(), key())).encode()).hexdigest()
+    content = VERDICTS.read(name)
+    if content is not None:
+        return json.loads(content)
+    made = make()
+    with suppress(TypeError):  # a function is no data
+        VERDICTS.keep(name, json.dumps(made).encode())
+    return made
 
 
 def recalled(key: str) -> Check | None:
