@@ -205,7 +205,7 @@ class StandIns:
                 continue
             along = partial(_along, op, static, cotangent, operands, directions)
             for finer in _FINER:  # where a matrix is near to one that has no such factors
-                found = _in_widest(lambda dtype, along=along, finer=finer: differences(partial(along, dtype), steps(dtype, finer)), op)
+                found = _in_widest(partial(_estimate, along, finer), op)
                 if np.isfinite(found.slope) and found.error <= _CONCLUSIVE * weight:
                     conclusive = True
                     if not abs(found.slope - sum(term.sum() for term in terms)) <= SAFETY * found.error + TOLERANCE * weight:
@@ -235,8 +235,8 @@ def _in_widest(run: Callable[[Any], Any], op: Op) -> Any:
     raise Unsupported(f"{op.name} of so many entries: {failure}")
 
 
-def steps(dtype: Any, finer: float) -> list[float]:
-    return [finer * step for step in STEPS[dtype is LONG_DOUBLE and WIDER]]
+def _estimate(along: Callable[[Any, float], Any], finer: float, dtype: Any) -> Estimate:
+    return differences(partial(along, dtype), [finer * step for step in STEPS[dtype is LONG_DOUBLE and WIDER]])
 
 
 def _along(op: Op, static: Static, cotangent: Any, operands: list[Any], directions: Sequence[Any], dtype: Any, step: float) -> Any:

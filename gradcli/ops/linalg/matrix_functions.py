@@ -246,8 +246,9 @@ def _vander(x: Any, count: int | None, increasing: bool) -> Any:
     count = x.shape[-1] if count is None else count
     if count < 0:
         raise ArgumentError(f"vander: N must be at least 0, not {count}")
-    exponents = np.arange(count)
-    return as_column(x) ** (exponents if increasing else exponents[::-1])
+    column, exponents = as_column(x), np.arange(1, count)
+    ones = where(np.ones((*x.shape, min(count, 1)), dtype=bool), 1.0, column)
+    return concatenate(ones, column**exponents, axis=-1) if increasing else concatenate(column ** exponents[::-1], ones, axis=-1)
 
 
 @function(numpy="x, power|n", memory="own")
