@@ -86,11 +86,15 @@ def with_values(found: Signature, **values: Mapping[Any, Any]) -> Signature:
     return replace(found, values=values)
 
 
-def declare(library: str, **functions: Signature) -> None:
-    """Say what a library calls functions, where that is not what their records say: each once, as imports come in any order."""
+def declare(library: str, **functions: Signature | str) -> None:
+    """Say what a library calls functions, where that is not what their records say: each once, as imports come in any order.
+
+    A signature without defaults of its own may be written as a call: ``"softmax(x, axis)"``.
+    """
     table = _TABLES[library]
     assert table.keys().isdisjoint(functions), table.keys() & functions
-    table.update(functions)
+    for name, found in functions.items():
+        table[name] = signature(*found.rstrip(")").split("(")) if isinstance(found, str) else found
 
 
 def declared(name: str, library: str) -> Signature | None:

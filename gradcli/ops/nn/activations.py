@@ -12,10 +12,10 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import SQRT_2_BY_PI
 from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.arithmetic import abs_
+from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.exponential import expm1
-from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, where
+from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_not, logical_or, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
@@ -179,14 +179,10 @@ def gelu(x: Any, *, approximate: str = "none") -> Any:
 _AT_LAMBDA = (noted("|x| = lambd", "0"),)
 
 
-def _is_within(x: Any, lambd: Any) -> Any:
-    return logical_and(greater_equal(x, -lambd), less_equal(x, lambd))
-
-
 @function(scalars="lambd", kinks=_AT_LAMBDA)
 def hardshrink(x: Any, *, lambd: Any = 0.5) -> Any:
     """x where its size is more than lambd, 0 elsewhere."""
-    return where(_is_within(x, lambd), 0.0, x)
+    return where(less_equal(abs_(x), lambd), 0.0, x)
 
 
 @function(scalars="lambd", kinks=_AT_LAMBDA)
@@ -194,31 +190,15 @@ def softshrink(x: Any, *, lambd: Any = 0.5) -> Any:
     """x moved towards 0 by lambd, and 0 where its size is less."""
     if is_number(lambd) and lambd < 0:
         raise ArgumentError(f"softshrink: lambd must be at least 0, not {lambd}")
-    return where(_is_within(x, lambd), 0.0, where(greater(x, 0), x - lambd, x + lambd))
+    return where(less_equal(abs_(x), lambd), 0.0, x - sign(x) * lambd)
 
 
-def _tanhshrink(x: Any) -> Any:
-    """Near 0 by Lambert's continued fraction, tanh(x) = x/(1 + s/(3 + s/(5 + ...))) with s = x*x: nothing cancels."""
-    s = np.square(np.clip(x, -1, 1))
-    tail: Any = s * 0
-    for odd in range(19, 1, -2):
-        tail = s / (odd + tail)
-    return np.where(np.abs(x) < 1, x * (tail / (1 + tail)), x - np.tanh(x))[()]
+@function()
+def tanhshrink(x: Any) -> Any:
+    """x - tanh(x)."""
+    return x - tanh(x)
 
 
-def _tanhshrink_reference(m: Any, x: Any) -> Any:
-    with m.extraprec(max(0, -2 * int(m.mag(x))) if x and m.isfinite(x) else 0):
-        return x - m.tanh(x)
-
-
-tanhshrink = elementwise(
-    "tanhshrink", "x", _tanhshrink, _tanhshrink_reference, lambda out, x: tanh(x) ** 2, symbolic=lambda s, x: x - s.tanh(x),
-    saves=("x",), ulps=6, doc="x - tanh(x).",
-    between=(),
-    c="g_tanhshrink({0})",
-    numpy="_tanhshrink({0})",
-    moderate=True,
-)
 softsign = elementwise(
     "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
     lambda out, x: 1 / (1 + abs_(x)) ** 2, kind="piecewise", saves=("x",), ulps=2,

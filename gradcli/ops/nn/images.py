@@ -402,8 +402,8 @@ def channel_shuffle(input: Any, *, groups: int) -> Any:
 
 declare(
     TORCH,
-    upsample=signature("interpolate", "input, size, scale_factor, mode, align_corners"),
-    upsample_nearest=signature("interpolate", "input, size, scale_factor"),
+    upsample="interpolate(input, size, scale_factor, mode, align_corners)",
+    upsample_nearest="interpolate(input, size, scale_factor)",
     upsample_bilinear=signature("interpolate", "input, size, scale_factor", mode="bilinear", align_corners=True),
 )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops.calling.prefixes import NUMPY
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.facts import Kink
@@ -160,4 +160,4 @@ i1e = elementwise(
 
 for _op in (jv, yv, iv, kv):
     for _name in (_op.name, *_op.aliases, *({"jv": ["jn"], "yv": ["yn"], "kv": ["kn"]}.get(_op.name, ()))):
-        declare(NUMPY, **{_name: signature(_op.name, "v, x|z")})
+        declare(NUMPY, **{_name: f"{_op.name}(v, x|z)"})

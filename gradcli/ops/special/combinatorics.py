@@ -344,5 +344,5 @@ def zeta(x: Any, q: Any = None) -> Any:
     return hurwitz_zeta(x, 1.0 if q is None else q)
 
 
-declare(NUMPY, comb=signature("binomial", "n|N, k, -exact, -repetition"), multigammaln=signature("mvlgamma", "x|a, p|d"))
+declare(NUMPY, comb="binomial(n|N, k, -exact, -repetition)", multigammaln="mvlgamma(x|a, p|d)")
 declare(TORCH, zeta=signature("zeta", "x, q|other", q=REQUIRED))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import HALF_SQRT_PI, SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI, TWO_BY_SQRT_PI
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.bounds import clip, minimum
@@ -214,4 +214,4 @@ entr = elementwise(
 )
 
 for _library in (NUMPY, SCIPY, TORCH):
-    declare(_library, logit=signature("torch_logit", "x, eps"))
+    declare(_library, logit="torch_logit(x, eps)")

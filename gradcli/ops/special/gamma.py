@@ -250,5 +250,5 @@ softplus: Op = elementwise(
     moderate=True,
 )
 
-declare(NUMPY, polygamma=signature("polygamma", "n@x, x"))
+declare(NUMPY, polygamma="polygamma(n@x, x)")
 declare(TORCH, polygamma=signature("polygamma", "n@x, x", n=REQUIRED))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.exponential import exp, log, log1p, xlog1py, xlogy
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import elementwise
@@ -246,7 +246,7 @@ betainc: Op = elementwise(
 
 for _library in (NUMPY, SCIPY, TORCH):
     declare(
-        _library, gammainc=signature("gammainc", "a|input|self, x|other, -out"),
-            gammaincc=signature("gammaincc", "a|input|self, x|other, -out"),
+        _library, gammainc="gammainc(a|input|self, x|other, -out)",
+            gammaincc="gammaincc(a|input|self, x|other, -out)",
     )  # fmt: skip
-declare(TORCH, igamma=signature("gammainc", "a|input, x|other, -out"), igammac=signature("gammaincc", "a|input, x|other, -out"))
+declare(TORCH, igamma="gammainc(a|input, x|other, -out)", igammac="gammaincc(a|input, x|other, -out)")

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise import extended
@@ -331,12 +331,12 @@ for _name, (_first, _step, _torch, _who) in _POLYNOMIALS.items():
         _name, "x", _recurrence(_name, _first, _step), static={"n": REQUIRED}, aliases=(_torch,),
         doc=f"The polynomial of {_who}, of degree n. In SciPy's spelling the degree comes first: {_name}(2, x).",
     )  # fmt: skip
-    declare(NUMPY, **{_name: signature(_name, "n, x")})
-    declare(TORCH, **{_torch: signature(_name, "x|input, n, -out"), _name: signature(_name, "n, x")})
-    declare(NUMPY, **{_torch: signature(_name, "x|input, n, -out")})
+    declare(NUMPY, **{_name: f"{_name}(n, x)"})
+    declare(TORCH, **{_torch: f"{_name}(x|input, n, -out)", _name: f"{_name}(n, x)"})
+    declare(NUMPY, **{_torch: f"{_name}(x|input, n, -out)"})
 declare(
-    NUMPY, lambertw=signature("lambertw", "x|z, k, -tol"), exprel=signature("exprel", "x"), dawsn=signature("dawsn", "x"),
-    ellipk=signature("ellipk", "m"), ellipe=signature("ellipe", "m"),
+    NUMPY, lambertw="lambertw(x|z, k, -tol)", exprel="exprel(x)", dawsn="dawsn(x)",
+    ellipk="ellipk(m)", ellipe="ellipe(m)",
 )  # fmt: skip
 
 
@@ -521,4 +521,4 @@ def shichi(x: Any) -> Any:
     return (shi(x), chi(x))
 
 
-declare(NUMPY, expn=signature("expn", "n, x"))
+declare(NUMPY, expn="expn(n, x)")

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcli.errors import ShapeError
 from gradcli.ops.calling.prefixes import SCIPY
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.reductions.carried import count
@@ -112,13 +112,13 @@ composite(
 declare(
     SCIPY,
     **{
-        "stats.zscore": signature("zscore", "x|a, axis, ddof, -nan_policy"),
-        "stats.gmean": signature("gmean", "x|a, axis, -dtype, weights"),
-        "stats.hmean": signature("hmean", "x|a, axis, -dtype, weights"), "stats.sem": signature("sem", "x|a, axis, ddof, -nan_policy"),
-        "stats.variation": signature("variation", "x|a, axis, -nan_policy, ddof"),
-        "stats.skew": signature("skew", "x|a, axis, bias, -nan_policy"),
-        "stats.kurtosis": signature("kurtosis", "x|a, axis, fisher, bias, -nan_policy"),
-        "stats.entropy": signature("stats_entropy", "pk, qk, base, axis"), "stats.pearsonr": signature("pearsonr", "x, y"),
-        "stats.moment": signature("central_moment", "x|a, order, axis, -nan_policy"),
+        "stats.zscore": "zscore(x|a, axis, ddof, -nan_policy)",
+        "stats.gmean": "gmean(x|a, axis, -dtype, weights)",
+        "stats.hmean": "hmean(x|a, axis, -dtype, weights)", "stats.sem": "sem(x|a, axis, ddof, -nan_policy)",
+        "stats.variation": "variation(x|a, axis, -nan_policy, ddof)",
+        "stats.skew": "skew(x|a, axis, bias, -nan_policy)",
+        "stats.kurtosis": "kurtosis(x|a, axis, fisher, bias, -nan_policy)",
+        "stats.entropy": "stats_entropy(pk, qk, base, axis)", "stats.pearsonr": "pearsonr(x, y)",
+        "stats.moment": "central_moment(x|a, order, axis, -nan_policy)",
     },
 )  # fmt: skip
