@@ -112,21 +112,6 @@ erfinv = elementwise(
     between=(-1.0, 1.0),
 )
 
-def _erfcinv(m: Any, x: Any) -> Any:
-    with m.workprec(m.prec + (max(0, -m.mag(x)) if x else 0)):
-        value = m.erfinv(1 - x)
-    return +value
-
-
-erfcinv = elementwise(
-    "erfcinv", "x", OfSciPy("erfcinv"), _erfcinv, lambda out, x: -exp_square(out, c=1.0) * HALF_SQRT_PI,
-    symbolic=lambda s, x: s.erfinv(1 - x), saves=("out",), domain="0 <= x <= 2",
-    doc="The inverse of erfc, accurate near 0.", ulps=8,
-    between=(0.0, 2.0),
-    torch="(-0.7071067811865476 * special.ndtri({0:atom} / 2.0))",
-    jax="(-0.7071067811865476 * special.ndtri({0:atom} / 2.0))",
-)
-
 
 # -- Probabilities: the normal distribution, log-odds, entropy -------------------------------------
 
@@ -185,6 +170,14 @@ ndtri = elementwise(
     doc="The inverse of ndtr: the quantile of the standard normal distribution.", ulps=4,
     between=(0.0, 1.0),
 )
+
+
+@function(domain="0 <= x <= 2")
+def erfcinv(x: Any) -> Any:
+    """The inverse of erfc, accurate near 0."""
+    return -ndtri(x / 2) / SQRT_2
+
+
 logit = elementwise(
     "logit", "x", OfSciPy("logit"), lambda m, x: m.log(x / (1 - x)),
     lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves=("x", "out"), domain="0 <= x <= 1", ulps=4,

@@ -468,15 +468,12 @@ ei = elementwise(
     between=(0.0,),
     torch="",
 )
-li = elementwise(
-    "li", "x", lambda x: OfSciPy("expi")(np.log(x)), lambda m, x: m.li(x), lambda out, x: 1 / log(x),
-    symbolic=lambda s, x: s.li(x), domain="x > 0, x is not 1",
-    doc="The logarithmic integral, of 1/log(t) from 0 to x.", ulps=400,
-    between=(0.0, 1.0),
-    numpy="special.expi(np.log({0}))",
-    jax="np.where({0:atom} == 0, 0.0, special.expi(np.log({0})))",
-    torch="",
-)
+
+
+@function(domain="x > 0, x is not 1")
+def li(x: Any) -> Any:
+    """The logarithmic integral, of 1/log(t) from 0 to x."""
+    return ei(log(x))
 
 
 def _expn(x: Any, n: int) -> Any:
