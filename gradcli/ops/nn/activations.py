@@ -14,7 +14,7 @@ from gradcli.ops.constants import SQRT_2_BY_PI
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.bounds import maximum
-from gradcli.ops.elementwise.exponential import expm1
+from gradcli.ops.elementwise.exponential import exp, expm1
 from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_not, logical_or, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.elementwise.trigonometric import tanh
@@ -122,17 +122,32 @@ leaky_relu = elementwise(
 )
 
 
-def _exponential_below(x: Any, scale: Any, alpha: Any, width: Any = 1.0) -> Any:
-    """scale*x above 0, and alpha*(exp(x/width) - 1) below."""
+def _exponential_below(x: Any, scale: Any, alpha: Any, width: Any) -> Any:
     positive = greater(x, 0)
-    below = where(positive, 0.0, x)
-    return where(positive, x * scale, expm1(below if is_number(width) and width == 1 else below / width) * alpha)
+    return where(positive, x * scale, expm1(where(positive, 0.0, x) / width) * alpha)
+
+
+def _exponential_slope(wanted: Any, cotangent: Any, out: Any, x: Any, scale: float, alpha: float, width: float) -> tuple[Any]:
+    positive = greater(x, 0)
+    return (cotangent * where(positive, scale, exp(where(positive, 0.0, x) / width) * (alpha / width)),)
+
+
+@function(vjp=_exponential_slope, saves=("x",), ulps=8, public=False)
+def exponential_below(x: Any, *, scale: float, alpha: float, width: float) -> Any:
+    """scale*x above 0, and alpha*(exp(x/width) - 1) below."""
+    return _exponential_below(x, scale, alpha, width)
+
+
+def _unit(x: Any, scale: float, alpha: Any, width: Any) -> Any:
+    if is_number(alpha) and is_number(width):
+        return exponential_below(x, scale=scale, alpha=alpha, width=width)
+    return _exponential_below(x, scale, alpha, width)
 
 
 @function(scalars="alpha", kinks=(noted("x = 0", "alpha", SAME),), examples=("elu(x)",))
 def elu(x: Any, *, alpha: Any = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x) - 1) elsewhere."""
-    return relu(x) if is_number(alpha) and not alpha else _exponential_below(x, 1.0, alpha)
+    return relu(x) if is_number(alpha) and not alpha else _unit(x, 1.0, alpha, 1.0)
 
 
 @function(scalars="alpha")
@@ -140,7 +155,7 @@ def celu(x: Any, *, alpha: Any = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0."""
     if is_number(alpha) and not alpha:
         raise ArgumentError("celu: alpha must not be 0")
-    return _exponential_below(x, 1.0, alpha, alpha)
+    return _unit(x, 1.0, alpha, alpha)
 
 
 _SCALE = 1.0507009873554804934193349852946
@@ -150,7 +165,7 @@ _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 @function(kinks=(noted("x = 0", f"{_SLOPE}, the slope from below", SAME),))
 def selu(x: Any) -> Any:
     """elu with alpha and a scale that keep mean 0 and variance 1 through many layers."""
-    return _exponential_below(x, _SCALE, _SLOPE)
+    return _unit(x, _SCALE, _SLOPE, 1.0)
 
 
 @function(aliases=("swish",))
