@@ -14,6 +14,7 @@ from gradcli.testing import check_gradient
 pytestmark = pytest.mark.ci
 
 ENTRIES = [(f"{theme}-{entry.title}", entry) for theme in THEMES["numpy"] for entry in entries_of("numpy", theme)]
+TRIED = [place for place, (_, entry) in enumerate(ENTRIES) if place % 3 == 0 or entry.open is not None]
 
 
 @cache
@@ -22,7 +23,7 @@ def checked(place: int) -> Check:
     return check_gradient(entry.function, entry.gradient, at=entry.at, **entry.options)
 
 
-@pytest.mark.parametrize("place", [pytest.param(place, id=name) for place, (name, _) in enumerate(ENTRIES)])
+@pytest.mark.parametrize("place", [pytest.param(place, id=ENTRIES[place][0]) for place in TRIED])
 def test_verdict_on_a_gradient(place: int) -> None:
     _, entry = ENTRIES[place]
     check = checked(place)

@@ -913,6 +913,7 @@ def terminal(environment, folder, *arguments, **more):
 PROGRESSING = [{"expr": f"sum(tanh(x)**{i}*y)", "at": {"x": [1, 2], "y": i}} for i in range(150)]
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_progress_on_a_terminal(cli_environment, files, jobs):
@@ -925,6 +926,7 @@ def test_progress_on_a_terminal(cli_environment, files, jobs):
     assert "\x1b" not in out
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
 def test_no_progress_without_a_terminal_that_could_show_it(cli_environment, files):
     folder = files(cases__jsonl=PROGRESSING)

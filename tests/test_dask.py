@@ -82,16 +82,13 @@ def test_entries_go_from_chunk_to_chunk(monkeypatch, expression, small):
         np.testing.assert_allclose(found[name], gradient, rtol=1e-10, atol=1e-13, err_msg=name)
 
 
-@pytest.mark.ci
 def test_what_no_chunk_has_is_not_cut():
     """An array that all chunks have in common stays whole where entries of it are chosen, of which there may be fewer than chunks."""
-    table = np.linspace(0, 1, 5000)
-    for expression, chunk in (("mean(v*sum(w[:3]))", 100), ("mean(v*w[1]) + sum(w[[0, 2]]**2)", 100), ("mean(v)*sum(w[1:]**2)", 1)):
-        wanted, gradients = gradcli.value_and_grad(expression)(v=V, w=table)
-        value, found = gradcli.value_and_grad(expression)(v=da.from_array(V, chunks=chunk), w=table)
-        assert found["w"].chunks == ((5000,),)
-        if chunk == 1:  # 6,000 tasks
-            continue
+    v, table = V[:60], np.linspace(0, 1, 50)
+    for expression, chunk in (("mean(v*sum(w[:3]))", 6), ("mean(v*w[1]) + sum(w[[0, 2]]**2)", 6), ("mean(v)*sum(w[1:]**2)", 1)):
+        wanted, gradients = gradcli.value_and_grad(expression)(v=v, w=table)
+        value, found = gradcli.value_and_grad(expression)(v=da.from_array(v, chunks=chunk), w=table)
+        assert found["w"].chunks == ((50,),)
         np.testing.assert_allclose(value.compute(scheduler="sync"), wanted, rtol=1e-12)
         np.testing.assert_allclose(found["w"].compute(scheduler="sync"), gradients["w"], rtol=1e-11)
 

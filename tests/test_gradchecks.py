@@ -11,7 +11,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import gradcheck, gradgradcheck
-from gradcli.check.gradcheck import GradcheckError
+from gradcli.functions.gradchecks import GradcheckError
 
 
 def leaf(*shape: int) -> Any:

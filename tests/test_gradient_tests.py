@@ -89,6 +89,7 @@ def properties(case: Any) -> list[tuple[str, str]]:
     return [(part.get("name"), part.get("value")) for part in case.iter("property")]
 
 
+@pytest.mark.ci
 def test_functions_made_tests(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(MADE, "utf-8")
     done = run(tmp_path, "test_mine.py")
@@ -119,6 +120,7 @@ def test_functions_made_tests(tmp_path: Path) -> None:
     assert shown in done.stdout, "the line that asks, and the report"
 
 
+@pytest.mark.ci
 def test_functions_of_the_settings(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(SETTINGS, "utf-8")
     (tmp_path / "mine.py").write_text(MINE, "utf-8")

@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "explanations": ("explanations", *BELOW_CLI),
     "cli": ("cli", "explanations", "functions", *BELOW_CLI),
     # the doors that people import, which have no logic
-    "autograd": ("autograd", "tensors", "check.gradcheck"),
+    "autograd": ("autograd", "tensors", "functions.gradchecks"),
     "func": ("func", "tensors"),
     "nn": ("nn", "tensors"),
     "linalg": ("tensors",),

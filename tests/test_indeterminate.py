@@ -168,7 +168,7 @@ def program(random: np.random.Generator, depth: int = 3) -> str:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("number", "size"), [*itertools.product(range(12), [300]), *itertools.product(range(100, 112), [20_000])])
+@pytest.mark.parametrize(("number", "size"), [*itertools.product(range(4), [300]), *itertools.product(range(100, 103), [20_000])])
 def test_random_array_programs(number: int, size: int) -> None:
     random = np.random.default_rng([7, number])
     text = next(t for t in iter(lambda: str(random.choice(REDUCED)).format(program(random)), "") if "x" in t and "y" in t)

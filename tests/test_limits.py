@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import thinned
 
 DEEP = 50_000  # more than the stack of C holds of the smallest frames
 SOME = 10_000  # as deep as matters, where the road is the same
@@ -45,7 +46,7 @@ def iterated_sine() -> float:
 
 @pytest.mark.parametrize(
     ("text", "value", "gradient"),
-    [
+    thinned([
         pytest.param("(" * NESTED + "x" + ")" * NESTED, 2, 1, id="brackets"),
         pytest.param("-" * DEEP + "x", 2, 1, id="minus"),
         pytest.param("-+" * SOME + "x", 2, 1, id="minus and plus"),
@@ -64,7 +65,7 @@ def iterated_sine() -> float:
         pytest.param("\n".join(["f0(t) = t", *(f"f{i + 1}(t) = f{i}(t) + f{i}(t)" for i in range(60)),
         "f60(x)"]), 2.0**61, 2.0**60, id="doubling functions"),
         pytest.param("y0 = x; " + "".join(f"y{i + 1} = y{i} + y{i}; " for i in range(60)) + "y60", 2.0**61, 2.0**60, id="double"),
-    ],
+    ]),
 )  # fmt: skip
 def test_deep_and_long(evaluate_last, text, value, gradient):
     record, calls = counted(evaluate_last, text, x=2.0)
@@ -109,6 +110,7 @@ def test_huge_powers_are_infinite_at_once(evaluate_last, text):
     assert calls < FEW * 100
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("text", "value", "grad"),
     [
@@ -189,6 +191,7 @@ def test_one_bad_line_never_harms_the_next(call_cli, lines, results):
     assert done.returncode == (2 if any(isinstance(r, str) for r in results) else 0)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("line", ["(x", "sin((x", "[x,", "x[", "f(x"])
 def test_open_brackets_on_every_line_take_linear_time(evaluate_all, line):
     records, calls = counted(evaluate_all, f"{line}\n" * LINES, x=2.0)

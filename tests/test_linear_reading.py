@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from helpers import thinned
 
 import gradcli
 from gradcli.characters import composed
@@ -165,7 +166,7 @@ def seconds(text: str) -> float:
         gc.enable()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", thinned(KINDS))
 def test_time_grows_with_the_text(kind: str) -> None:
     short, long = KINDS[kind](FEW), KINDS[kind](FEW * TIMES)
     tried = []

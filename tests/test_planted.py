@@ -352,7 +352,7 @@ SMOOTH = [
 CANDIDATES = [(0.6, 0.8, 0.3), (1.7, 0.4, 0.6), (-0.6, 1.3, 0.2), (2.5, 3.0, 0.7)]
 
 
-@pytest.mark.parametrize(("op", "place"), SMOOTH, ids=[f"{op.name} {op.operands[i]}" for op, i in SMOOTH])
+@pytest.mark.parametrize(("op", "place"), SMOOTH[::3], ids=[f"{op.name} {op.operands[i]}" for op, i in SMOOTH[::3]])
 def test_each_smooth_operation_off_by_a_millionth(op: Op, place: int) -> None:
     found = 0
     for point in CANDIDATES:

@@ -81,6 +81,7 @@ def is_alive(process: int) -> bool:
         return False
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9)], ids=str)
 def test_processes_end_with_their_parent(number: int, code: int, tmp_path: Path) -> None:

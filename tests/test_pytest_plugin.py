@@ -140,6 +140,7 @@ def test_items_are_selected_by_keyword_and_run_in_processes(folder):
     assert done.returncode == 0
 
 
+@pytest.mark.ci
 def test_random_numbers_are_the_same_alone_and_after_others(tmp_path):
     (tmp_path / "r.grad").write_text("rand(2)\nassert rand(1)[0] == 0\n")
     shown = [re.findall(r"left ([\d.e-]+)", run(tmp_path, *which).stdout) for which in ([], ["r.grad::assert rand(1)[0] == 0"])]
@@ -165,6 +166,7 @@ WRONG = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("text", "message"), thinned(pytest.param(*pair, id=pair[0]) for pair in WRONG.items()))
 def test_a_setting_that_is_wrong_fails_the_run(tmp_path, text, message):
     (tmp_path / "m.grad").write_text("x = 800.0\nexp(x)/(1 + exp(x))\n")
@@ -179,6 +181,7 @@ def test_a_setting_that_is_wrong_fails_the_run(tmp_path, text, message):
     assert "INTERNALERROR" not in done.stdout + done.stderr
 
 
+@pytest.mark.ci
 def test_each_file_has_the_settings_of_its_own_project(tmp_path):
     for name in ("strict", "lax"):
         (tmp_path / name).mkdir()

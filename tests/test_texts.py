@@ -18,14 +18,14 @@ from gradcli.ops.spec import Op
 from gradcli.ops.text import BINDING
 
 NUMBERS = (-math.inf, -2.5, -1.0, -0.3, -0.0, 0.0, 1e-320, 0.3, 0.7, 1.0, 2.0, 30.5, 1e200, math.inf, math.nan)
-IN_PYTHON = [op for op in registry().values() if op.text.in_python]
+IN_PYTHON = [op for op in registry().values() if op.in_python]
 
 
 def in_python(op: Op, operands: tuple[Any, ...]) -> Any:
     """What Python's floats give; None where they raise."""
     names = [f"x{place}" for place in range(len(operands))]
     try:
-        return eval(op.text.in_python.format(*names), {**vars(math), **dict(zip(names, operands, strict=True))})
+        return eval(op.in_python.format(*names), {**vars(math), **dict(zip(names, operands, strict=True))})
     except (ArithmeticError, ValueError):
         return None
 
@@ -42,7 +42,7 @@ def test_python_s_floats_give_what_numpy_s_do_or_raise(op: Op) -> None:
         with np.errstate(all="ignore"):
             wanted = op(*[np.bool_(x) if isinstance(x, bool) else np.float64(x) for x in operands])
         text = f"{op.name}{operands} is {value!r} in Python, {wanted!r} in NumPy"
-        if op.text.math and math.isfinite(wanted):
+        if not op.text.on_floats and math.isfinite(wanted):
             assert abs(value - wanted) <= 2 * op.accuracy.ulps * math.ulp(wanted), text
         else:
             np.testing.assert_array_equal(np.asarray(value), np.asarray(wanted), err_msg=text)

@@ -17,7 +17,7 @@ from gradcli.ops.axes import folds
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import Op
 
-OPERATORS = {op.torch.operator: op for op in registry().values() if op.torch.operator}
+OPERATORS = {op.operator.__name__: op for op in registry().values() if op.operator and len(op.operands) == 2}
 FOLDS = [op for op in registry().values() if folds(op)]
 
 

@@ -1,5 +1,5 @@
 """PyTorch's ``torch.autograd.gradcheck``."""
 
-from gradcli.check.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from gradcli.functions.gradchecks import GradcheckError, gradcheck, gradgradcheck
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

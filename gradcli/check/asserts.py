@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.check.claims import Given
+from gradcli.check.comparison import index_of
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.formula_claims import Given
+from gradcli.check.judge import reference_at
 from gradcli.errors import GradcliError, ShapeError
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
@@ -21,12 +23,10 @@ from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic
-from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.algebra import Unsupported
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.reference.digits import by_balls
-from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
@@ -89,9 +89,8 @@ class Floats:
         left, right, fine, off = self.at(point)
         worst = None
         if not fine.all():
-            place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
-            where = dict(zip(self.ranges, map(float, point), strict=True)) or None
-            worst = Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]), where)
+            worst = _worst_of(left, right, np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))
+            worst.at = dict(zip(self.ranges, map(float, point), strict=True)) or None
         return {"holds": bool(fine.all()), "left": left[()], "right": right[()], "worst": worst}
 
 
@@ -140,7 +139,13 @@ def decide_assert(scope: Scope, lowered: Lowered, relations: list[Asserted], rec
 
 def _relation(scope: Scope, sides: Sides, told: Asserted, record: Record, rounding: float | None, how: Deciding) -> Check:
     if told.relation != "==":
-        claim = _order(scope, sides, told, how)
+        try:
+            with deadline(how.timeout) as limit:  # of its digits, too
+                claim = _order(scope, sides, told, how)
+        except OutOfTime as passed:
+            if passed is not limit:
+                raise
+            claim = Claim("assert", "assert", Verdict.UNDETERMINED, told.worst, REACHED)
         told.holds = None if claim.verdict is Verdict.UNDETERMINED else claim.verdict is not Verdict.MISMATCH
         if claim.verdict is Verdict.AGREE:
             told.worst = None
@@ -157,17 +162,6 @@ def _relation(scope: Scope, sides: Sides, told: Asserted, record: Record, roundi
     if (how.everywhere or how.convention is not None) and check.worst is not Verdict.UNDETERMINED:
         told.holds = check.worst is not Verdict.MISMATCH
     return check
-
-
-def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
-    """The verdict on an inequality, its digits within the time limit, too."""
-    try:
-        with deadline(how.timeout) as limit:
-            return order_of(scope, sides, told, how.timeout, how.remembering)
-    except OutOfTime as passed:
-        if passed is not limit:
-            raise
-        return Claim("assert", "assert", Verdict.UNDETERMINED, told.worst, REACHED)
 
 
 def _equality(sides: Sides, told: Asserted, rounding: float | None, how: Deciding) -> Given | None:
@@ -265,43 +259,59 @@ def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:
         yield proof.of(left[place], sides.relation.symbol, right[place], float(floats.within or 0.0))
 
 
-_DIGITS, _APART = (50, 400, 1_200), 400  # of both sides; digits beyond which they cannot be told apart
+# -- Inequalities: the sign of a margin, which is positive where the relation holds.
+
+
+_DIGITS, _APART = (50, 400, 1_200), 400  # of the margin; digits beyond which the sides cannot be told apart
 _MOST = 256  # entries that are looked at in many digits
 _UNKNOWN = 2
 _REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
 _WITHOUT_REFERENCE = (GradcliError, Unsupported, ArithmeticError, ValueError)
 
 
-def order_of(scope: Scope, sides: Sides, told: Asserted, timeout: float | None, remembering: bool) -> Claim:
+def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
     """The verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two sides that have been computed."""
     claim = Claim("assert", "assert", Verdict.AGREE if told.holds else Verdict.MISMATCH, turned(told.worst))
     if sides.left.kind != "float" or sides.right.kind != "float":
         return claim  # booleans are what they are
-    off = np.asarray(told.left, float) - np.asarray(told.right, float)
-    difference: Expr = arithmetic.sub(sides.left, sides.right)
-    shown = Record("", value=off.astype(scope.precision)[()], grad={}, seed=np.ones(difference.shape)[()])
-    part = cross_check(scope, difference, {}, shown, timeout, remembering=remembering).value
+    low, high = (sides.left, sides.right) if told.relation in ("<", "<=") else (sides.right, sides.left)
+    margin: Expr = arithmetic.sub(high, low)
+    if told.relation == "!=":
+        margin = arithmetic.abs_(margin)
+    if told.within:
+        margin = margin - told.within if told.relation == "!=" else margin + told.within
+    found = np.asarray(forward([margin], scope.values, scope.precision)[margin])
+    shown = Record("", value=found[()], grad={}, seed=np.ones(margin.shape)[()])
+    part = cross_check(scope, margin, {}, shown, how.timeout, remembering=how.remembering).value
     if part is not None and part.verdict is Verdict.UNDEFINED:
-        return Claim("assert", "assert", Verdict.UNDEFINED, turned(told.worst), part.reason)
+        claim.verdict, claim.reason = Verdict.UNDEFINED, part.reason
+        return claim
     if part is not None and part.verdict is Verdict.KINK:
-        verdict = Verdict.KINK if told.holds else Verdict.MISMATCH  # of the value that was chosen there
-        return Claim("assert", "assert", verdict, turned(told.worst), part.reason)
-    signs = _signs(scope, sides, told, off, part)
-    fine, known = _decided(told, signs)
-    if not fine.all():
-        wrong = np.flatnonzero(~fine & known) if (~fine & known).any() else np.flatnonzero(~fine)
-        place = np.unravel_index(int(wrong[np.argmax(np.abs(off).ravel()[wrong])]), off.shape)
-        left, right = (np.asarray(side, float)[place] for side in (told.left, told.right))
-        told.worst = Worst(tuple(int(i) for i in place), float(left), float(right))
-        claim.worst = turned(told.worst)
-        claim.wrong = (int(wrong.size), off.size)
+        claim.verdict, claim.reason = Verdict.KINK if told.holds else Verdict.MISMATCH, part.reason  # of the value that was chosen there
+        return claim
+    signs = _signs(scope, sides, told, margin, found.astype(float), part)
+    fine = (signs == 1) | ((signs == 0) & (told.relation in ("<=", ">=")))
+    known = signs != _UNKNOWN
+    if fine.all():
+        claim.verdict, claim.worst = Verdict.AGREE, None
+        return claim
+    wrong = ~fine & known if (~fine & known).any() else ~fine
+    off = np.abs(np.asarray(told.left, float) - np.asarray(told.right, float))
+    told.worst = _worst_of(told.left, told.right, np.where(wrong, off, -1.0))
+    claim.worst, claim.wrong = turned(told.worst), (int(wrong.sum()), off.size)
     if (~fine & known).any():
         claim.verdict = Verdict.MISMATCH
-    elif not fine.all():
-        claim.verdict, claim.reason = Verdict.UNDETERMINED, _why(part)
     else:
-        claim.verdict, claim.worst = Verdict.AGREE, None
+        claim.verdict = Verdict.UNDETERMINED
+        claim.reason = f"the sides are equal to {_APART} digits, or nearer to each other than rounding"
+        if part is not None and part.verdict is Verdict.UNDETERMINED and part.reason:
+            claim.reason = part.reason
     return claim
+
+
+def _worst_of(left: Any, right: Any, off: np.ndarray) -> Worst:
+    place = index_of(int(np.argmax(off)), off.shape)
+    return Worst(place, float(np.asarray(left)[place]), float(np.asarray(right)[place]))
 
 
 def turned(worst: Worst | None) -> Worst | None:
@@ -309,76 +319,47 @@ def turned(worst: Worst | None) -> Worst | None:
     return None if worst is None else Worst(worst.index, worst.reference, worst.engine, worst.at)
 
 
-def _why(part: VariableCheck | None) -> str:
-    if part is not None and part.verdict is Verdict.UNDETERMINED and part.reason:
-        return part.reason
-    return f"the sides are equal to {_APART} digits, or nearer to each other than rounding"
-
-
-def _decided(told: Asserted, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the relation holds for certain, and where it is known whether it does."""
-    allowed: dict[str, Sequence[int]] = {"!=": (1,), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
-    return np.isin(signs, allowed[told.relation]), signs != _UNKNOWN
-
-
-def _signs(scope: Scope, sides: Sides, told: Asserted, off: np.ndarray, part: VariableCheck | None) -> np.ndarray:
-    """The sign of left - right, with the tolerance taken in, for each entry: -1, 0, 1, or unknown."""
-    room = told.within
-    shift = {"<": -room, "<=": -room, ">": room, ">=": room}.get(told.relation, 0.0)
-
-    def edge(x: Any) -> Any:
-        """The number whose sign counts, of a difference."""
-        return abs(x) - room if told.relation == "!=" else x + shift
-
-    signs = np.full(off.size, _UNKNOWN)
-    apart = off.ravel()
+def _signs(scope: Scope, sides: Sides, told: Asserted, margin: Expr, floats: np.ndarray, part: VariableCheck | None) -> np.ndarray:
+    """The sign of each entry of the margin: -1, 0, 1, or unknown."""
+    signs = np.full(floats.shape, _UNKNOWN)
     if part is not None and part.verdict in _REACHED and part.max_abs_error is not None and math.isfinite(part.max_abs_error):
         with np.errstate(all="ignore"):
-            error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(np.abs(apart), room)
-            clear = np.isfinite(apart) & (np.abs(edge(apart)) > error)
-        signs[clear] = np.sign(edge(apart))[clear]
-    if sides.left.op is None and sides.right.op is None and not room and not np.isnan(apart).any():
-        signs[:] = np.sign(edge(apart))  # floats as they are: the sign of a difference is never rounded
+            error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(np.abs(floats), told.within)
+            signs = np.where(np.isfinite(floats) & (np.abs(floats) > error), np.sign(floats), signs)
+    if sides.left.op is None and sides.right.op is None and not told.within and not np.isnan(floats).any():
+        return np.sign(floats)  # floats as they are: the sign of a difference is never rounded
     if (signs == _UNKNOWN).any() and signs.size <= _MOST:
         with suppress(*_WITHOUT_REFERENCE):
-            _by_digits(scope, sides, off.shape, signs, edge)
-    return signs.reshape(off.shape)
+            signs = np.where(signs == _UNKNOWN, _signs_by_digits(scope, sides, told, margin), signs)
+    return signs
 
 
-def _by_digits(scope: Scope, sides: Sides, shape: tuple[int, ...], signs: np.ndarray, edge: Callable[[Any], Any]) -> None:
-    """Fill in what the reference tells: enclosures that end at more digits, or zeros that are exact; then digits, then algebra."""
-    leaves = {node: scope.values[node] for node in reachable([sides.left, sides.right]) if node.is_leaf}
+def _signs_by_digits(scope: Scope, sides: Sides, told: Asserted, margin: Expr) -> np.ndarray:
+    """Return what the reference tells: enclosures that end at more digits, or zeros that are exact; then digits, then algebra."""
+    leaves = {node: scope.values[node] for node in reachable([margin]) if node.is_leaf}
 
-    def values(m: Any) -> list[np.ndarray]:
-        tape = ReferenceTape(m, leaves, scope.precision)
-        return [np.broadcast_to(Algebra.map(plain, tape.run(side)), shape).ravel() for side in (sides.left, sides.right)]
+    def values(m: Any) -> np.ndarray:
+        return reference_at(m, margin, [], None, leaves, scope.precision)[1]
 
-    def enclosed(balls: Any) -> list[int]:
-        left, right = values(balls)
-        found = [_sign_of(edge(x - y).ball) for x, y in zip(left, right, strict=True)]
-        if _UNKNOWN in found and balls.dps < _DIGITS[-1]:
+    def enclosed(balls: Any) -> np.ndarray:
+        found = _signs_of(values(balls), lambda x: 1 if x.ball > 0 else -1 if x.ball < 0 else 0 if x.ball == 0 else _UNKNOWN)
+        if (found == _UNKNOWN).any() and balls.dps < _DIGITS[-1]:
             raise Undecidable
         return found
 
-    found = by_balls(_DIGITS, enclosed)
-    m = context()
-    m.dps = _DIGITS[-1]
-    for place, (x, y) in enumerate(zip(*values(m), strict=True)):
-        if signs[place] != _UNKNOWN:
-            continue
-        if found is not None and m.isfinite(x) and m.isfinite(y):
-            signs[place] = found[place]
-        elif not (m.isfinite(x) and m.isfinite(y)):
-            if not (m.isnan(x) or m.isnan(y)):
-                signs[place] = 0 if x == y else np.sign(edge(math.inf if x > y else -math.inf))
-        elif abs(exact := edge(x - y)) > m.mpf(10) ** -_APART * max(abs(x), abs(y)):
-            signs[place] = int(m.sign(exact))
-    if not edge(0.0) and (signs == _UNKNOWN).any() and _are_equal(scope, sides, leaves):
+    signs = by_balls(_DIGITS, enclosed)
+    if signs is None:
+        m = context()
+        m.dps = _DIGITS[-1]
+        least = m.mpf(10) ** -_APART * m.mpf(float(np.max(np.abs([told.left, told.right]))))
+        signs = _signs_of(values(m), lambda x: int(m.sign(x)) if m.isfinite(x) and abs(x) > least else _UNKNOWN)
+    if not told.within and (signs == _UNKNOWN).any() and _are_equal(scope, sides, leaves):
         signs[signs == _UNKNOWN] = 0
+    return signs
 
 
-def _sign_of(ball: Any) -> int:
-    return 1 if ball > 0 else -1 if ball < 0 else 0 if ball == 0 else _UNKNOWN
+def _signs_of(numbers: np.ndarray, sign: Callable[[Any], int]) -> np.ndarray:
+    return np.array([sign(x) for x in np.ravel(numbers)]).reshape(np.shape(numbers))
 
 
 def _are_equal(scope: Scope, sides: Sides, leaves: Mapping[Expr, Any]) -> bool:

@@ -1,116 +1,74 @@
 """Claims: what somebody says that a value or a gradient is, held to the reference.
 
-Numbers are held at the bound values to a tolerance plus what rounding explains; wrong ones are diagnosed where the pattern is
-plain. Formulas are the matter of formula_claims.py.
+Claims are held at the bound values, entry by entry: numbers to a tolerance plus what rounding explains, formulas to many digits; wrong
+ones are diagnosed where the pattern is plain. Elsewhere algebra decides about a formula, if it can: that is a proof for all values. Else
+it is held to the derivative at points around; where the function or the formula has branches, at points on all sides.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cache
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.comparison import Comparison, compare_arrays, mask_of
-from gradcli.check.formula_claims import Given, check_formula, relative_error
-from gradcli.check.judge import Judge, forward_exact, gradients_exact
+from gradcli.check.comparison import Comparison, compare_arrays, index_of, mask_of
+from gradcli.check.judge import Judge, numbers, reference_at
 from gradcli.check.rounding import Branches
+from gradcli.check.sampling import Point, around, moderate
+from gradcli.check.verdict_cache import content, line
+from gradcli.errors import GradcliError
+from gradcli.formulas.printing import formula
+from gradcli.formulas.textbook import textbook
 from gradcli.graph import transforms
-from gradcli.graph.interpret import Rebuilding, interpret
+from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.graph.transforms import definition_order
+from gradcli.ops.arrays.shapes import broadcast_to
+from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.extended import WIDER
-from gradcli.ops.spec import Op
-from gradcli.reference.algebra import Unsupported
-from gradcli.report.verdicts import Claim, Verdict, Worst
+from gradcli.reference.algebra import Algebra, Unsupported, settled
+from gradcli.reference.contexts import context, has_flint
+from gradcli.reference.fields.identity import Decision, Question, entries_alike
+from gradcli.reference.fields.identity import decide as decide_identity
+from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
 
-# -- Which value is chosen where the derivatives from both sides differ: PyTorch's, JAX's, or the
-# one of least norm.
-
-
-TORCH, JAX, LEAST = CONVENTIONS = ("torch", "jax", "min-norm")
-_TITLES = {TORCH: "PyTorch", JAX: "JAX", LEAST: "the least norm"}
+if TYPE_CHECKING:
+    from gradcli.check.crosscheck import Conventions
 
 
-class Decision(NamedTuple):
-    """The verdict on one claimed number; its reason and what is right, if they are matters of convention."""
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A claim as it was given: of a name, or of the "value"; a formula as a node, or numbers."""
+
+    of: str
+    formula: Expr | None = None
+    numbers: Any = None  # an array
+    rtol: float | None = None
+    atol: float = 0.0
+    room: Any = None  # of numbers: how far off each may be, by what the precision explains that they were computed in
+    precision: str | None = None  # of numbers, if it is not that of the result
+    around: int | None = 0  # of a formula: which points around the bound values it is tried at, too; None for none
+
+    @property
+    def kind(self) -> str:
+        return "value" if self.of == "value" else "formula" if self.formula is not None else "numbers"
+
+    @property
+    def about(self) -> str:
+        return "value" if self.of == "value" else "derivative"
+
+
+class Held(NamedTuple):
+    """The verdict on one claimed entry; its reason and what is right, if they are matters of convention."""
 
     verdict: Verdict
     reason: str | None = None
     right: float | None = None
-
-
-class Conventions:
-    """What each convention chooses for the value and the gradients of one result."""
-
-    def __init__(self, judge: Judge, wanted: str) -> None:
-        self.judge, self.wanted = judge, wanted
-        unmeasured = (f"{event.kink.place} ({event.op.name})" for event in judge.events if event.kink.jax is None)
-        self.unmeasured = next(unmeasured, None)  # the first kink of which it is not known what JAX chooses
-        self._in_jax: dict[str, Any] | None = None
-
-    def decide(self, of: str, truth: Comparison, i: int, said: float, room: float) -> Decision | None:
-        """The verdict on a number that is claimed for an entry on a kink, to ``room``; None where the choice is not known."""
-        choices = self._choices(of, truth, i)
-        fitting = [name for name, value in choices.items() if _fits(said, value, room)]
-        if self.wanted in fitting:
-            return Decision(Verdict.AGREE)
-        if self.wanted not in choices:
-            return None
-        follows = " and ".join(_TITLES[name] for name in fitting) or "no convention"
-        right = float(choices[self.wanted])
-        return Decision(Verdict.MISMATCH, f"on a kink, where {_TITLES[self.wanted]} has {right:g}: it follows {follows}", right)
-
-    def _choices(self, of: str, truth: Comparison, i: int) -> dict[str, Any]:
-        choices = {TORCH: truth.engine[i], LEAST: truth.sides[i].least}
-        if self.unmeasured is None:
-            choices[JAX] = self._jax(truth.m)[of].reshape(-1)[i]
-        return choices
-
-    def _jax(self, m: Any) -> dict[str, Any]:
-        if self._in_jax is None:
-            judge = self.judge
-            root, nodes = in_jax(judge.root, list(judge.wrt.values()))
-            leaves = {node: judge.scope.values[node] for node in reachable([root]) if node.is_leaf}
-            table = forward_exact(m, root, leaves, judge.precision)
-            gradients = gradients_exact(m, table, root, nodes, judge.seed)
-            self._in_jax = {"value": table[root].array, **dict(zip(judge.wrt, gradients, strict=True))}
-        return self._in_jax
-
-
-def _fits(said: float, value: Any, room: float) -> bool:
-    if np.isnan(said) or value != value:
-        return bool(np.isnan(said) and value != value)
-    return bool(said == value or abs(said - value) <= room)
-
-
-class InJax(Rebuilding):
-    """The same function, of operations that choose as JAX does at their kinks."""
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        return self.graph.apply(_twin(op), operands, node.static)
-
-    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Expr:
-        of: Derivation = node.static["of"]
-        return transforms.derive(of.kind, table[of.y], table[of.x], None if of.vector is None else table[of.vector])
-
-
-def in_jax(root: Expr, wrt: Sequence[Expr]) -> tuple[Expr, list[Expr]]:
-    """The function as JAX has it, and its variables."""
-    found = interpret(definition_order(root, wrt), InJax(root.graph))
-    return found[root], [found[x] for x in wrt]
-
-
-@cache
-def _twin(op: Op) -> Op:
-    """The operation with JAX's rule, where that is another."""
-    rule = next((kink.jax.rule for kink in op.kinks if kink.jax is not None and kink.jax.rule is not None), None)
-    if rule is None:
-        return op
-    return replace(op, partials=rule) if isinstance(rule, tuple) else replace(op, vjp=rule)
 
 
 RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2, "bfloat16": 1e-1}
@@ -125,19 +83,30 @@ def decide(judge: Judge, given: Sequence[Given], conventions: Conventions | None
 
     conventions  whose choices are right on kinks; None for any between both sides
     """
-    names = list(judge.wrt)
     if judge.wide:
         return [_wide(judge, claim) for claim in given]
     exact = _unrounded(judge, given)
-    claims = []
-    for claim in given:
-        comparison = judge.value_comparison if claim.of == "value" else judge.comparisons[names.index(claim.of)]
-        shape = judge.root.shape if claim.of == "value" else judge.wrt[claim.of].shape
-        if claim.formula is None:
-            claims.append(_numbers(judge, claim, comparison, shape, exact, conventions))
-        else:
-            claims.append(check_formula(judge, claim, comparison, shape))
-    return claims
+    return [_decided(judge, claim, exact, conventions) for claim in given]
+
+
+def _decided(judge: Judge, claim: Given, exact: bool, conventions: Conventions | None) -> Claim:
+    truth = _truth(judge, claim)
+    shape = truth.shape
+    said = np.asarray(claim.numbers) if claim.formula is None else claim.formula
+    if claim.formula is None and said.shape == shape:
+        return _numbers(judge, claim, truth, said, exact, conventions)
+    with suppress(ValueError):
+        if claim.formula is not None and np.broadcast_shapes(claim.formula.shape, shape) == shape:
+            return _Formula(judge, claim, truth, claim.formula).decided()
+    told = "formula" if claim.formula is not None else "claim"
+    reason = f"the {told} has the shape {said.shape}, the {'value' if claim.of == 'value' else 'gradient'} {shape}"
+    if said.ndim == 2 and said.shape[::-1] == shape:
+        reason += ": it is transposed"
+    return Claim(claim.of, claim.kind, Verdict.MISMATCH, None, reason)
+
+
+def _truth(judge: Judge, claim: Given) -> Comparison:
+    return judge.value_comparison if claim.of == "value" else judge.comparisons[list(judge.wrt).index(claim.of)]
 
 
 def _wide(judge: Judge, claim: Given) -> Claim:
@@ -145,15 +114,12 @@ def _wide(judge: Judge, claim: Given) -> Claim:
     from gradcli.reference.long_double import value
 
     right, bounds = judge.wide[claim.of]
-    shape = np.shape(right)
-    try:
-        said = (
-            np.asarray(claim.numbers)
-            if claim.formula is None
-            else np.broadcast_to(value(claim.formula, judge.every_leaf(claim.formula), judge.precision), shape)
-        )
-    except Unsupported as missing:
-        return Claim(claim.of, claim.kind, Verdict.UNDETERMINED, reason=str(missing))
+    shape, said = np.shape(right), np.asarray(claim.numbers)
+    if claim.formula is not None:
+        try:
+            said = np.broadcast_to(value(claim.formula, judge.every_leaf(claim.formula), judge.precision), shape)
+        except Unsupported as missing:
+            return Claim(claim.of, claim.kind, Verdict.UNDETERMINED, reason=str(missing))
     if said.shape != shape:
         return Claim(claim.of, claim.kind, Verdict.MISMATCH, reason=f"the claim has the shape {said.shape}, the gradient {shape}")
     rtol = _FORMULA if claim.formula is not None else claim.rtol if claim.rtol is not None else RTOL.get(str(said.dtype), 1e-6)
@@ -171,12 +137,11 @@ def _unrounded(judge: Judge, given: Sequence[Given]) -> bool:
 
     Nor is it where they are a plain multiple of the truth, as with a wrong sign, unless rounding has made that of the engine's, too.
     """
-    names = list(judge.wrt)
     right = wrong = 0
     for claim in given:
         if claim.numbers is None or claim.of == "value" or np.asarray(claim.numbers).dtype != np.float64:
             continue
-        truth = judge.comparisons[names.index(claim.of)]
+        truth = _truth(judge, claim)
         if np.size(claim.numbers) != len(truth.reference):
             continue
         entries = zip(np.ravel(claim.numbers).tolist(), truth.reference, truth.bounds, truth.computed, strict=True)
@@ -191,13 +156,7 @@ def _unrounded(judge: Judge, given: Sequence[Given]) -> bool:
     return right > 0 and right >= wrong
 
 
-def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...], exact: bool, conventions: Conventions | None) -> Claim:
-    numbers = np.asarray(claim.numbers)
-    if numbers.shape != shape:
-        reason = f"the claim has the shape {numbers.shape}, the {'value' if claim.of == 'value' else 'gradient'} {shape}"
-        if numbers.ndim == 2 and numbers.shape[::-1] == shape:
-            reason += ": it is transposed"
-        return Claim(claim.of, claim.kind, Verdict.MISMATCH, None, reason)
+def _numbers(judge: Judge, claim: Given, truth: Comparison, numbers: np.ndarray, exact: bool, conventions: Conventions | None) -> Claim:
     rtol = claim.rtol if claim.rtol is not None else RTOL.get(str(numbers.dtype), 1e-6)
     said = [float(v) for v in numbers.ravel()]
     branches = _branches(judge, claim, truth, said, rtol)
@@ -207,25 +166,32 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
         error_bounds = _allowances(truth, branches.bounds(place).tolist(), [found.tolist() for found in branches.results(place)])
     if claim.room is not None:
         error_bounds = [max(float(room), bound) for room, bound in zip(np.ravel(claim.room), error_bounds, strict=True)]
-    decisions = [_entry(conventions, claim, truth, i, v, rtol, error_bounds[i]) for i, v in enumerate(said)]
+    entries = [_entry(conventions, claim, truth, i, v, rtol, error_bounds[i]) for i, v in enumerate(said)]
     if branches is not None:
-        decisions = [_on_a_way(d, claim, branches, place, i, said[i], rtol, error_bounds[i]) for i, d in enumerate(decisions)]
-    verdicts = [decision.verdict for decision in decisions]
-    right = [float(r) if d.right is None else d.right for d, r in zip(decisions, truth.reference, strict=True)]
-    verdict = max(verdicts, default=Verdict.AGREE)
-    result = Claim(claim.of, claim.kind, verdict)
-    wrong = [i for i, v in enumerate(verdicts) if v is verdict]
-    if verdict in (Verdict.MISMATCH, Verdict.UNDEFINED) and wrong:
-        worst = max(wrong, key=lambda i: relative_error(said[i], right[i]))
-        index = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
-        result.worst = Worst(index, said[worst], right[worst])
+        entries = [_on_a_way(d, claim, branches, place, i, said[i], rtol, error_bounds[i]) for i, d in enumerate(entries)]
+    result, wrong, worst = _joined(claim, truth, entries, said)
+    if worst is not None:
         result.wrong = len(wrong), len(said)
-        if verdict is Verdict.MISMATCH:
-            result.mask = mask_of([v is verdict for v in verdicts], shape)
-            result.reason = decisions[worst].reason or _diagnosis(judge, claim, np.asarray(said).reshape(shape), truth, rtol or _RIGHT)
-    elif verdict in (Verdict.KINK, Verdict.ILL_CONDITIONED):
-        result.reason = next((decision.reason for decision in decisions if decision.reason), None)
+        if result.verdict is Verdict.MISMATCH:
+            result.reason = entries[worst].reason or _diagnosis(judge, claim, np.asarray(said).reshape(truth.shape), truth, rtol or _RIGHT)
     return result
+
+
+def _joined(claim: Given, truth: Comparison, entries: Sequence[Held], said: Sequence[Any]) -> tuple[Claim, list[int], int | None]:
+    """The verdicts on all entries as one; which entries have it, and the worst of these where they are wrong or undefined."""
+    verdict = max((entry.verdict for entry in entries), default=Verdict.AGREE)
+    result = Claim(claim.of, claim.kind, verdict)
+    places = [i for i, entry in enumerate(entries) if entry.verdict is verdict]
+    if verdict not in (Verdict.MISMATCH, Verdict.UNDEFINED):
+        if verdict is not Verdict.AGREE:
+            result.reason = next((entry.reason for entry in entries if entry.reason), None)
+        return result, places, None
+    right = [float(r) if entry.right is None else entry.right for entry, r in zip(entries, truth.reference, strict=True)]
+    worst = max(places, key=lambda i: relative_error(float(said[i]), right[i]))
+    result.worst = Worst(index_of(worst, truth.shape), float(said[worst]), right[worst])
+    if verdict is Verdict.MISMATCH:
+        result.mask = mask_of([entry.verdict is verdict for entry in entries], truth.shape)
+    return result, places, worst
 
 
 def _allowances(truth: Comparison, bounds: Sequence[float], found: Sequence[Sequence[float]]) -> list[float]:
@@ -250,42 +216,38 @@ def _branches(judge: Judge, claim: Given, truth: Comparison, said: Sequence[floa
     return judge.branches(claim.precision)
 
 
-def _on_a_way(decision: Decision, claim: Given, branches: Branches, place: int, i: int, said: float, rtol: float, room: float) -> Decision:
+def _on_a_way(entry: Held, claim: Given, branches: Branches, place: int, i: int, said: float, rtol: float, room: float) -> Held:
     """The verdict on a wrong number that is right on another way than the exact one."""
-    if decision.verdict is not Verdict.MISMATCH or not branches.differ(place):
-        return decision
+    if entry.verdict is not Verdict.MISMATCH or not branches.differ(place):
+        return entry
     ways = (float(results[i]) for results in branches.results(place))
     if any(abs(said - way) <= rtol * abs(way) + claim.atol + room for way in ways):
-        return Decision(Verdict.ILL_CONDITIONED, str(branches))
-    return decision
+        return Held(Verdict.ILL_CONDITIONED, str(branches))
+    return entry
 
 
-def _entry(conventions: Conventions | None, claim: Given, truth: Comparison, i: int, said: float, rtol: float, bound: float) -> Decision:
-    reference = truth.reference[i]
+def _entry(conventions: Conventions | None, claim: Given, truth: Comparison, i: int, said: Any, rtol: Any, room: Any) -> Held:
+    """The verdict on a number that is claimed for an entry."""
+    m, reference, sides = truth.m, truth.reference[i], truth.sides.get(i)
+    room = claim.atol + room
     if isinstance(reference, bool):
-        return Decision(Verdict.AGREE if said == float(reference) else Verdict.MISMATCH)
-    sides = truth.sides.get(i)
-    if sides is None or sides.limit is not None or not sides.known:
-        return Decision(_number(truth, i, said, rtol, claim.atol + bound))
-    low, high = map(float, sides.range)
-    room = rtol * max((abs(v) for v in (low, high) if math.isfinite(v)), default=0.0) + claim.atol + bound
-    decided = None if conventions is None else conventions.decide(claim.of, truth, i, said, room)
-    if decided is not None:
-        return decided
-    if not low - room <= said <= high + room:
-        return Decision(Verdict.MISMATCH)
-    return Decision(Verdict.KINK, f"what JAX chooses at {conventions.unmeasured} is not known" if conventions is not None else None)
-
-
-def _number(truth: Comparison, i: int, said: float, rtol: float, room: float) -> Verdict:
-    m, reference = truth.m, truth.reference[i]
+        return Held(Verdict.AGREE if said == float(reference) else Verdict.MISMATCH)
+    if sides is not None and sides.limit is None and sides.known:
+        low, high = map(float, sides.range)
+        room += rtol * max((abs(v) for v in (low, high) if math.isfinite(v)), default=0.0)
+        decided = None if conventions is None else conventions.decide(claim.of, truth, i, said, room)
+        if decided is not None:
+            return decided
+        if not low - room <= said <= high + room:
+            return Held(Verdict.MISMATCH)
+        return Held(Verdict.KINK, f"what JAX chooses at {conventions.unmeasured} is not known" if conventions is not None else None)
     if not m.isfinite(reference):
-        return Verdict.UNDEFINED
-    if not math.isfinite(said):
-        return Verdict.AGREE if said == float(reference) else Verdict.MISMATCH
-    off = abs(m.mpf(said) - reference)
+        return Held(Verdict.UNDEFINED)
+    if not m.isfinite(said):
+        return Held(Verdict.AGREE if said == float(reference) else Verdict.MISMATCH)
     # a difference that the claim's own digits cannot show is none
-    return Verdict.AGREE if off <= rtol * abs(reference) + room or said == float(reference) else Verdict.MISMATCH
+    fine = said == float(reference) or abs(m.mpf(said) - reference) <= rtol * abs(reference) + room
+    return Held(Verdict.AGREE if fine else Verdict.MISMATCH)
 
 
 def _diagnosis(judge: Judge, claim: Given, said: np.ndarray, truth: Comparison, rtol: float) -> str | None:
@@ -322,3 +284,294 @@ def _factor(ratio: float, judge: Judge, about: str) -> str | None:
         if n > 1 and math.isclose(ratio, 1 / n, rel_tol=1e-4):
             return f"it is the {about} divided by {n}"
     return None if not math.isfinite(ratio) or math.isclose(ratio, 1.0, rel_tol=1e-3) else f"it is {ratio:.6g} times the {about}"
+
+
+# -- Formulas: at the bound values, by algebra, and at points around.
+
+
+_DIGITS = 50
+_EXACT, _INEXACT = 18, 11  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones
+_HERE, _AT_A_KINK = 25, 12  # the same at the bound values, with exact literals; and where the reference is a limit
+_FADED = 1e-280  # beneath, a derivative that has a wrong sign or factor may be the same float
+_GUARD = 8  # times the digits of the reference, which formulas may lose
+_SUSPECTS = 4  # points at which a formula that was proved is tried for a value
+_WORK = 60_000  # scalar operations that trying other points may take
+_FAILURES = (Unsupported, GradcliError, ValueError, ArithmeticError)
+
+
+class Difference(NamedTuple):
+    """An entry at which a formula is wrong."""
+
+    place: tuple[int, ...]
+    said: float
+    right: float
+    off: Any  # exactly
+
+
+def _rounded_literal(node: Expr) -> bool:
+    """A literal that is not the number that was written, such as 0.1."""
+    return node.is_constant and isinstance(node.payload, float) and node.payload == node.payload and not (node.payload * 1024).is_integer()
+
+
+class _Formula:
+    """A claimed formula beside the derivative: at the bound values, and at points around.
+
+    digits   to which it must hold
+    outside  points at which the formula has no value though the derivative has
+    """
+
+    def __init__(self, judge: Judge, claim: Given, truth: Comparison, formula: Expr) -> None:
+        self.judge, self.claim, self.truth, self.formula = judge, claim, truth, formula
+        self.leaves = judge.every_leaf(formula)
+        self.order = definition_order(judge.root, [*judge.wrt.values(), formula])
+        self.digits = _INEXACT if any(map(_rounded_literal, self.order)) else _EXACT
+        # other names stay: an identity may need them as they are, as a symmetric matrix
+        self.movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf] if claim.around is not None else []
+        self.outside: list[Point] = []
+
+    def decided(self) -> Claim:
+        here, by_algebra = self._here(), decision(self.judge, self.claim)
+        if by_algebra is Decision.SAME:
+            if here.verdict is Verdict.MISMATCH and here.worst is not None and not math.isnan(here.worst.engine):
+                here = Claim(self.claim.of, self.claim.kind, Verdict.AGREE)  # its own value has too few digits, by cancellation
+            if here.verdict is Verdict.AGREE:
+                here.decided_by, here.reason = ALGEBRA, self._lacking()
+            return here
+        here.decided_by, here.points = POINTS, 1
+        found = here if here.verdict is Verdict.MISMATCH else self._elsewhere(here)
+        if found.verdict is Verdict.MISMATCH and by_algebra is Decision.DIFFERENT:
+            found.decided_by = ALGEBRA
+        return found
+
+    def _here(self) -> Claim:
+        """The formula at the bound values, against the reference there."""
+        m, claim, truth = self.truth.m, self.claim, self.truth
+        by_balls = numbers(m, lambda balls: [self._said(balls, self.leaves)])
+        said = np.ravel(self._in_many_digits(m) if by_balls is None else by_balls[0])
+        result, places, worst = _joined(claim, truth, [self._entry(i, v, by_balls is not None) for i, v in enumerate(said)], said)
+        if result.verdict is Verdict.UNDEFINED:
+            result.worst, result.reason = None, next((truth.reasons[i] for i in places if i in truth.reasons), None)
+        elif worst is not None and result.worst is not None:
+            result.reason = f"the formula is not the {claim.about}"
+            if m.isnan(said[worst]):
+                result.reason = f"the formula has no value here, where the {claim.about} has"
+            off = said[worst] - settled(m, truth.reference[worst])
+            result.difference = discrepancy(m, self.judge, claim, self.leaves, result.worst.index, off)
+        return result
+
+    def _entry(self, i: int, said: Any, is_exact: bool) -> Held:
+        m, truth = self.truth.m, self.truth
+        digits = _AT_A_KINK if i in truth.sides else _HERE if self.digits == _EXACT else self.digits
+        found = _entry(None, self.claim, truth, i, said, m.mpf(10) ** -digits, truth.slack(i))
+        alike = found.verdict is Verdict.MISMATCH and float(said) == float(truth.reference[i])
+        # as far as floats can tell: no digits may be left, or both have faded away
+        return Held(Verdict.AGREE) if alike and not (is_exact and float(said)) else found
+
+    def _elsewhere(self, here: Claim) -> Claim:
+        """Return what is said of a point at which the formula is not the derivative; if none was found, of the bound values."""
+        m, claim = context(), self.claim
+        for point in self._points():
+            try:
+                difference = self._lasting_difference(m, point)
+            except _FAILURES:
+                continue
+            here.points += 1
+            if difference is not None:
+                reason = f"the formula is not the {claim.about} at {self._words(point)}"
+                result = Claim(
+                    claim.of, claim.kind, Verdict.MISMATCH, Worst(*difference[:3]), reason, decided_by=POINTS, points=here.points
+                )
+                result.difference = discrepancy(m, self.judge, claim, point, difference.place, difference.off)
+                return result
+        if self.outside and here.verdict is Verdict.AGREE:
+            here.reason = self._smaller_domain()
+        return here
+
+    def _lacking(self) -> str | None:
+        """Return what is said of a formula that was proved, where it has no value at a point around at which the derivative has.
+
+        Floats find the points, and more digits confirm them.
+        """
+        m = context()
+        m.dps = _DIGITS
+        for point in itertools.islice(filter(self._is_without_value, self._points()), _SUSPECTS):
+            with suppress(*_FAILURES):
+                self._difference(m, point)
+            if self.outside:
+                break
+        return self._smaller_domain()
+
+    def _points(self) -> Iterator[Point]:
+        if not self.movable or self.claim.around is None:
+            return iter(())
+        points = around(self.leaves, self.movable, self.order, self.claim.around)
+        if self.truth.largest < _FADED:
+            points = itertools.chain(moderate(self.leaves, self.movable, self.claim.around), points)
+        return itertools.islice(points, max(2, _WORK // max(1, self.judge.size)))
+
+    def _smaller_domain(self) -> str | None:
+        return smaller_domain(self._words(self.outside[0]), self.claim.about) if self.outside else None
+
+    def _words(self, point: Point) -> str:
+        return ", ".join(f"{leaf.payload.name}={_shown(point[leaf])}" for leaf in self.movable)
+
+    def _said(self, m: Any, leaves: Mapping[Expr, Any]) -> np.ndarray:
+        """The values of the formula, in a context."""
+        return np.broadcast_to(reference_at(m, self.formula, [], None, leaves, self.judge.precision)[1], self.truth.shape)
+
+    def _in_many_digits(self, m: Any) -> np.ndarray:
+        """The values of the formula where balls have none, with digits to lose by cancellation."""
+        wide = context()
+        wide.dps = _GUARD * m.dps
+        return Algebra.map(lambda x: m.make_mpf(x._mpf_) if isinstance(x, wide.mpf) else x, self._said(wide, self.leaves))
+
+    def _is_without_value(self, point: Point) -> bool:
+        """Return whether the formula is NaN, as floats go, where the function is finite."""
+        judge = self.judge
+        try:
+            found = forward([judge.root, self.formula], point, judge.precision)
+        except GradcliError:
+            return True
+        value, said = np.asarray(found[judge.root], float), np.asarray(found[self.formula], float)
+        return bool(np.isfinite(value).all() and np.isnan(said).any())
+
+    def _lasting_difference(self, m: Any, point: Point) -> Difference | None:
+        """A difference that more digits do not change: what cancellation or an overflow on the way left is none."""
+        m.dps = _DIGITS
+        difference = self._difference(m, point)
+        for more in (5, 10):
+            if difference is None:
+                return None
+            m.dps = more * _DIGITS
+            before, difference = difference, self._difference(m, point)
+        if difference is None or difference.said == difference.right:
+            return None  # too small, or too close, for floats to tell
+        lasts = all(math.isclose(x, y, rel_tol=1e-9) for x, y in zip(difference[1:3], before[1:3], strict=True))
+        return difference if lasts else None
+
+    def _difference(self, m: Any, point: Point) -> Difference | None:
+        found = numbers(m, lambda balls: self._both(balls, point)) or self._both(m, point)
+        if found is None:
+            return None  # a kink, or outside of the domain
+        right, said = found
+        tolerance = m.mpf(10) ** -self.digits
+        for i, (c, r) in enumerate(zip(said.ravel(), np.ravel(right), strict=True)):
+            if not m.isfinite(r) or isinstance(r, bool):
+                continue
+            if c != c:
+                self.outside.append(point)
+                continue
+            room = max(abs(c), abs(r))
+            if self.digits == _INEXACT and m.isfinite(c):  # what is left of rounded literals that cancel
+                room = max(room, 1 + max(abs(float(np.max(np.abs(v)))) for v in point.values()))
+            if not m.isfinite(c) or abs(c - r) > tolerance * room:
+                return Difference(index_of(i, self.truth.shape), float(c) if m.isfinite(c) else math.nan, float(r), c - r)
+        return None
+
+    def _both(self, m: Any, point: Point) -> tuple[np.ndarray, np.ndarray] | None:
+        """The derivative and what the formula is at a point, in a context; None on kinks and outside of the domain."""
+        judge, of = self.judge, self.claim.of
+        wrt = list(judge.wrt.values()) if of == "value" else [judge.wrt[of]]
+        tape, y, slopes = reference_at(m, judge.root, wrt, judge.seed, point, judge.precision)
+        if tape.scalars.events or not all(m.isfinite(v) for v in np.ravel(y)):
+            return None
+        return y if of == "value" else slopes[0], self._said(m, point)
+
+
+def smaller_domain(place: str, about: str) -> str:
+    """Return what is said of a right formula that has no value where the function has."""
+    return f"the formula's domain is smaller: it has no value at {place}, where the {about} has"
+
+
+def _shown(value: Any) -> str:
+    array = np.asarray(value)
+    return f"{float(array)!r}" if not array.ndim else np.array2string(array, separator=",", threshold=6).replace("\n", "").replace(" ", "")
+
+
+def relative_error(said: float, truth: float) -> float:
+    if not math.isfinite(said) or not math.isfinite(truth):
+        return math.inf
+    return abs(said - truth) / (abs(truth) or 1e-300)
+
+
+_REMEMBERED = 512
+_decisions: dict[Hashable, Decision] = {}
+
+
+def decision(judge: Judge, claim: Given) -> Decision:
+    """Return whether a formula is what it is claimed to be for all values for which both have one; open without FLINT."""
+    assert claim.formula is not None
+    leaves = judge.every_leaf(claim.formula)
+    by_leaf = judge.seed_leaf is not None and judge.seed_leaf in leaves
+    wrt = None if claim.of == "value" else judge.wrt[claim.of]
+    question = Question(judge.root, wrt, claim.formula, judge.seed_leaf if by_leaf else judge.seed, leaves, judge.precision)
+    if not has_flint():
+        return Decision.OPEN
+    alike = entries_alike(question)
+    key = _structure(question, alike)
+    if key not in _decisions:
+        if len(_decisions) >= _REMEMBERED:
+            _decisions.clear()
+        _decisions[key] = decide_identity(question)
+    return _decisions[key]
+
+
+def _structure(question: Any, alike: bool) -> Hashable:
+    """Return what the decision depends on: the function and the formula, without the values of names."""
+    order = definition_order(question.root, [question.formula, *([] if question.wrt is None else [question.wrt])])
+    places: dict[Any, int] = {node: i for i, node in enumerate(order)}
+
+    def structure(node: Expr) -> Hashable:
+        if node.is_leaf and node.kind == "float":
+            return "leaf", () if alike else node.shape
+        return line(node, places, question.leaves)
+
+    seed = question.seed
+    if isinstance(seed, Expr):
+        weights: Hashable = places.get(seed, -1)
+    else:
+        numbers = np.asarray(seed, float)
+        weights = content(numbers.ravel()[:1] if alike else numbers)
+    asked = places[question.root], places[question.formula], places.get(question.wrt)
+    return tuple(map(structure, order)), asked, weights, question.precision, alike
+
+
+_LONGEST = 60  # characters
+_MOST_NODES = 400  # of claim and truth
+
+
+def discrepancy(m: Any, judge: Judge, claim: Given, point: Mapping[Expr, Any], place: tuple[int, ...], off: Any) -> str | None:
+    """The claim minus the truth as a formula; None where there is no short one that gives the difference ``off`` at this point."""
+    assert claim.formula is not None
+    try:
+        truth = judge.root if claim.of == "value" else _gradient(judge, claim)
+        said = claim.formula if claim.formula.shape == truth.shape else broadcast_to(claim.formula, shape=truth.shape)
+        difference = said - truth
+        if len(reachable([difference])) > _MOST_NODES:
+            return None
+        simple = textbook(difference)
+        simple = simple.operand if simple.op is broadcast_to else simple
+        text = formula(simple, limit=_LONGEST, taken={*judge.scope.names, *judge.scope.functions})
+        if text is None or len(text) > _LONGEST or not _names_mean(judge, simple):
+            return None
+        (printed,) = rebuild([simple], {}, simple.graph, {chain: mul})
+        leaves = point if judge.seed_leaf is None else {judge.seed_leaf: judge.seed, **point}
+        found = np.broadcast_to(reference_at(m, printed, [], None, leaves, judge.precision)[1], truth.shape)[place]
+        return text if abs(found - off) <= m.mpf(10) ** -9 * abs(off) else None
+    except (GradcliError, Unsupported, ValueError, ArithmeticError, RecursionError):
+        return None
+
+
+def _gradient(judge: Judge, claim: Given) -> Expr:
+    """The gradient by the engine's rules, with the name ``seed`` in it unless the seed is 1."""
+    ones = judge.seed_leaf is None or bool(np.all(np.asarray(judge.seed) == 1))
+    seed = transforms.ones_like(judge.root) if ones else judge.seed_leaf
+    assert seed is not None
+    (found,) = transforms.vjp(judge.root, [judge.wrt[claim.of]], seed)
+    return found
+
+
+def _names_mean(judge: Judge, node: Expr) -> bool:
+    """Return whether every name still means what it does in the formula (it may have been bound anew)."""
+    names = judge.scope.leaves
+    return all(leaf is judge.seed_leaf or names.get(leaf.payload.name) is leaf for leaf in reachable([node]) if leaf.is_leaf)

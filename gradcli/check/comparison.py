@@ -45,13 +45,12 @@ class Comparison:
     reference  R, exact numbers; engine  E-infinity; computed  E, floats; bounds  what rounding explains;
     sides      one-sided derivatives of the entries that may lie on a kink
     troubles   the operations without a finite value or derivative, by the entries that they were made of
-    rule       digits to which the exact numbers must agree
     radii      of numbers that are enclosed, how far each pair of them may be from the truth
     """
 
     def __init__(
         self, m: Any, reference: np.ndarray, engine: np.ndarray, computed: np.ndarray, bounds: np.ndarray,
-        sides: Mapping[int, Sides] | None, troubles: Troubles = NO_TROUBLES, rule: int = _RULE, radii: Sequence[Any] = (),
+        sides: Mapping[int, Sides] | None, troubles: Troubles = NO_TROUBLES, radii: Sequence[Any] = (),
     ) -> None:  # fmt: skip
         self.m = m
         self.shape = np.shape(computed)
@@ -60,7 +59,7 @@ class Comparison:
         self.bounds = [float(v) for v in np.ravel(np.broadcast_to(bounds, self.shape))]
         self.sides = sides or {}
         self.troubles = troubles
-        self._share = m.mpf(10) ** -rule
+        self._share = m.mpf(10) ** -_RULE
         self._grain = m.mpf(10) ** (_GUARD - m.dps) / _EPSILON  # what the working precision leaves open, as a share of a bound
         self.dtype = np.asarray(computed).dtype
         self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
@@ -115,7 +114,7 @@ class Comparison:
         computed, engine, bound = self.computed[i], self.engine[i], self.bounds[i]
         if self.m.isnan(engine):  # zero times infinity, which floats may have decided: they are held to the truth itself
             engine = reference
-        if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self._slack(i):
+        if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self.slack(i):
             self.reasons[i] = _AT_A_GAP if i in self.sides else _RULE_WRONG
             return Verdict.MISMATCH
         if self._rounded(engine) != computed and not abs(computed - engine) <= bound:
@@ -123,7 +122,7 @@ class Comparison:
             return Verdict.MISMATCH
         return Verdict.AGREE
 
-    def _slack(self, i: int) -> Any:
+    def slack(self, i: int) -> Any:
         """Return what rounding at the working precision does to the terms; a limit from both sides is good to less."""
         bound = self.bounds[i]
         slack = self._grain * bound if math.isfinite(bound) else self.m.zero
@@ -133,19 +132,19 @@ class Comparison:
         """How far rules and reference may be apart."""
         if isinstance(self.reference[i], bool):
             return self.m.inf
-        return self._share * max(abs(self.engine[i]), abs(self.reference[i])) + self._slack(i)
+        return self._share * max(abs(self.engine[i]), abs(self.reference[i])) + self.slack(i)
 
     @property
     def unsettled(self) -> bool:
         """Return whether an entry may be zero or not, as far as this precision can tell, and floats could."""
         return any(
-            not isinstance(r, bool) and self.m.isfinite(r) and (slack := self._slack(i)) > _SMALLEST and self._may_vanish(i, r, slack)
+            not isinstance(r, bool) and self.m.isfinite(r) and (slack := self.slack(i)) > _SMALLEST and self._may_vanish(i, r, slack)
             for i, r in enumerate(self.reference)
         )
 
     def _is_zero(self, i: int) -> bool:
         """Return whether nothing tells a number from zero."""
-        known = self.radii[i] if self.radii else self._slack(i) if self.bounds[i] > _FAINT else 0
+        known = self.radii[i] if self.radii else self.slack(i) if self.bounds[i] > _FAINT else 0
         return bool(abs(self.reference[i]) <= known)
 
     def _may_vanish(self, i: int, reference: Any, slack: Any) -> bool:
@@ -233,7 +232,7 @@ class Comparison:
             check.worst = self._worst(worst)
             check.reason = next((self.reasons[i] for i in [worst, *gravest] if i in self.reasons), None)
         check.kinks = [
-            OneSided(self._index(i), float(s.left), float(s.right), self.computed[i], s.convention, s.gap)
+            OneSided(index_of(i, self.shape), float(s.left), float(s.right), self.computed[i], s.convention, s.gap)
             for i, s in self.sides.items()
             if self.verdicts[i] is Verdict.KINK and s.probed
         ]
@@ -288,11 +287,8 @@ class Comparison:
         least = np.finfo(self.dtype).smallest_normal if self.dtype.kind == "f" else 0.0
         return bool(0 < abs(self.reference[i]) < float(least))
 
-    def _index(self, i: int) -> tuple[int, ...]:
-        return tuple(int(p) for p in np.unravel_index(i, self.shape)) if self.shape else ()
-
     def _worst(self, i: int) -> Worst:
-        return Worst(self._index(i), self.computed[i], float(self.reference[i]))
+        return Worst(index_of(i, self.shape), self.computed[i], float(self.reference[i]))
 
 
 def loosest(bounds: Any, sizes: Any) -> float | None:
@@ -332,12 +328,17 @@ def compare_arrays(source: str, right: Any, computed: np.ndarray, bound: Any, ow
     check.lost, check.wrong, check.bound = None, int(wrong.sum()), loosest(allowed, np.where(finite, size, 0))
     check.mask = wrong.reshape(shape) if check.wrong else None
     if check.worst is not None:
-        check.worst.index = tuple(map(int, np.unravel_index(places[check.worst.index[0]], shape)))
+        check.worst.index = index_of(places[check.worst.index[0]], shape)
     return check
 
 
 def _listed(array: Any) -> list[Any]:
     return [v.item() if isinstance(v, np.ndarray) else v for v in np.ravel(array)]
+
+
+def index_of(i: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the index of the i-th entry of an array."""
+    return tuple(map(int, np.unravel_index(i, shape)))
 
 
 def mask_of(wrong: Sequence[bool], shape: tuple[int, ...]) -> np.ndarray:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.claims import Conventions, decide
-from gradcli.check.formula_claims import Given
-from gradcli.check.judge import Judge
+from gradcli.check.claims import Given, Held, decide
+from gradcli.check.comparison import Comparison, index_of
+from gradcli.check.judge import Judge, forward_exact, gradients_exact, reference_at
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
-from gradcli.graph.interpret import forward
+from gradcli.graph.interpret import Rebuilding, forward, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
+from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.language.scope import Scope
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative
-from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.algebra import Unsupported
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, Undecided, deadline
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape, exact_array
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Departure, VariableCheck, Verdict, honest
 
@@ -257,9 +259,7 @@ def departure(judge: Judge) -> Departure | None:
     m = context()
     m.dps = 50
     try:
-        tape = ReferenceTape(m, judge.leaves, judge.precision)
-        y = tape.run(judge.root, nodes)
-        right = tape.slopes(y, exact_array(m, judge.seed, "float"), nodes)
+        _, _, right = reference_at(m, judge.root, nodes, judge.seed, judge.leaves, judge.precision)
     except (Unsupported, GradcliError, ValueError, ArithmeticError):
         return None
     with np.errstate(all="ignore"):
@@ -277,16 +277,18 @@ def departure(judge: Judge) -> Departure | None:
 
 
 def _first_wrong(found: Any, truth: np.ndarray, m: Any) -> tuple[tuple[int, ...], float, float, str | None] | None:
-    said = np.zeros(truth.shape) if found is None else np.broadcast_to(np.asarray(found, float), truth.shape)
-    exact = Algebra.map(plain, truth)
-    largest = max((abs(float(v)) for v in exact.ravel() if m.isfinite(v)), default=0.0)
-    for i, (s, t) in enumerate(zip(said.ravel().tolist(), exact.ravel(), strict=True)):
-        if not m.isfinite(t):
-            continue
-        if not math.isfinite(s) or abs(s - float(t)) > _DEPARTS * max(abs(float(t)), 1e-6 * largest):
-            index = tuple(int(p) for p in np.unravel_index(i, truth.shape)) if truth.shape else ()
-            return index, s, float(t), f"{m.nstr(t, 6)}, too large for floats" if math.isinf(float(t)) else None
-    return None
+    said = np.broadcast_to(np.asarray(0.0 if found is None else found, float), truth.shape).ravel()
+    exact = list(map(plain, truth.ravel()))
+    true, finite = np.array(list(map(float, exact))), np.array([m.isfinite(x) for x in exact], bool)
+    size = np.abs(true)
+    largest = np.max(size, initial=0.0, where=np.isfinite(true))
+    with np.errstate(all="ignore"):
+        wrong = finite & ~(np.abs(said - true) <= _DEPARTS * np.maximum(size, 1e-6 * largest))
+    if not wrong.any():
+        return None
+    i = int(np.argmax(wrong))
+    beyond = f"{m.nstr(exact[i], 6)}, too large for floats" if np.isinf(true[i]) else None
+    return index_of(i, truth.shape), float(said[i]), float(true[i]), beyond
 
 
 def _text(judge: Judge, node: Expr) -> str:
@@ -309,3 +311,81 @@ def _place(judge: Judge, node: Expr) -> tuple[int, int, int] | None:
     source, span = spans[0]
     line, column = source.position(span.start)
     return line, column, column + max(1, span.end - span.start)
+
+
+# -- Which value is chosen where the derivatives from both sides differ: PyTorch's, JAX's, or the
+# one of least norm.
+
+
+TORCH, JAX, LEAST = CONVENTIONS = ("torch", "jax", "min-norm")
+_TITLES = {TORCH: "PyTorch", JAX: "JAX", LEAST: "the least norm"}
+
+
+class Conventions:
+    """What each convention chooses for the value and the gradients of one result."""
+
+    def __init__(self, judge: Judge, wanted: str) -> None:
+        self.judge, self.wanted = judge, wanted
+        unmeasured = (f"{event.kink.place} ({event.op.name})" for event in judge.events if event.kink.jax is None)
+        self.unmeasured = next(unmeasured, None)  # the first kink of which it is not known what JAX chooses
+        self._in_jax: dict[str, Any] | None = None
+
+    def decide(self, of: str, truth: Comparison, i: int, said: float, room: float) -> Held | None:
+        """The verdict on a number that is claimed for an entry on a kink, to ``room``; None where the choice is not known."""
+        choices = self._choices(of, truth, i)
+        fitting = [name for name, value in choices.items() if _fits(said, value, room)]
+        if self.wanted in fitting:
+            return Held(Verdict.AGREE)
+        if self.wanted not in choices:
+            return None
+        follows = " and ".join(_TITLES[name] for name in fitting) or "no convention"
+        right = float(choices[self.wanted])
+        return Held(Verdict.MISMATCH, f"on a kink, where {_TITLES[self.wanted]} has {right:g}: it follows {follows}", right)
+
+    def _choices(self, of: str, truth: Comparison, i: int) -> dict[str, Any]:
+        choices = {TORCH: truth.engine[i], LEAST: truth.sides[i].least}
+        if self.unmeasured is None:
+            choices[JAX] = self._jax(truth.m)[of].reshape(-1)[i]
+        return choices
+
+    def _jax(self, m: Any) -> dict[str, Any]:
+        if self._in_jax is None:
+            judge = self.judge
+            root, nodes = in_jax(judge.root, list(judge.wrt.values()))
+            leaves = {node: judge.scope.values[node] for node in reachable([root]) if node.is_leaf}
+            table = forward_exact(m, root, leaves, judge.precision)
+            gradients = gradients_exact(m, table, root, nodes, judge.seed)
+            self._in_jax = {"value": table[root].array, **dict(zip(judge.wrt, gradients, strict=True))}
+        return self._in_jax
+
+
+def _fits(said: float, value: Any, room: float) -> bool:
+    if np.isnan(said) or value != value:
+        return bool(np.isnan(said) and value != value)
+    return bool(said == value or abs(said - value) <= room)
+
+
+class InJax(Rebuilding):
+    """The same function, of operations that choose as JAX does at their kinks."""
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        return self.graph.apply(_twin(op), operands, node.static)
+
+    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Expr:
+        of: Derivation = node.static["of"]
+        return transforms.derive(of.kind, table[of.y], table[of.x], None if of.vector is None else table[of.vector])
+
+
+def in_jax(root: Expr, wrt: Sequence[Expr]) -> tuple[Expr, list[Expr]]:
+    """The function as JAX has it, and its variables."""
+    found = interpret(definition_order(root, wrt), InJax(root.graph))
+    return found[root], [found[x] for x in wrt]
+
+
+@cache
+def _twin(op: Op) -> Op:
+    """The operation with JAX's rule, where that is another."""
+    rule = next((kink.jax.rule for kink in op.kinks if kink.jax is not None and kink.jax.rule is not None), None)
+    if rule is None:
+        return op
+    return replace(op, partials=rule) if isinstance(rule, tuple) else replace(op, vjp=rule)

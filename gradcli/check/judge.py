@@ -113,6 +113,16 @@ def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence
     return [found[x].array if found.get(x) is not None else exact_array(m, np.zeros(x.shape), "float") for x in wrt]
 
 
+def reference_at(
+    m: Any, root: Expr, wrt: Sequence[Expr], seed: Any, leaves: Mapping[Expr, Any], precision: str
+) -> tuple[ReferenceTape, np.ndarray, list[np.ndarray]]:
+    """Return the reference's value of a function at a point, and its gradients, with the tape that they were read off."""
+    tape = ReferenceTape(m, leaves, precision)
+    y = tape.run(root, wrt)
+    slopes = tape.slopes(y, exact_array(m, seed, "float"), wrt) if wrt else []
+    return tape, Algebra.map(plain, y), slopes
+
+
 class Pass(NamedTuple):
     """The function at one precision, by the reference and by the engine's rules without rounding.
 
@@ -479,7 +489,7 @@ class Judge:
             if held.wrong_value:
                 checked.verdict, checked.reason = Verdict.MISMATCH, held.wrong_value
         verdicts = [part.verdict for part in [*results.values(), checked] if part is not None]
-        smooth = not any(node.op is not None and (node.op.kinks or node.op.facts.turns) for node in order)
+        smooth = not any(node.op is not None and (node.op.kinks or node.op.rewriting.algebra == "comparison") for node in order)
         certain = smooth and any(part.verdict is Verdict.MISMATCH for part in results.values())
         return (checked, results), certain or all(verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for verdict in verdicts)
 

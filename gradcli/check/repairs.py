@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison
 from gradcli.check.identities import wider
-from gradcli.check.judge import Judge, scalar_operations
+from gradcli.check.judge import Judge, reference_at, scalar_operations
 from gradcli.check.search import GOOD, Losses, Measure, Search, Truth
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
@@ -23,8 +23,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.balls import Balls
 from gradcli.reference.contexts import Undecidable
-from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape, exact_array
+from gradcli.reference.tape import exact_array
 from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableCheck, Verdict
 
 _LARGEST = 5_000  # scalar operations of a function whose ways are measured
@@ -239,10 +238,8 @@ class Equality:
     def _numbers(self, m: Any, node: Expr, point: Point, wrt: Sequence[Expr]) -> list[Any]:
         """The value of a node and its derivatives."""
         leaves = {leaf: point(m, leaf) for leaf in {*wrt, *(n for n in reachable([node]) if n.is_leaf)}}
-        tape = ReferenceTape(m, leaves, self.judge.precision)
-        y = tape.run(node, wrt)
-        slopes = tape.slopes(y, exact_array(m, self.judge.seed, "float"), wrt) if wrt else []
-        return [*map(plain, np.asarray(y, dtype=object).ravel()), *(entry for slope in slopes for entry in slope.ravel())]
+        _, y, slopes = reference_at(m, node, wrt, self.judge.seed, leaves, self.judge.precision)
+        return [*np.ravel(y), *(entry for slope in slopes for entry in slope.ravel())]
 
     def _beside(self, root: Expr, step: int) -> Point:
         """The values of leaves, or numbers beside them; whole numbers and truths stay."""

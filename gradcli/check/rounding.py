@@ -14,6 +14,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -34,7 +35,7 @@ from gradcli.reference.deadline import check as still_in_time
 
 UNIT = 2.0**-53  # the rounding error of the arrays that bounds are computed in
 ELEMENTARY = 4  # ulps beyond which an operation is as good as its operands, near its zeros
-_A_FEW = 64
+_A_FEW = 32
 
 
 class Carried(Operand):
@@ -140,7 +141,7 @@ class Arithmetic:
         result = self._bounded(*self._result(op, values, errors, static))
         if op.accuracy.among is not None:
             result.among = op.accuracy.among(*values, **static)
-        elif (op.rewriting.reshapes or op.rewriting.unchanged) and isinstance(operands[0], Bounded):
+        elif (op.rewriting.algebra == "reshaping" or op.rewriting.unchanged) and isinstance(operands[0], Bounded):
             result.among = operands[0].among
         if op.rewriting.algebra == "comparison" and result.error is not None:
             result.error = self._told_apart(operands, values, result.error)
@@ -299,15 +300,16 @@ class Arithmetic:
 
     def _is_exact(self, op: Op, out: Any, values: list[Any]) -> bool:
         """Return whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
-        adds = op.facts.integral and (op.accuracy.compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
-        if not op.accuracy.exact and not adds and op is not chain:
+        compounds = op.rewriting.algebra == "product of entries"
+        adds = op.facts.integral and (compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
+        if not adds and op is not chain and not (op.facts.integral and op.elementwise and op.rewriting.algebra != "power"):
             return False
         if np.size(out) <= _A_FEW and op in (mul, chain):
-            return bool(np.all(_is_product(out, *values) & (np.frexp(out)[0] % (2 * self.unit) == 0)))
+            return bool(np.all(np.frexp(out)[0] % (2 * self.unit) == 0)) and _are_products(out, *values)
         # where the first entries are no whole numbers, there is no need to look at the others
         if not all(_are_whole(np.ravel(v)[:1]) for v in values) or not all(_are_whole(v) for v in [*values, out]):
             return False
-        if op.accuracy.compounds:
+        if compounds:
             most = np.prod(np.maximum(np.abs(values[0]), 1.0))
         else:
             most = np.sum(np.abs(values[0])) if adds else np.max(np.abs(out), initial=0.0)
@@ -353,17 +355,10 @@ def _distance(x: Any, y: Any) -> Any:
     return off
 
 
-def _is_product(out: Any, x: Any, y: Any) -> Any:
-    """Return which numbers are products, unrounded: what the halves of two factors leave beside them is 0 (T. J. Dekker)."""
-    (high, low), (head, tail) = _halves(x), _halves(y)
-    left = ((high * head - out) + high * tail + low * head) + low * tail
-    return (left == 0) & ((np.abs(out) > 2.0**-900) | (np.equal(x, 0) | np.equal(y, 0)))
-
-
-def _halves(x: Any) -> tuple[Any, Any]:
-    scaled = 134217729.0 * np.asarray(x, float)
-    high = scaled - (scaled - x)
-    return high, x - high
+def _are_products(out: Any, x: Any, y: Any) -> bool:
+    """Return whether numbers are products, unrounded."""
+    rows = zip(*(part.ravel().tolist() for part in np.broadcast_arrays(out, x, y)), strict=True)
+    return all(Fraction(a) * Fraction(b) == product if a and b and math.isfinite(product) else product == 0 for product, a, b in rows)
 
 
 def _are_whole(value: Any) -> bool:
@@ -400,58 +395,41 @@ def _additions(op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any
     return float(np.max(counted, initial=1.0))
 
 
-# -- What errors of operands make of results, by the operation's own derivative: where its record
-# does not say more.
-#
-# Of what is entry by entry, the bound is twice that of the first order. It is held against results for
-# operands moved to the ends of their errors; where one of these is off by more, as beside a pole,
-# nothing is known, and the bound is infinite. Of whole arrays it is a multiple of the farthest that
-# such operands take any entry, which is an estimate.
+# -- What errors of operands make of results where a record does not say it: a multiple of how far
+# operands that are moved to the ends of their errors take an entry, or, of whole arrays, any of
+# them. That is an estimate. Where an entry is off by more than in proportion, as beside a pole,
+# nothing is known, and the bound is infinite.
 
 
-_TWICE = 2.0
 _DIRECTIONS = 3
-_ESTIMATED = 16.0
+_ESTIMATED, _IN_PROPORTION = 16.0, 6.0
 _OF_THESE = 2.0**-46  # how far the rounding of two results may take them apart, relative to the largest entry
 
 
 def first_order(op: Op, out: tuple[Any, ...], values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any]) -> list[Any]:
-    """Return a bound for each result."""
-    errors = [np.broadcast_to(e, np.shape(x)) if x is not None else e for x, e in zip(values, errors, strict=True)]
-    reached = [op.forward(*moved, **static) for moved in _moved(values, errors)]
-    if op.elementwise:
-        bound, rounded = _by_partials(op, out[0], values, errors, static), _OF_THESE * np.max(np.abs(out[0]), initial=0.0)
-        for part in reached:
-            bound = np.where(_distance(part, out[0]) > bound + rounded, np.inf, bound)
-        return [bound]
-    several = [some if isinstance(some, tuple) else (some,) for some in reached]
-    columns = zip(out, zip(*several, strict=True), strict=True)
-    farthest = [max(float(np.max(_distance(part, still), initial=0.0)) for part in parts) for still, parts in columns]
-    return [np.full(np.shape(still), _ESTIMATED * far) for still, far in zip(out, farthest, strict=True)]
+    """Return an estimate of the error of each result."""
+
+    def reached(share: float) -> list[Any]:
+        farthest: list[Any] = [0.0] * len(out)
+        for moved in _moved(values, [share * np.asarray(e) for e in errors]):
+            found = op.forward(*moved, **static)
+            parts = found if isinstance(found, tuple) else (found,)
+            farthest = [np.maximum(far, _distance(part, still)) for far, part, still in zip(farthest, parts, out, strict=True)]
+        return farthest
+
+    whole = reached(1.0)
+    if not op.elementwise:
+        return [np.full(np.shape(still), _ESTIMATED * np.max(far, initial=0.0)) for far, still in zip(whole, out, strict=True)]
+    (far,), (half,), rounded = whole, reached(0.5), _OF_THESE * np.max(np.abs(out[0]), initial=0.0)
+    return [np.where(far > _IN_PROPORTION * half + rounded, np.inf, _ESTIMATED * far)]
 
 
 def _moved(values: Sequence[Any], errors: Sequence[Any]) -> Any:
     """Operands at the ends of their errors: all up, all down, and some at random, the same at any time."""
     random = np.random.default_rng(20)
-    signs: list[Any] = [lambda x: 1.0, lambda x: -1.0]
-    signs += [lambda x: random.choice([-1.0, 1.0], np.shape(x))] * _DIRECTIONS
-    for sign in signs:
-        yield [x if x is None or not np.any(e) else x + sign(x) * e for x, e in zip(values, errors, strict=True)]
-
-
-def _by_partials(op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """Return the error by the steepest of the partials at the ends of the intervals."""
-    choices = [[x] if not np.any(e) else [x - e, x, x + e] for x, e in zip(values, errors, strict=True)]
-    total: Any = np.zeros(np.shape(out))
-    for slope_of, error in zip(op.partials or [None] * len(errors), errors, strict=True):
-        if not np.any(error):
-            continue
-        if slope_of is None:
-            return np.full(np.shape(out), np.inf)
-        slopes = [np.abs(slope_of(op.forward(*ends, **static), *ends, **static)) for ends in itertools.product(*choices)]
-        steepest = np.max([np.where(np.isnan(slope), np.inf, slope) + np.zeros(np.shape(out)) for slope in slopes], axis=0)
-        total = total + _TWICE * np.where(np.equal(error, 0), 0.0, steepest * error)
-    return total
+    for place in range(2 + _DIRECTIONS):
+        signs = [random.choice([-1.0, 1.0], np.shape(x)) if place > 1 else 1.0 - 2 * place for x in values]
+        yield [x if x is None or not np.any(e) else x + sign * e for x, e, sign in zip(values, errors, signs, strict=True)]
 
 
 # -- The bounds of a function and its gradients.
@@ -550,12 +528,12 @@ def branches(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: 
     mark = graph.mark()
     try:
         results = [root, *vjp(root, wrt, graph.constant(np.broadcast_to(seed, root.shape)[()]))]
-        table = _interpreted(results, leaves, precision)
-        unsure = _unsure(table)
-        if not 0 < len(unsure) <= _ALL_WAYS:  # more are such as those of an iteration, which no branch explains
+        unsure, ways = _each_way(results, leaves, precision)
+        if not unsure:
             return None
-        ways = [_way(results, _decided(unsure, flips, table), leaves, precision) for flips in _flips(len(unsure))]
-        return Branches(_words(unsure[0]), ways)
+        tables = [(way, _interpreted(way, leaves, precision)) for way in ways]
+        found = [[(np.asarray(table[x].value), allowed(table[x], x.shape, table[x].arithmetic)) for x in way] for way, table in tables]
+        return Branches(_words(unsure[0]), found)
     except GradcliError:
         return None
     finally:
@@ -564,13 +542,7 @@ def branches(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: 
 
 def roots_each_way(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> list[Expr]:
     """Return the function once for every way between which rounding decides, each with its conditions as constants."""
-    if not any(map(_compares, reachable([root]))):
-        return [root]
-    table = _interpreted([root], leaves, precision)
-    unsure = _unsure(table)
-    if len(unsure) > _ALL_WAYS:  # such as those of an iteration, which no single branch explains
-        return [root]
-    return [rebuild([root], _decided(unsure, flips, table), root.graph)[0] for flips in _flips(len(unsure))]
+    return [way[0] for way in _each_way([root], leaves, precision)[1]]
 
 
 def is_unsure(condition: Expr, leaves: Mapping[Expr, Any], precision: str) -> bool:
@@ -578,33 +550,22 @@ def is_unsure(condition: Expr, leaves: Mapping[Expr, Any], precision: str) -> bo
     return bool(np.any(_interpreted([condition], leaves, precision)[condition].error))
 
 
-def _unsure(table: Mapping[Expr, Any]) -> list[Expr]:
-    """Return the comparisons that rounding may turn, those of rules for the derivative among them."""
-    found = (node for node in table if _compares(node) and np.any(table[node].error))
-    return sorted(found, key=lambda node: node.index)
-
-
-def _compares(node: Expr) -> bool:
-    return node.op is not None and node.op.rewriting.algebra == "comparison"
-
-
-def _flips(count: int) -> list[tuple[bool, ...]]:
-    return list(itertools.product((False, True), repeat=count))
-
-
-def _decided(unsure: Sequence[Expr], flips: Sequence[bool], table: Mapping[Expr, Any]) -> dict[Expr, Expr]:
-    """Return constants in the place of comparisons, with what is not certain turned where that is wanted."""
-    found = {}
-    for node, flip in zip(unsure, flips, strict=True):
-        turned = np.asarray(table[node].error, bool) & flip
-        found[node] = node.graph.constant(np.broadcast_to(np.asarray(table[node].value, bool) ^ turned, node.shape)[()])
-    return found
-
-
-def _way(results: Sequence[Expr], decided: Mapping[Expr, Expr], leaves: Mapping[Expr, Any], precision: str) -> list[tuple[Any, Any]]:
-    rebuilt = rebuild(results, decided, results[0].graph)
-    table = _interpreted(rebuilt, leaves, precision)
-    return [(np.asarray(table[node].value), allowed(table[node], node.shape, table[node].arithmetic)) for node in rebuilt]
+def _each_way(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str) -> tuple[list[Expr], list[list[Expr]]]:
+    """Return the comparisons that rounding may turn, those of rules for the derivative among them, and the nodes with each of them as a
+    constant, turned where it is not certain or not. More than a few, such as those of an iteration, are left: no branch explains these."""
+    comparisons = [node for node in reachable(nodes) if node.op is not None and node.op.rewriting.algebra == "comparison"]
+    table = _interpreted(nodes, leaves, precision) if comparisons else {}
+    unsure = sorted((node for node in comparisons if np.any(table[node].error)), key=lambda node: node.index)
+    if not 0 < len(unsure) <= _ALL_WAYS:
+        return [], [list(nodes)]
+    ways = []
+    for flips in itertools.product((False, True), repeat=len(unsure)):
+        turned = {}
+        for node, flip in zip(unsure, flips, strict=True):
+            truth = np.asarray(table[node].value, bool) ^ (np.asarray(table[node].error, bool) & flip)
+            turned[node] = node.graph.constant(np.broadcast_to(truth, node.shape)[()])
+        ways.append(rebuild(nodes, turned, nodes[0].graph))
+    return unsure, ways
 
 
 def _words(node: Expr) -> str:

@@ -45,12 +45,12 @@ def in_range(order: Sequence[Expr], values: Mapping[Expr, Any]) -> Any:
 def _chooses(node: Expr, op: Op) -> bool:
     if op.kind != "smooth":
         return op.kind == "flat" or bool(op.kinks)
-    return op.facts.branches or (op.facts.inverse and node.operand.op is not None and not _is_whole_power(node, op))
+    return op.facts.inverse == "always" or (op.facts.inverse != "" and node.operand.op is not None and not _is_whole_power(node, op))
 
 
 def _is_whole_power(node: Expr, op: Op) -> bool:
-    exponents: list[Any] = [x for x, name in zip(node.operands, op.operands, strict=True) if name in op.facts.exponents]
-    return bool(exponents) and all(_is_number(x) and float(x.payload).is_integer() for x in exponents)
+    exponent: Any = node.operands[-1]
+    return op.rewriting.algebra == "power" and _is_number(exponent) and float(exponent.payload).is_integer()
 
 
 def _is_number(node: Any) -> bool:

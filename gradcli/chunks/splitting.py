@@ -164,7 +164,7 @@ class Splitting(Transcription[Expr]):
 
     def _spread(self, node: Expr) -> int | None:
         """The axis along which what all chunks have in common is repeated to be as long as they are together: no chunk needs it all."""
-        if node.op is None or not node.op.rewriting.repeats or math.prod(node.shape) < self.spread:
+        if node.op is None or node.op.rewriting.algebra != "repetition" or math.prod(node.shape) < self.spread:
             return None
         lead = len(node.shape) - len(node.operand.shape)
         for axis, extent in enumerate(node.shape):

@@ -147,7 +147,7 @@ class Guarding(Folder):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         """As for speed, but for what is written under its own name, and sums of one number."""
-        if op.rewriting.as_ufunc and any(constant_of(operand) is None for operand in operands if operand is not None):
+        if op.elementwise and op.loops.parts and any(constant_of(operand) is None for operand in operands if operand is not None):
             return self.graph.apply(op, operands, node.static)
         if op.rewriting.algebra == "total" and (number := constant_of(operands[0])) is not None:
             return self._number(number * math.prod(node.operand.shape) / max(1, math.prod(node.shape)))
@@ -202,10 +202,10 @@ class Guarding(Folder):
 def _keeps_size(op: Op, node: Expr) -> bool:
     """Return whether an operation is of moderate size where its operands are."""
     if op.kind == "smooth":
-        exponent = constant_of(node.operands[1]) if op.facts.exponents and len(node.operands) == 2 else None
+        exponent = constant_of(node.operands[1]) if op.rewriting.algebra == "power" else None
         return op.facts.moderate or (exponent is not None and exponent >= 0 and float(exponent).is_integer())
     if op.kind == "structural":
-        return op.rewriting.reshapes or op.rewriting.repeats or op.facts.linear
+        return op.rewriting.algebra in ("reshaping", "repetition") or op.facts.linear
     return op.kind == "flat" or not op.domain
 
 
@@ -380,5 +380,5 @@ def conventions(subject: Subject) -> list[str]:
 
 def _is_plain_power(node: Expr) -> bool:
     """Return whether an exponent is a number other than 0, with which a power has no kink."""
-    exponent = node.operands[-1] if node.op is not None and node.op.facts.exponents else None
+    exponent = node.operands[-1] if node.op is not None and node.op.rewriting.algebra == "power" else None
     return exponent is not None and constant_of(exponent) not in (None, 0.0)

@@ -257,7 +257,8 @@ class Sums(Powers):
         for monomial in self.bases[number].terms or {}:
             for base, exponent in monomial:
                 op = self.bases[base].op
-                if exponent.denominator != 1 or base in self.bases.reducible or (op is not None and op.rewriting.squared):
+                squares = op is not None and (op.rewriting.family is not None or op.rewriting.algebra == "sign")
+                if exponent.denominator != 1 or base in self.bases.reducible or squares:
                     return True
         return False
 
@@ -439,7 +440,9 @@ class Algebra(Sums, Transcription[Value]):
         return (int(payload) if payload == int(payload) and abs(payload) < 1e15 else lean(Fraction(repr(float(payload))))), ()
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Value:
-        if op.rewriting.repeats or (op.rewriting.unchanged and op.text.transparent) or (op.rewriting.reshapes and node.operand.shape == ()):
+        algebra = op.rewriting.algebra
+        same = op.text.transparent if algebra == "identity" else algebra == "reshaping" and node.operand.shape == ()
+        if algebra == "repetition" or same:
             inner: Value = operands[0]
             return inner
         rule = op.rewriting.simpler
@@ -456,7 +459,7 @@ class Algebra(Sums, Transcription[Value]):
                 return self.of_number(found)
             if found is not None:
                 return self.leaf(found)
-            if op.rewriting.algebra == "choice" and operands[1] == ZERO and self._guards(operands[0], operands[2]):
+            if algebra == "choice" and operands[1] == ZERO and self._guards(operands[0], operands[2]):
                 branch: Value = operands[2]
                 return branch
         return self.applied(op, operands, node.static, node)
@@ -495,14 +498,16 @@ class Algebra(Sums, Transcription[Value]):
         key = (op, tuple(operands), tuple(static.items()) if static else (), shapes)
         base = self.bases.make(
             key, op=op, operands=tuple(operands), static=static, shapes=shapes,
-            modulus=2 if op.rewriting.squared == 1 else 0,
+            modulus=2 if op.rewriting.algebra == "sign" else 0,
         )  # fmt: skip
         return sign, ((base.number, 1),)
 
     def squared(self, number: int) -> Value | None:
         base = self.bases[number]
-        rule = base.op.rewriting.squared if base.op is not None else None
-        if rule is None or isinstance(rule, int):
+        family = base.op.rewriting.family if base.op is not None else None
+        if family is None:
             return None
-        found: Quantity = rule(*(Quantity(self, o) for o in base.operands if o is not None))
+        sine, cosine, *_, k = family()
+        x = Quantity(self, base.operands[0])
+        found: Quantity = k * (1 - cosine(x) ** 2) if base.op is sine else 1 - k * sine(x) ** 2
         return found.value

@@ -14,11 +14,13 @@ def doubled(algebra: Algebra, value: Value) -> Value | None:
     powers = dict(value[1])
     for number, exponent in value[1]:
         op = bases[number].op
-        if op is None or op.rewriting.doubled is None or op.facts.parity != "odd" or exponent < 1 or exponent.denominator != 1:
+        family = op.rewriting.family() if op is not None and op.rewriting.family else ()
+        if op is None or op not in family[:1] or exponent < 1 or exponent.denominator != 1:
             continue
         operand = bases[number].operands[0]
         assert operand is not None
-        whole: Value = op.rewriting.doubled(Quantity(algebra, operand)).value
+        x = Quantity(algebra, operand)
+        whole: Value = (2 * op(x) * family[1](x)).value
         if all(powers.get(b) == exponent * e for b, e in whole[1]):
             twice = algebra.function(op, [algebra.times((2, ()), operand)], {})
             rest = (value[0], product(value[1], power(whole[1], -exponent)))

@@ -219,5 +219,5 @@ class Latex(Transcription[LatexPiece]):
         written = in_form(op.text.latex, node, operands, number)
         if written is not None:
             return LatexPiece(written)
-        sign = op.text.sign or f"\\operatorname{{{latex_text(op.name)}}}"
+        sign = f"\\{op.name}" if op.is_latex_command else f"\\operatorname{{{latex_text(op.name)}}}"
         return LatexPiece((f"{sign}\\left({', '.join(piece.text for piece in present)}\\right)", ATOM))

@@ -34,15 +34,14 @@ def ratios(
     pairs: dict[Any, dict[Op, int]] = {}
     for number in plain:
         base = bases[number]
-        if base.op is not None and base.op.rewriting.squared not in (None, 1):
+        if base.op is not None and base.op.rewriting.family:
             pairs.setdefault(base.operands[0], {})[base.op] = number
     pieces: list[tuple[Op, Value, Number, int]] = []
     used: list[int] = []
     for operand, numbers in pairs.items():
-        family = next(iter(numbers)).rewriting.quotients
-        if family is None:
-            continue
-        sin, cos, tan, cot, csc, sec = family()
+        family = next(iter(numbers)).rewriting.family
+        assert family is not None
+        sin, cos, tan, cot, csc, sec, _ = family()
         s, c = plain.get(numbers.get(sin, -1), 0), plain.get(numbers.get(cos, -1), 0)
         if s >= 0 and c >= 0:
             continue
@@ -143,7 +142,7 @@ class Products(Fractions, ABC):
 
     def _ratio(self, number: int) -> bool:
         op = self.algebra.bases[number].op
-        return op is not None and bool(op.rewriting.squared)
+        return op is not None and (op.rewriting.family is not None or op.rewriting.algebra == "sign")
 
     def _sign_inside(self, number: Number, pieces: list[Piece]) -> tuple[Number, list[Piece]]:
         """-(a - b) as b - a, where that is shorter."""

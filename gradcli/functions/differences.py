@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.extrapolation import slope
 from gradcli.errors import ArgumentError
 from gradcli.functions.arguments import OUTSIDE, Floats, Make, Seeds, Subject, parts_of, real, rebuilt
 from gradcli.functions.calls import by_names
+from gradcli.functions.extrapolation import slope
 from gradcli.functions.precision import epsilon_of
 from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 

@@ -86,7 +86,7 @@ def _is_view(node: Expr) -> bool:
         return False
     if any(isinstance(part, StaticArray) for part in node.static.get("index", ())):
         return False  # entries that are taken one by one
-    return not op.rewriting.reshapes or not _is_view(node.operand)
+    return op.rewriting.algebra != "reshaping" or not _is_view(node.operand)
 
 
 def swept(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:

@@ -30,6 +30,7 @@ from gradcli.ops.spec import Carrier, Op
 
 _ALWAYS = math.inf  # the order of a zero that stays zero
 _SMALLEST, _LARGEST = np.finfo(float).smallest_subnormal, np.finfo(float).max
+_FAR_OUT = 1e4  # where a function that has not vanished does so like a power
 _FAST = 1e9  # the order of what vanishes faster than any power
 _NUDGE = 1e-3
 
@@ -138,7 +139,7 @@ def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
         value = replaced(value, np.isnan(floats(value)) & ((order > 0) | outgrown), None)
         still = never | (x.still_ & y.still_)
         return Germ(value, np.broadcast_to(still, np.shape(order)), order, _far(op, operands, static, value))
-    if op.accuracy.compounds or op.rewriting.adds == "products":
+    if op.rewriting.algebra in ("product of entries", "matrix product"):
         return _multiplied(op, operands, static, value)
     if all(o is None or _all_still(o) for o in operands):
         return Germ.still(value)
@@ -203,10 +204,12 @@ def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], val
     """The order of a result that is 0 or infinite, where it follows from those of the operands."""
     if op.accuracy.power is not None:
         return op.accuracy.power * operands[0].order
-    if op.accuracy.decays:
-        return np.where((floats(value) == 0) & (operands[0].order < 0), _FAST, np.nan)  # at a pole, but not where a logarithm ends
     if op.kind == "smooth" and len(operands) == 1 and op.partials is not None and op.partials[0] is not None:
         (x,) = operands
+        with np.errstate(all="ignore"):
+            vanished = np.equal(op.forward(np.copysign(_FAR_OUT, floats(x.value)), **static), 0)
+        if np.any(vanished):
+            return np.where((floats(value) == 0) & (x.order < 0) & vanished, _FAST, np.nan)  # at a pole, but not where a logarithm ends
         slope = floats(op.partials[0](value, x.value, **static))
         simple = (floats(x.value) == 0) & np.isfinite(slope) & (slope != 0)  # a zero such as that of sin
         return np.where(simple, x.order, np.nan)
@@ -242,7 +245,7 @@ def _multiplied(op: Op, operands: Sequence[Any], static: Mapping[str, Any], valu
     """Products of entries, or sums of them: one with a zero that stays is such a zero, whatever the others do."""
     alive = [(o.order != _ALWAYS).astype(float) for o in operands]
     never = np.equal(op.forward(*alive, **static), 0)
-    if op.accuracy.compounds:
+    if op.rewriting.algebra == "product of entries":
         moved = np.greater(op.forward(*[2.0 - o.still_ for o in operands], **static), 1)
     else:
         places = range(len(operands))

@@ -147,7 +147,7 @@ class Floats(Domain[Any]):
         return constant_value(node.payload, self.dtype, node.kind)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        value = (op.forward if node.shape or op.on_scalars is None else op.on_scalars)(*operands, **node.static)
+        value = (op.forward if node.shape or op.operator is None else op.operator)(*operands, **node.static)
         return value.astype(self.dtype) if node.kind == "float" and op.outputs == 1 else value
 
 
@@ -175,7 +175,7 @@ def forward(roots: Iterable[Expr], values: Mapping[Expr, Any], precision: str = 
             if op is None:
                 table[node] = constant_value(node.payload, dtype, node.kind)
                 continue
-            function = op.forward if node.shape or op.on_scalars is None else op.on_scalars
+            function = op.forward if node.shape or op.operator is None else op.operator
             try:
                 value = function(*map(value_of, node.operands), **node.static)
             except GradcliError as error:

@@ -57,6 +57,7 @@ from gradcli.language.tree import (
 from gradcli.ops import registry
 from gradcli.ops.calling.meanings import CALL, DIALECT_OF, OF_DERIVATIVES
 from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType, owner
+from gradcli.ops.calling.textbook import MARKS
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.text import Expansion
@@ -348,8 +349,8 @@ class Lowering:
             return operand
         if node.operator == "-":
             return self._negated(operand)
-        if node.operator in registry.MARKS:
-            return registry.MARKS[node.operator](operand)
+        if node.operator in MARKS:
+            return registry.named(MARKS[node.operator])(operand)
         if node.operator == "~" and operand.kind != "bool":
             refuse_complement(node, frame.source)
         return logic.logical_not(operand)

@@ -24,7 +24,6 @@ from gradcli.language.tree import (
     Text,
     Unary,
 )
-from gradcli.ops import registry
 from gradcli.ops.calling import textbook
 from gradcli.ops.calling.textbook import is_own
 from gradcli.ops.constants import DEGREE, NAMED
@@ -63,8 +62,8 @@ def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
         case Binary():
             return _infix(node)
         case Unary():
-            if node.operator in registry.MARKS:
-                return ATOM, [registry.MARKS[node.operator].name, "(", (node.operand, EXPRESSION), ")"]
+            if node.operator in textbook.MARKS:
+                return ATOM, [textbook.MARKS[node.operator], "(", (node.operand, EXPRESSION), ")"]
             if node.operator == "not":
                 return NEGATION, ["not ", (node.operand, NEGATION)]
             return UNARY, [node.operator, (node.operand, UNARY)]

@@ -205,7 +205,7 @@ class Scope:
         operands = [operand for operand in node.operands if operand is not None]
         if not node.op.facts.integral or not all(self._integral[operand] for operand in operands):
             return False
-        exponents = [operand for name, operand in zip(node.op.operands, operands, strict=False) if name in node.op.facts.exponents]
+        exponents = operands[1:] if node.op.rewriting.algebra == "power" else []
         return all(exponent.op is None and bool(np.all(self.evaluate(exponent) >= 0)) for exponent in exponents)
 
 
@@ -314,7 +314,7 @@ class Routine(Thing):
 
     @cached_property
     def signature(self) -> Signature:
-        return signature(self.written, self.parameters) if self.parameters else Signature(self.written, ())
+        return signature(self.written, self.parameters)
 
     def of(self, base: Any) -> Routine:
         """The same as a method of something, which is the first argument."""

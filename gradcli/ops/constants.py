@@ -106,13 +106,13 @@ def number_of(node: Any) -> Any:
 
 def unrepeated(node: Any) -> Any:
     """Return what a node repeats or reshapes."""
-    while node.op is not None and (node.op.rewriting.reshapes or _repeats(node)):
+    while node.op is not None and (node.op.rewriting.algebra == "reshaping" or _repeats(node)):
         node = node.operand
     return node
 
 
 def _repeats(node: Any) -> bool:
-    return node.op is not None and node.op.rewriting.repeats
+    return node.op is not None and node.op.rewriting.algebra == "repetition"
 
 
 def same_shape(out: Any, x: Any, shape: Any) -> Any:
@@ -122,7 +122,7 @@ def same_shape(out: Any, x: Any, shape: Any) -> Any:
     if x.op is out.op:
         return out.op(x.operand, shape=out.shape)
     number = number_of(x)
-    return number if number == 0 or out.op.rewriting.reshapes else None
+    return number if number == 0 or out.op.rewriting.algebra == "reshaping" else None
 
 
 def number_inside(out: Any, x: Any, **static: Any) -> Any:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from gradcli.ops.fixed import Fixed
 
@@ -53,6 +53,9 @@ def noted(place: str, convention: str, jax: Choice | None = None) -> Kink:
     return Kink(lambda *_, **__: False, place, convention, jax)
 
 
+SWITCH = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME)  # of every comparison
+
+
 class Facts(Fixed):
     """What holds of an operation as mathematics, beside its rules.
 
@@ -60,14 +63,11 @@ class Facts(Fixed):
     signed     operands whose zeros count by their sign: 0.0 and -0.0 give different results
     moves      whether each entry of the result is one of the operands', or zero, and values do not decide which: it is linear and exact
     integral   whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
-    exponents  operands that are exponents
-    inverse    whether it undoes a function that is not one to one, so that of an expression it is a choice, as sqrt(x**2) is
-    branches   whether it is such a choice of plain operands, too
+    inverse    whether it undoes a function that is not one to one, so that of an expression it is a "choice", as sqrt(x**2) is; or
+               of plain operands, too, "always"
     selects    whether the result is one of the operands or 0, as they decide: nothing flows back to the others, whatever they are
-    turns      of a truth: where it turns, and the program takes another branch
     sees_nan   whether the result may be a number although an operand is NaN
     moderate   whether a smooth function is of moderate size wherever its operands are: a zero times it is zero
-    constant   ``constant(*operands)``, None for those that vary: whether the others are such that the result does not
     parity     "odd" or "even": of -x it is the opposite of that of x, or the same
     uncertified
                where the reference, evaluated in balls, is no enclosure of the true value, in words; empty where it always is one
@@ -79,14 +79,10 @@ class Facts(Fixed):
     signed: frozenset[str] = frozenset()
     integral: bool = False
     moves: bool = False
-    exponents: frozenset[str] = frozenset()
-    inverse: bool = False
-    branches: bool = False
+    inverse: Literal["", "choice", "always"] = ""
     selects: bool = False
-    turns: Kink | None = None
     sees_nan: bool = False
     moderate: bool = False
-    constant: Function | None = None
     parity: str = ""
     uncertified: str = ""
     work: Function | None = None
@@ -97,32 +93,30 @@ class Rewriting(Fixed):
 
     algebra     what it is in the algebra of sums, products and powers, in which graphs are simplified and folded: a "sum", "difference",
                 "negation", "product", "chain" (a product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
-                "exponential", "matrix product", "total" (a sum of entries), "comparison" or "choice" (by a condition); empty for others
-    adds        what it adds up: "entries" of its operand (a mean is their sum but for a factor), or "products" of two operands' entries
-    unchanged   whether the result is the operand, but for repeated entries
-    repeats     whether entries are repeated along axes
-    reshapes    whether the result has the operand's entries, in their order, in another shape
+                "exponential", "sign", "matrix product", "product of entries", "total" (a sum of entries), "mean", "comparison", "choice"
+                (by a condition), "identity", "repetition" (of entries along axes) or "reshaping"; empty for others
     simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
                 that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
     means       ``means(*operands, **static)``: the same made of other operations, in which formulas are compared: of tan, sin(x)/cos(x);
                 where it is shorter, it is written as this one again
-    squared     its square, made of other operations: of sin(x), 1 - cos(x)**2; or 1
-    quotients   ``quotients()``: of two functions these, their quotients and their reciprocals: sin, cos, tan, cot, csc, sec
-    doubled     ``doubled(x)``: what it is of 2*x
-    as_ufunc    another operation that computes the same, with what it takes after the operands: a ufunc, which can fill a buffer
+    family      ``family()``: of a sine s and a cosine c, circular or hyperbolic, s, c, s/c, c/s, 1/s, 1/c, and the number k such that
+                c**2 is 1 - k*s**2
     """
 
     algebra: str = ""
-    adds: str = ""
-    unchanged: bool = False
-    repeats: bool = False
-    reshapes: bool = False
     simpler: Function | None = None
     means: Function | None = None
-    squared: Function | int | None = None
-    quotients: Function | None = None
-    doubled: Function | None = None
-    as_ufunc: tuple[Any, ...] = ()
+    family: Function | None = None
+
+    @property
+    def unchanged(self) -> bool:
+        """Return whether the result is the operand, but for repeated entries."""
+        return self.algebra in ("identity", "repetition")
+
+    @property
+    def adds(self) -> str:
+        """Return whether it adds up "entries" of its operand or "products" of two operands' entries."""
+        return "products" if self.algebra == "matrix product" else "entries" if self.algebra in ("total", "mean") else ""
 
 
 class Accuracy(Fixed):
@@ -132,10 +126,7 @@ class Accuracy(Fixed):
                whichever library NumPy computes with (see above)
     rounding   what rounding is relative to: the "result", the "terms" of a sum, its "partial sums", the largest of the "operands",
                or the "product" of those
-    exact      whether nothing is rounded where operands and result are whole numbers that floats have
     power      near 0 the result is the first operand to this power, but for a factor
-    compounds  whether a result is a product of entries, whose relative errors add up in it, and one rounding more for each
-    decays     whether the result vanishes faster than any power where an operand is infinite
     carries    ``carries(m, out, *operands, *errors, **static)``: a bound on how far operands that are off by up to their errors (0.0 of
                those that are exact) take the result from ``out``; None where it is not known. m offers NumPy's functions, the operation
                itself as ``m.at(*operands)``, and the rounding error ``m.unit`` of a number. Where neither this nor ``between`` is
@@ -152,10 +143,7 @@ class Accuracy(Fixed):
 
     ulps: float = 1.0
     rounding: str = "result"
-    exact: bool = False
     power: float | None = None
-    compounds: bool = False
-    decays: bool = False
     carries: Function | None = None
     between: tuple[Any, ...] | None = None
     above: float = -math.inf

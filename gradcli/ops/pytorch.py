@@ -17,36 +17,27 @@ class Torch(Fixed):
 
     backward  what it calls the node of its graph, without "Backward0", where that is not the operation's name; or a function that says
               so, of the operands (arrays and numbers) and static parameters
-    shares    whether the result shares the operand's memory where NumPy lets it: as a "view", which writing to it is recorded
-              through, or as an "alias", which is not seen by the graph; of a composite, whether its result is a view also where
-              that is its operand
-    region    of a composite that takes entries one by one, the result as the view that PyTorch has: ``region(array, **static)``
-    sealed    whether the results of a composite that has several are views that the graph follows no writing through
-    copied    of a composite, whether the result is never an operand itself
+    memory    how the result lies to the operand's memory. It shares it, where NumPy lets it, as a "view", which writing to it is recorded
+              through, or as an "alias", which is not seen by the graph; the result of a composite is a "view" also where it is its
+              operand, has memory of its "own" also there, or is of "parts", views that the graph follows no writing through; or
+              ``memory(array, **static)`` is the view of what a composite takes entry by entry. Where it depends on the "format" of
+              floats, those of 16 bits are not computed with in float32
     aside     of several results those that no gradient flows through, by their places: the dtype that they have, "" for the others'
-    operator  Python's operator that it is, as the methods of numbers name it: "truediv" of ``__truediv__`` and ``__rtruediv__``
     one_dtype whether operands must have one dtype
     refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype, operands)``, of the
               operands' common dtype and of the operands, arrays and numbers; None if it takes them
-    counts    whether booleans are taken as the numbers 0 and 1, and give whole numbers
-    floats    whether the result is a float although whole operands give whole numbers
-    numbers   whether a Python number beside floats of 16 bits is taken as it is ("wide"), or is rounded to one of them first
-    format    whether it depends on which floats there are: those of 16 bits are not computed with in float32 then
     """
 
     backward: str | Callable[..., str] | None = None
-    shares: Literal["", "view", "alias"] = ""
-    region: Callable[..., np.ndarray] | None = None
-    sealed: bool = False
-    copied: bool = False
+    memory: Literal["", "view", "alias", "own", "parts", "format"] | Callable[..., np.ndarray] = ""
     aside: Mapping[int, str] = MappingProxyType({})
-    operator: str = ""
     one_dtype: bool = False
     refuses: Callable[..., Exception | None] | None = None
-    counts: bool = False
-    floats: bool = False
-    format: bool = False
-    numbers: Literal["", "wide"] = ""
+
+    @property
+    def shares(self) -> bool:
+        """Return whether the result shows the memory of its operand."""
+        return self.memory in ("view", "alias")
 
 
 USUAL = Torch()

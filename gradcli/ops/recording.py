@@ -8,17 +8,16 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from gradcli.ops.spec import Composite, Op
+from gradcli.ops.spec import FORM, Composite, Op
 
 Namer = Callable[[Sequence[Any], Mapping[str, Any]], str]
-_LIBRARIES = re.compile("^(torch|numpy|scipy|jax|old)_")  # of which a record is the form of a function
 _STARTS = re.compile("(?:^|_|(?<=[0-9]))([a-z])")
 
 
 @cache
 def naming(record: Op | Composite) -> str | Namer:
     """PyTorch's name of the nodes of an operation or a function, without its ending, or how it follows from operands and parameters."""
-    return record.torch.backward or _STARTS.sub(lambda start: start[1].upper(), _LIBRARIES.sub("", record.name))
+    return record.torch.backward or _STARTS.sub(lambda start: start[1].upper(), FORM.sub("", record.name))
 
 
 def node_name(record: Op | Composite, operands: Sequence[Any] = (), static: Mapping[str, Any] = MappingProxyType({})) -> str:

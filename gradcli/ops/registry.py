@@ -11,9 +11,9 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.facts import Function
-from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, grouped
+from gradcli.ops.spec import FORM, REQUIRED, Composite, Kind, Op, grouped
 
 ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation
 
@@ -23,7 +23,6 @@ _REGISTRY: dict[str, Op] = {}
 _COMPOSITES: dict[str, Composite] = {}
 _BY_NAME: dict[str, Op | Composite] = {}
 OPERATORS: dict[str, Op] = {}  # of the language, between two operands
-MARKS: dict[str, Op] = {}  # of textbooks, before an operand or around it
 
 
 def register(record: Any) -> Any:
@@ -36,8 +35,6 @@ def register(record: Any) -> Any:
         _REGISTRY[record.name] = record
         if record.text.infix and record.public:
             OPERATORS[record.text.infix] = record
-        if record.text.mark:
-            MARKS[record.text.mark] = record
     else:
         _COMPOSITES[record.name] = record
     return record
@@ -111,7 +108,8 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
     """Register a function by its definition, which this decorates.
 
     Its positional parameters are the operands, which may be left out if their default is None, and ``*more`` any number of them.
-    Those by keyword only are the static parameters, required if they have no default. The docstring is its documentation.
+    Those by keyword only are the static parameters, required if they have no default. The docstring is its documentation,
+    with an example after ``>>>``.
 
     name     its name in the language, where it is not that of the definition (without an underscore at the end)
     scalars  the static parameters that are numbers of the formula
@@ -122,24 +120,28 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
 
     def define(body: Function) -> Any:
         code, defaults = body.__code__, body.__kwdefaults__ or {}
+        doc, _, example = (body.__doc__ or "").partition(">>>")
         names, keys = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
         rest = code.co_varnames[len(names) + len(keys)] if code.co_flags & CO_VARARGS else ""
         called = name or body.__name__.rstrip("_")
         for library in () if vjp else LIBRARIES & record.keys():
-            declare(library, **{called: signature(called, record.pop(library))})
+            declare(f"{library}:\n{called}({record.pop(library)})")
         fields: dict[str, Any] = {
-            "doc": " ".join((body.__doc__ or "").split()),
+            "doc": " ".join(doc.split()),
+            "example": example.strip(),
             "static": MappingProxyType({key: defaults.get(key, REQUIRED) for key in keys}),
+            "public": not FORM.match(called),
             "variadic": bool(rest) and not names,
-            "optional": frozenset(names[len(names) - len(body.__defaults__ or ()) :]),
+            "optional": names[len(names) - len(body.__defaults__ or ()) :],
+            **record,
         }
         operands = names or (rest,) * bool(rest)
         if vjp is not None:
-            fields |= {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp}
+            own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}
-            return register(Op(called, operands, **fields, **grouped({"forward": body, **parts, **record})))
-        fields |= {"rest": rest if names else "", "scalars": frozenset(scalars.split())}
-        return register(Composite(called, operands, body, **fields, **grouped(record, "torch")))
+            return register(Op(called, operands, **grouped({**own, **parts, **fields})))
+        fields |= {"rest": rest if names else "", "scalars": scalars}
+        return register(Composite(called, operands, body, **grouped(fields, "torch")))
 
     return define
 
@@ -154,9 +156,9 @@ def composition(name: str, operands: str, body: Function, *, doc: str = "", scal
     words = operands.lstrip("*").split()
     rest = words.pop().lstrip("*") if words and words[-1].startswith("*") else ""
     names = tuple(word.rstrip("?") for word in words)
-    optional = frozenset(word.rstrip("?") for word in words if word.endswith("?"))
-    variadic, numbers = operands.startswith("*"), frozenset(scalars.split())
-    return Composite(name, names, body, doc, variadic=variadic, rest=rest, scalars=numbers, optional=optional, **grouped(record, "torch"))
+    optional = tuple(word.rstrip("?") for word in words if word.endswith("?"))
+    fields = {"variadic": operands.startswith("*"), "rest": rest, "scalars": scalars, "optional": optional, "public": not FORM.match(name)}
+    return Composite(name, names, body, doc, **grouped({**fields, **record}, "torch"))
 
 
 def is_number(parameter: Any) -> bool:

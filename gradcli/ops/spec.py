@@ -8,6 +8,7 @@ multi-precision numbers alike. It never sums to an operand's shape; the sweep do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +22,7 @@ from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
 from gradcli.ops.fixed import Fixed
 from gradcli.ops.looping import Loops
 from gradcli.ops.pytorch import USUAL, Torch
-from gradcli.ops.text import UNDER_WAY, Text, expanded
+from gradcli.ops.text import IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
 
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
 
@@ -61,6 +62,7 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
     if record.get("moves"):
         record = {"linear": True, "integral": record.get("result") == "same", "ulps": 0, **record}
+    record = {field_: _listed(value) if field_ in _LISTS else value for field_, value in record.items()}
     rest: dict[str, Any] = {}
     given: dict[str, dict[str, Any]] = {}
     for field_, value in record.items():
@@ -68,6 +70,18 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
         into = rest if name is None or (names and name not in names) else given.setdefault(name, {})
         into[field_] = value
     return {**rest, **{name: GROUPS[name](**parts) for name, parts in given.items()}}
+
+
+FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")  # before the name of a function in the form that a library has of it
+# Fields of several things, which records write as words, or as the one thing that there is.
+_LISTS = {"aliases", "indices", "kinks", "lists", "optional", "results", "saves", "scalars"}
+
+
+def _listed(value: Any) -> Any:
+    """Return the words of a text, or what it says of each name: "x: out; y: x out"."""
+    if isinstance(value, str) and ":" in value:
+        return {name.strip(): tuple(kept.split()) for name, _, kept in (part.partition(":") for part in value.split(";"))}
+    return tuple(value.split()) if isinstance(value, str) else (value,) if isinstance(value, Kink) else value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,8 +93,8 @@ class Op:
     optional    operands that may be left out (None)
     static      parameters that are part of the program (axes, shapes), with their defaults
     forward     NumPy: ``forward(*arrays, **static)``
-    on_scalars  the same where the first operand is a NumPy scalar, in a tenth of the ufunc's time: Python's operator, which
-                rules use, too. IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's loops
+    operator    Python's operator that it is, which rules and tensors have, too, and NumPy's scalars in a tenth of the ufunc's time.
+                IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's loops
     reference   multi-precision: ``reference(m, *scalars, **static)`` for elementwise operations, on object
                 arrays of scalars otherwise; m offers mpmath's functions. The source of truth of the judge
     symbolic    the same on sympy expressions, m being sympy; by default the reference itself
@@ -123,16 +137,16 @@ class Op:
     partials: tuple[Function | None, ...] | None = None
     vjp: Function | None = None
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    on_scalars: Function | None = None
+    operator: Function | None = None
     symbolic: Function | None = None
     slopes: tuple[Function, ...] | None = None
     extended: Rule | None = None
     shape: Function | None = None
     result: str = "float"
     variadic: bool = False
-    optional: frozenset[str] = frozenset()
+    optional: tuple[str, ...] = ()
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
-    indices: frozenset[str] = frozenset()
+    indices: tuple[str, ...] = ()
     always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
@@ -146,7 +160,7 @@ class Op:
     torch: Torch = USUAL
     loops: Loops = _LOOPS
     aliases: tuple[str, ...] = ()
-    examples: tuple[str, ...] = ()
+    example: str = ""
     public: bool = True
     definition: Function | None = None
     wider: Composite | None = None
@@ -170,6 +184,16 @@ class Op:
         """Return the definition of its result by other operations, or what stands for one; None where the record has none."""
         return None if self.outputs > 1 else self.definition or self.loops.parts or self.rewriting.means
 
+    @property
+    def is_latex_command(self) -> bool:
+        """Return whether LaTeX has a command of its name."""
+        return self.name in IN_LATEX
+
+    @cached_property
+    def in_python(self) -> str:
+        """The template of Python's floats, to the bit or to the last one; empty if there is none."""
+        return self.text.on_floats or (f"{self.name}({{}})" if self.name in IN_MATH else "")
+
     @cached_property
     def elementwise(self) -> bool:
         return self.kind != "structural"
@@ -181,8 +205,8 @@ class Op:
         for operand in operands:
             if isinstance(operand, Carrier):
                 return operand.apply_op(self, operands, static)
-        if self.on_scalars is not None and type(operands[0]) is np.float64:
-            return self.on_scalars(*operands, **static)
+        if self.operator is not None and type(operands[0]) is np.float64:
+            return self.operator(*operands, **static)
         return self.forward(*operands, **static)
 
     def __repr__(self) -> str:
@@ -213,17 +237,17 @@ class Composite:
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     variadic: bool = False
     rest: str = ""
-    lists: frozenset[str] = frozenset()
-    scalars: frozenset[str] = frozenset()
-    optional: frozenset[str] = frozenset()
-    indices: frozenset[str] = frozenset()
+    lists: tuple[str, ...] = ()
+    scalars: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    indices: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     torch: Torch = USUAL
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
     uncertified: str = ""
     aliases: tuple[str, ...] = ()
-    examples: tuple[str, ...] = ()
+    example: str = ""
     public: bool = True
 
     def __call__(self, *operands: Any, **static: Any) -> Any:

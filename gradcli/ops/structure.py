@@ -25,14 +25,14 @@ def _same(x: Any, **_: Any) -> Any:
 alias = structural(
     "alias", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, name, serial: (cotangent,),
     shape=lambda old, name, serial: old, static={"name": "", "serial": 0}, moves=True, result="same", public=False,
-    doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.", unchanged=True,
+    doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.", algebra="identity",
     transparent=True, simpler=lambda out, x, name, serial: x,
 )  # fmt: skip
 detach: Op = structural(
     "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same",
-    integral=True, ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases=("stop_gradient", "lax.stop_gradient"),
-    doc="x as a constant: no gradient flows through it.", unchanged=True, simpler=lambda out, x: out, examples=("x*detach(x)",),
-    shares="alias",
+    integral=True, ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases="stop_gradient lax.stop_gradient",
+    doc="x as a constant: no gradient flows through it.", algebra="identity", simpler=lambda out, x: out, example="x*detach(x)",
+    memory="alias",
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
@@ -44,7 +44,7 @@ output = structural(
 derivative = structural(
     "derivative", "x", lambda x, of: x, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
     shape=lambda old, of: old, static={"of": None}, moves=True, public=False,
-    unchanged=True, transparent=True, simpler=lambda out, x, of: x,
+    algebra="identity", transparent=True, simpler=lambda out, x, of: x,
     doc="A derivative that the engine's rules have expanded, together with its definition.",
 )  # fmt: skip
 
@@ -59,7 +59,7 @@ to_float = elementwise(
     lambda out, x: 1, kind="piecewise", public=False, ulps=0, integral=True,
     extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, LONG_DOUBLE)),
     doc="A boolean or integer as a number.", backward="ToCopy",
-    transparent=True, simpler=_whole, on_floats="float({})", floats=True,
+    transparent=True, simpler=_whole, on_floats="float({})",
     carries=steady,
     c="((real){0})",
     numpy="np.asarray({0}, np.float64)",
@@ -74,7 +74,7 @@ def _clone(x: Any) -> Any:
 
 clone: Op = structural(
     "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, moves=True,
-    result="same", public=False, unchanged=True, doc="A copy of x.", numpy="{0}", torch="{0}",
+    result="same", public=False, algebra="identity", doc="A copy of x.", numpy="{0}", torch="{0}",
 )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from functools import cached_property
 from operator import itemgetter
 from types import EllipsisType
 from typing import Any, ClassVar
@@ -23,6 +22,12 @@ BINDING = {
 LARGEST_ARRAY = 64  # entries that are written out
 
 _AT_LEAST = {"sum": SUM, "term": TERM, "power": POWER, "atom": ATOM}
+
+
+# Functions that Python's math has from the C library, whose last bit may not be NumPy's, and for whose names LaTeX has commands.
+_IN_MATH = "exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
+_IN_LATEX = "max min exp log sin cos tan sec csc cot sinh cosh tanh coth det"
+IN_MATH, IN_LATEX = frozenset(_IN_MATH.split()), frozenset(_IN_LATEX.split())
 
 
 class Unprintable(Exception):
@@ -87,15 +92,11 @@ class Text(Fixed):
     prefix       its operator before an operand: "-" or "not "
     transparent  whether it is written as its operand is: it is about the program, not about numbers
     written      its form in the language, where it is not NAME(operands, parameter=value)
-    latex        its form in LaTeX, where it is not its sign with the operands in brackets
-    sign         what stands for its name in LaTeX, where that is not the name itself
+    latex        its form in LaTeX, where it is not its name with the operands in brackets
     on_floats    in Python, of floats: a template of the operands by their places, with the bits of NumPy's result or an exception
     called       what people call it, and the rule for its derivative: "sine"
-    mark         the sign that textbooks have for it, before its operand or around it: "√" or "|"
-    bare         of a function that textbooks write without brackets, as in ``sin x``: what its inverse is of {}
     stated       the parameter that is written even if it has its default, where the operand has several axes: people take the default
                  for two things, so that a call without it, and without a library, is refused
-    math         the function of Python's `math` that it is, which is the C library's: its last bit may not be NumPy's
     c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
                  or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
                  of which are given. It calls functions of the headers in plans/native only, which have all of them for both types of floats
@@ -113,13 +114,9 @@ class Text(Fixed):
     transparent: bool = False
     written: ByStatic | None = None
     latex: ByStatic | None = None
-    sign: str = ""
     on_floats: str = ""
     called: str = ""
-    mark: str = ""
-    bare: str = ""
     stated: str = ""
-    math: str = ""
     c: InC | Mapping[tuple[bool, ...], InC] = ""
     scalar: InC = ""
     numpy: Exported = None
@@ -131,11 +128,6 @@ class Text(Fixed):
         """The template of C for the operands that are given, which it counts without those that are not; empty if there is none."""
         form = self.c.get(tuple(given), "") if isinstance(self.c, Mapping) else self.c
         return form if isinstance(form, str) else form(**static)
-
-    @cached_property
-    def in_python(self) -> str:
-        """The template of Python's floats, to the bit or to the last one; empty if there is none."""
-        return self.on_floats or (f"{self.math}({{}})" if self.math else "")
 
 
 def number_in_c(value: float) -> str:

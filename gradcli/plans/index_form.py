@@ -504,7 +504,7 @@ def _raised_difference(x: Expr | None, y: Expr | None) -> tuple[Op | None, Mappi
     assert x is not None
     assert y is not None
     shape = y.shape
-    while y.op is not None and y.op.rewriting.reshapes:
+    while y.op is not None and y.op.rewriting.algebra == "reshaping":
         y = y.operand
     if y.op is None or y.op.loops.less is None or y.operand is not x or shape != reduced(x.shape, y.static["axis"], True):
         return None, {}

@@ -225,7 +225,7 @@ class Source:
         if not self.assume_finite or node.shape or self.precision != "float64":
             return None
         assert node.op is not None
-        template = self._to_the_bit(node, node.op) if self.exact else node.op.text.in_python
+        template = self._to_the_bit(node, node.op) if self.exact else node.op.in_python
         if not template:
             return None
         operands = [operand for operand in node.operands if operand is not None]

@@ -52,7 +52,7 @@ def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 
     if derived:
         _without_zeros(entries, roots[len(roots) - derived :])
     steps = [node for node in reachable([entry for root in roots for entry in entries[root].flat]) if node.op is not None]
-    return _written(leaves, roots, entries, steps) if all(step.op is not None and step.op.text.in_python for step in steps) else None
+    return _written(leaves, roots, entries, steps) if all(step.op is not None and step.op.in_python for step in steps) else None
 
 
 def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
@@ -60,10 +60,10 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
     calls = work = 0
     for node in nodes:
         op = node.op
-        if op is not None and not (op.text.in_python or takes_objects(op)):
+        if op is not None and not (op.in_python or takes_objects(op)):
             return False
         size = math.prod(node.shape)
-        if not 0 < size <= (_MOST if op is None or _work(node) or op.text.in_python else _MOST_MOVED):
+        if not 0 < size <= (_MOST if op is None or _work(node) or op.in_python else _MOST_MOVED):
             return False
         if op is not None and (node.shape or any(operand is not None and operand.shape for operand in node.operands)):
             calls += 1
@@ -80,7 +80,7 @@ def takes_objects(op: Op) -> bool:
 def _work(node: Expr) -> int:
     """About how many additions take the time of one entry of a result."""
     assert node.op is not None
-    if node.op.text.in_python:
+    if node.op.in_python:
         return additions(node)
     if not node.op.rewriting.adds:
         return int(node.op is products.outer)
@@ -98,7 +98,7 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
         operands = [entries[operand] for operand in node.operands if operand is not None]
         if op is None:
             found: Any = _given(graph, node)
-        elif op.text.in_python:
+        elif op.in_python:
             found = np.frompyfunc(lambda *numbers, op=op: graph.apply(op, numbers), len(operands), 1)(*operands)
         elif op is shapes.scatter_add:
             found = op.forward(operands[0][()], **node.static)  # a number, not an array without axes, is stored in an array of objects

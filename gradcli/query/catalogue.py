@@ -192,7 +192,7 @@ def _partials(op: Op) -> dict[str, str]:
 
 def _example(record: Function) -> Example | None:
     """The record's example, or a plain call, at values where it has a finite result."""
-    text = record.examples[0] if record.examples else _call(record)
+    text = record.example or _call(record)
     if text is None:
         return None
     for shape in range(len(_VECTORS)):

@@ -33,7 +33,7 @@ from gradcli.report.records import Record
 
 if TYPE_CHECKING:
     from gradcli.batch.single_queries import CompilationCache
-    from gradcli.check.formula_claims import Given
+    from gradcli.check.claims import Given
 
 
 # -- Queries over large arrays, from how many entries on: by a plan, in blocks ---------------------
@@ -89,7 +89,7 @@ def claims_of(program: Program, root: Expr, record: Record, options: Options) ->
     """The claims on a query, read in its scope, where ``seed`` is the seed."""
     if not options.claims:
         return [], None
-    from gradcli.check.formula_claims import Given
+    from gradcli.check.claims import Given
 
     scope = program.scope
     seed = None

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.formula_claims import smaller_domain
+from gradcli.check.claims import smaller_domain
 from gradcli.check.sampling import anywhere, in_domains, in_range, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.check.formula_claims import Given
+from gradcli.check.claims import Given
 from gradcli.errors import ShapeError, Source
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr

@@ -188,9 +188,9 @@ def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
 
 
 def surely_zero(x: Any) -> bool:
-    """Return whether a number is zero: of an enclosure, whether it holds nothing else."""
-    ball = getattr(x, "ball", None)
-    return bool(x == 0 if ball is None else ball.is_zero())
+    """Return whether a number is zero: of an enclosure, whether it holds nothing else, and of what varies, whether it is so everywhere."""
+    known = getattr(x, "is_zero", None)
+    return bool(x == 0 if known is None else known)
 
 
 class Numbers(Algebra):

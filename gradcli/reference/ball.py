@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, NamedTuple
 
 import flint
@@ -191,6 +191,10 @@ class Ball:
     __trunc__ = __int__
 
     @property
+    def is_zero(self) -> bool:
+        return bool(self.ball.is_zero())
+
+    @property
     def real(self) -> Ball:
         return self
 
@@ -211,15 +215,13 @@ def made(ball: arb) -> Ball:
 
 
 _SHOWN = 60  # significant digits of an enclosure's ends
-_BITS_SHOWN = 320  # of what they are computed with
 _FAR = 100_000  # the binary exponent from which on ends are powers of ten
 
 
 def ends(x: Ball) -> tuple[str, str]:
     """The ends of an enclosure as decimals, rounded outwards."""
-    with flint.ctx.workprec(_BITS_SHOWN):
-        low, high = _upper(-x.ball.lower()).copy_negate(), _upper(x.ball.upper())
-    return _text(low), _text(high)
+    with flint.ctx.workprec(flint.ctx.prec + _SHOWN):
+        return _decimal(x.ball.lower(), ROUND_FLOOR), _decimal(x.ball.upper(), ROUND_CEILING)
 
 
 def width(balls: Iterable[Ball]) -> int | None:
@@ -229,28 +231,19 @@ def width(balls: Iterable[Ball]) -> int | None:
     return math.ceil(min(max(-_FAR, *sizes), _FAR) * math.log10(2)) if sizes else None
 
 
-def _text(x: Decimal) -> str:
-    return str(x or Decimal(0)).lower().replace("infinity", "inf")
-
-
-def _upper(x: arb) -> Decimal:
-    """A decimal that is not below an exact number, and near to it."""
+def _decimal(x: arb, rounding: str) -> str:
+    """An exact number rounded to so many digits, in one of the directions."""
     if not x.is_finite():
-        return Decimal(repr(as_float(x)))
-    if x.is_zero():
-        return Decimal(0)
-    mantissa, exponent = x.man_exp()
-    size = int(exponent) + int(mantissa).bit_length()
+        return repr(as_float(x))
+    mantissa, exponent = map(int, x.man_exp())
+    size = exponent + mantissa.bit_length()
     if abs(size) > _FAR:
-        scale = math.floor(_FAR * math.log10(2))
-        return Decimal((0, (1,), -scale) if size < 0 else "Infinity") if x > 0 else Decimal(0 if size < 0 else (1, (1,), scale))
-    scale = _SHOWN - math.ceil(size * math.log10(2))
-    whole = (x * arb(10) ** scale).upper().ceil().unique_fmpz()
-    assert whole is not None
-    return Decimal(int(whole)).scaleb(-scale, _EXACT).normalize(_EXACT)
-
-
-_EXACT = Context(prec=2 * _SHOWN)
+        is_away = (mantissa > 0) == (rounding == ROUND_CEILING)
+        near, far = ("0", "1e-30102") if size < 0 else ("1e30102", "inf")
+        return ("-" if mantissa < 0 and (is_away or size > 0) else "") + (far if is_away else near)
+    context = Context(prec=_SHOWN, rounding=rounding)
+    found = context.divide(Decimal(mantissa << max(exponent, 0)), Decimal(1 << max(-exponent, 0)))
+    return str(found.normalize(context)).lower()
 
 
 # -- Functions of one number in balls, under mpmath's names: where they are real, and their limits
@@ -384,7 +377,6 @@ class RealFunctions:
     cbrt = Real(lambda x: x.root(3), (NAN, INF), low=0)
     gamma = Real(arb.gamma, (NAN, INF))
     factorial = Real(arb.fac, (NAN, INF))
-    rgamma = Real(arb.rgamma, (NAN, 0))
     loggamma = Real(arb.lgamma, (NAN, INF), low=0)
     digamma = Real(arb.digamma, (NAN, INF))
     erf = Real(arb.erf, _BOUNDED)

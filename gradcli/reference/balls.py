@@ -98,16 +98,8 @@ class Balls:
         return made(arb.pi())
 
     @property
-    def e(self) -> Ball:
-        return made(arb.const_e())
-
-    @property
     def euler(self) -> Ball:
         return made(arb.const_euler())
-
-    @property
-    def phi(self) -> Ball:
-        return Ball((1 + arb(5).sqrt()) / 2)
 
     @staticmethod
     def isfinite(x: Any) -> bool:
@@ -154,10 +146,6 @@ class Balls:
         return made(whole(as_arb(x), arb.ceil))
 
     @staticmethod
-    def maximum(x: Any, y: Any) -> Ball:
-        return made(as_arb(x).max(as_arb(y)))
-
-    @staticmethod
     def fabs(x: Any) -> Ball:
         return abs(Ball(x))
 
@@ -188,7 +176,10 @@ class Balls:
 
     def by_parameters(self, name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
         """A function's derivative by its parameters, so many times by each: what mpmath takes differences for."""
-        return self._limited(name, _on_scalars(lambda *given: by_parameters(name, orders, *given)))(*numbers)
+        found = self._limited(name, _on_scalars(lambda *given: by_parameters(name, orders, *given)))(*numbers)
+        if not found.ball.is_finite():
+            raise Undecidable
+        return found
 
     def im(self, x: Any) -> Ball:
         """The imaginary part."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gradcli.ops.facts import Kink
+from gradcli.ops.facts import SWITCH, Kink
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Scalar, Step, number, real, surely_zero
@@ -314,7 +314,7 @@ class Tracing(Algebra):
         arguments = tuple(map(_unmoving, given))
         values = [plain(a) for a in arguments]
         alike = len(arguments) == 2 and arguments[0] is arguments[1] and op.kind == "piecewise"  # the larger of x and x has no kink
-        for kink in () if alike else op.kinks or (() if op.facts.turns is None else (op.facts.turns,)):
+        for kink in () if alike else op.kinks or ((SWITCH,) if op.rewriting.algebra == "comparison" else ()):
             if all(v is None or v == v for v in values) and kink.where(*values, **static):
                 self.events.append(Event(op, kink, arguments))
         if op.kind == "flat" or not any(type(a) is Traced for a in given):
@@ -324,8 +324,7 @@ class Tracing(Algebra):
             return found if self.m.isfinite(plain(found)) else op.reference(self, *given, **static)
         value = number(self.m, op, static, *values)
         self._note(op.name, value, given)
-        constant = op.facts.constant
-        if constant is not None and constant(*[None if type(a) is Traced else a for a in arguments]):
+        if op.rewriting.algebra == "power" and type(arguments[1]) is not Traced and arguments[1] == 0:
             return value
         unmoving = self._is_unmoving(lambda moved: number(self.m, op, static, *moved), value, arguments)
         return self._made(value, lambda: self._step(op, static, len(arguments)), given, unmoving)

@@ -99,9 +99,11 @@ class Troubles(NamedTuple):
 class ReferenceTape(Domain[Any]):
     """The function on a tape of multi-precision scalars."""
 
+    tracing: type[Tracing] = Tracing
+
     def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: SignedZeros | None = None) -> None:
         self.m = m
-        self.scalars = Tracing(m, precision)
+        self.scalars = self.tracing(m, precision)
         self.precision = precision
         self.zeros = zeros
         self.table: dict[Expr, Any] = {}

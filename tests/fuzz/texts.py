@@ -146,7 +146,7 @@ def samples() -> list[str]:
     manual = re.findall(
         r"gradcli (?:eval|check -e|diff) '([^']+)'", "".join(page.read_text("utf-8") for page in sorted((HOME / "docs").glob("*.md")))
     )
-    examples = [text for records in (registry(), composites()) for name in sorted(records) for text in records[name].examples]
+    examples = [records[name].example for records in (registry(), composites()) for name in sorted(records) if records[name].example]
     lines = [line for text in files for line in text.split("\n") if line.strip() and not line.startswith("#")]
     return [*files, *lines, *lines, *manual, *manual, *examples]
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.check.extrapolation import slope
 from gradcli.functions.arguments import OUTSIDE, Floats, Seeds
 from gradcli.functions.differences import Estimate, held
+from gradcli.functions.extrapolation import slope
 from gradcli.functions.precision import Narrow, epsilon_of
 from gradcli.functions.tracing.exact import REFUSED, Exact, run_at
 from gradcli.functions.tracing.passage import Exit, Passage

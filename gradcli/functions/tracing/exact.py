@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.claims import Given
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.formula_claims import Given
 from gradcli.check.rounding import is_unsure, roots_each_way
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import OUTSIDE, Floats, Seeds, Subject

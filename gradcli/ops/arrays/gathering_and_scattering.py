@@ -14,8 +14,7 @@ from gradcli.ops.arrays.repeating_and_padding import enlarged, rows_of
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, one_number, permuted
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, indexed_shape, part_of, reshape, scatter_add
 from gradcli.ops.axes import numbered, numpy_index
-from gradcli.ops.calling.prefixes import NUMPY
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import remainder
 from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.elementwise.logic import equal, greater, where
@@ -29,7 +28,6 @@ from gradcli.ops.writing import Shape, one_axis
 # -- Entries chosen by indices, along an axis or among all of them ---------------------------------
 
 
-INDEX = frozenset({"index"})
 
 
 def spread_index(index: Any, shape: Shape, axis: int) -> Any:
@@ -42,10 +40,13 @@ def spread_index(index: Any, shape: Shape, axis: int) -> Any:
 
 
 @function(
-    numpy="x|a, index|indices, axis, -out, mode", torch="x, index", indices=INDEX, examples=("take(x, [0, 2])",)
+    numpy="x|a, index|indices, axis, -out, mode", torch="x, index", indices="index"
 )
 def take(x: Any, index: Any, *, axis: int | None = None, mode: str = "raise") -> Any:
-    """The entries at indices among all of them, or the rows along an axis."""
+    """The entries at indices among all of them, or the rows along an axis.
+
+    >>> take(x, [0, 2])
+    """
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentError(f"take: the mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     place = 0 if axis is None else one_axis(axis, len(x.shape))
@@ -58,25 +59,31 @@ def take(x: Any, index: Any, *, axis: int | None = None, mode: str = "raise") ->
     return reshape(taken, shape=(*x.shape[:place], *index.shape, *x.shape[place + 1 :]))
 
 
-@function(numpy="x, axis, index", indices=INDEX, examples=("index_select(x, 0, [0, 0])",))
+@function(numpy="x, axis, index", indices="index")
 def index_select(x: Any, index: Any, *, axis: int) -> Any:
-    """The rows at indices along an axis."""
+    """The rows at indices along an axis.
+
+    >>> index_select(x, 0, [0, 0])
+    """
     if len(index.shape) > 1:
         raise ShapeError(f"index_select: the index must be a vector, not of shape {tuple(index.shape)}")
     taken = take(at_least_1d(x), at_least_1d(index), axis=axis)
     return taken if x.shape else reshape(taken, shape=())
 
 
-@function(numpy="x, axis, index, -sparse_grad", indices=INDEX, examples=("gather(x, 0, [0])",))
+@function(numpy="x, axis, index, -sparse_grad", indices="index")
 def gather(x: Any, index: Any, *, axis: int) -> Any:
-    """The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j] along axis 0."""
+    """The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j] along axis 0.
+
+    >>> gather(x, 0, [0])
+    """
     rows, places = at_least_1d(x), at_least_1d(index)
     if len(rows.shape) != len(places.shape):
         raise ShapeError(f"gather: x has {len(x.shape)} axes and the index {len(index.shape)}")
     return reshape(take_along(rows, places, axis=one_axis(axis, len(rows.shape))), shape=tuple(index.shape))
 
 
-@function(numpy="x, index|indices, axis", indices=INDEX, backward="Gather")
+@function(numpy="x, index|indices, axis", indices="index", backward="Gather")
 def take_along_dim(x: Any, index: Any, *, axis: int | None = None) -> Any:
     """The entries at indices along an axis, for each of the others; x and the index broadcast."""
     if axis is None:
@@ -115,9 +122,12 @@ def extract(x: Any, *, mask: Any) -> Any:
     return compress(x, mask=mask_of(mask).ravel())
 
 
-@function(examples=("masked_select(x, x > 0)",))
+@function()
 def masked_select(x: Any, *, mask: Any) -> Any:
-    """The entries where a mask holds, along one axis; x and the mask broadcast."""
+    """The entries where a mask holds, along one axis; x and the mask broadcast.
+
+    >>> masked_select(x, x > 0)
+    """
     chosen = mask_of(mask)
     shape = common_shape(x, chosen)
     return compress(broadcast_to(x, shape=shape), mask=np.broadcast_to(chosen, shape).ravel())
@@ -226,7 +236,7 @@ def _reduction(x: Any, index: Any, source: Any, axis: int, reduce: str, include_
     return total / (count + 1.0 if include_self else where(greater(count, 0), count, 1.0))
 
 
-@function(numpy="x, axis, index, source|src|value, *, reduce", indices=INDEX)
+@function(numpy="x, axis, index, source|src|value, *, reduce", indices="index")
 def scatter(x: Any, index: Any, source: Any, *, axis: int, reduce: str | None = None) -> Any:
     """x with the entries of source (or one number) put to indices along an axis: out[index[i, j], j] = source[i, j] along axis 0. Of
     several entries put to one place the last one is taken, and has the whole gradient.
@@ -239,13 +249,13 @@ def scatter(x: Any, index: Any, source: Any, *, axis: int, reduce: str | None = 
 _SOURCE = "x, axis, index, source|src"
 
 
-@function(indices=INDEX, public=False)
+@function(indices="index")
 def torch_scatter_add(x: Any, index: Any, source: Any, *, axis: int) -> Any:
     """x with the entries of source added at indices along an axis: out[index[i, j], j] += source[i, j] along axis 0."""
     return _at_entries(_sum, x, index, source, axis)
 
 
-@function(numpy=f"{_SOURCE}, reduce, *, include_self", indices=INDEX, kinks=_TIES)
+@function(numpy=f"{_SOURCE}, reduce, *, include_self", indices="index", kinks=_TIES)
 def scatter_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
     """The sum, product, mean, smallest or largest of what is put to each place along an axis, with the entry of x or without it: then
     the entry has no part in a tie.
@@ -253,32 +263,32 @@ def scatter_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, i
     return _at_entries(_reduction, x, index, source, axis, reduce=reduce, include_self=include_self)
 
 
-@function(numpy=f"{_SOURCE}, *, alpha", scalars="alpha", indices=INDEX)
+@function(numpy=f"{_SOURCE}, *, alpha", scalars="alpha", indices="index")
 def index_add(x: Any, index: Any, source: Any, *, axis: int, alpha: float = 1) -> Any:
     """x with alpha times the rows of source added at indices along an axis."""
     return _at_rows("index_add", _sum, x, index, source, axis, alpha=alpha)
 
 
-@function(numpy=_SOURCE, indices=INDEX)
+@function(numpy=_SOURCE, indices="index")
 def index_copy(x: Any, index: Any, source: Any, *, axis: int) -> Any:
     """x with the rows of source put to indices along an axis."""
     return _at_rows("index_copy", _copy, x, index, source, axis)
 
 
-@function(numpy=f"{_SOURCE}, reduce, *, include_self", indices=INDEX, kinks=_TIES)
+@function(numpy=f"{_SOURCE}, reduce, *, include_self", indices="index", kinks=_TIES)
 def index_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
     """The product, mean, smallest or largest of the rows put to each place along an axis, with that of x or without it."""
     return _at_rows("index_reduce", _reduction, x, index, source, axis, reduce=reduce, include_self=include_self)
 
 
-@function(numpy="x, axis, index, value", indices=INDEX)
+@function(numpy="x, axis, index, value", indices="index")
 def index_fill(x: Any, index: Any, value: Any, *, axis: int) -> Any:
     """x with one value in the rows at indices along an axis."""
     rows = spread_index(index, at_least_1d(x).shape, one_axis(axis, len(x.shape)))
     return index_copy(x, index, broadcast_to(one_number("index_fill", value), shape=rows.shape), axis=axis)
 
 
-@function(numpy="x, index, source, accumulate", indices=INDEX)
+@function(numpy="x, index, source, accumulate", indices="index")
 def put(x: Any, index: Any, source: Any, *, accumulate: bool = False) -> Any:
     """x with entries put to (or added at) indices among all entries."""
     if math.prod(index.shape) != math.prod(source.shape):
@@ -297,9 +307,12 @@ def replace_at(x: Any, source: Any, index: tuple[Any, ...]) -> Any:
     return mixed(x, source, places)
 
 
-@function(numpy="x, indices, values, accumulate", examples=("index_put(x, ([0, 2],), [1, 2])",))
+@function(numpy="x, indices, values, accumulate")
 def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) -> Any:
-    """x with values put to (or added at) x[indices]."""
+    """x with values put to (or added at) x[indices].
+
+    >>> index_put(x, ([0, 2],), [1, 2])
+    """
     parts = indices if isinstance(indices, tuple) else (indices,)
     index = tuple(StaticArray(np.array(part)) if isinstance(part, tuple) else part for part in parts)
     given = broadcast_to(values, shape=indexed_shape(x.shape, index=index))
@@ -308,9 +321,9 @@ def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) ->
     return replace_at(x, given, index)
 
 
-declare(
-    NUMPY,
-    take_along_axis=signature("take_along_dim", "x|arr, index|indices, axis", axis=-1),
-    **{"ndarray.compress": signature("compress", "x, mask|condition, axis, -out")},
-    scatter_add=signature("torch_scatter_add", _SOURCE),
-)
+declare(f"""
+    numpy:
+        take_along_axis = take_along_dim(x|arr, index|indices, axis=-1)
+        ndarray.compress = compress(x, mask|condition, axis, -out)
+        scatter_add = torch_scatter_add({_SOURCE})
+""")

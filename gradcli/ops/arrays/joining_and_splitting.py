@@ -12,8 +12,7 @@ from gradcli.errors import ArgumentError, PlaceError, ShapeError
 from gradcli.ops import cutting
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d
 from gradcli.ops.arrays.shapes import ALL, StaticArray, getitem, part_of, parts_of, reshape
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.looping import listed
 from gradcli.ops.registry import function, structural
 from gradcli.ops.room import nodes_for
@@ -33,8 +32,8 @@ def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: 
 
 concatenate = structural(
     "concatenate", "*arrays", _concatenate, witness("moving.concatenate"), vjp=_concatenate_vjp,
-    shape=shape_by_example(_concatenate), static={"axis": 0}, moves=True, result="same", aliases=("cat", "concat"),
-    doc="Arrays joined along an axis.", examples=("concatenate([x, y])",), backward="Cat",
+    shape=shape_by_example(_concatenate), static={"axis": 0}, moves=True, result="same", aliases="cat concat",
+    doc="Arrays joined along an axis.", example="concatenate([x, y])", backward="Cat",
     across=cutting.turned,
     numpy=lambda shapes, axis: f"np.concatenate([{listed(shapes)}], {axis})",
 )  # fmt: skip
@@ -72,7 +71,7 @@ def hstack(*arrays: Any) -> Any:
     return concatenate(*parts, axis=min(1, len(parts[0].shape) - 1))
 
 
-@function(numpy=_STACKED, aliases=("row_stack",))
+@function(numpy=_STACKED, aliases="row_stack")
 def vstack(*arrays: Any) -> Any:
     """Arrays joined along the first axis, vectors as rows."""
     return concatenate(*(atleast_2d(x) for x in arrays), axis=0)
@@ -96,14 +95,6 @@ def append(x: Any, y: Any, *, axis: int | None = None) -> Any:
     return joined(x, y, axis=axis)
 
 
-declare(
-    NUMPY,
-    **dict.fromkeys(("concatenate", "cat", "concat"), signature("joined", "*arrays|tensors, axis, -out, -dtype, -casting", axis=0)),
-    stack=signature("stack", "*arrays|tensors, axis, -out, -dtype, -casting"),
-    row_stack=signature("vstack", _STACKED),
-)
-
-
 # -- Arrays taken apart: parts along an axis, as tuples --------------------------------------------
 
 
@@ -123,7 +114,7 @@ def _equal_parts(x: Any, axis: int, size: int) -> tuple[Any, ...]:
 _SECTIONS = "x|ary, sections|indices_or_sections|indices|tensor_indices_or_sections, axis"
 
 
-@function(numpy=_SECTIONS, aliases=("array_split",))
+@function(numpy=_SECTIONS, aliases="array_split")
 def tensor_split(x: Any, *, sections: Any, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of nearly equal parts along an axis, or of the parts between indices."""
     place = place_along("tensor_split", x, axis)
@@ -136,9 +127,12 @@ def tensor_split(x: Any, *, sections: Any, axis: int = 0) -> tuple[Any, ...]:
     return parts_of(x, place, [size + (i < larger) for i in range(sections)])
 
 
-@function(numpy=_SECTIONS, examples=("split(x, [1, 3])[1]",))
+@function(numpy=_SECTIONS)
 def split(x: Any, *, sections: Any, axis: int = 0) -> tuple[Any, ...]:
-    """A tuple of equal parts along an axis, or of the parts between indices (torch.split: parts of a size, or of sizes)."""
+    """A tuple of equal parts along an axis, or of the parts between indices (torch.split: parts of a size, or of sizes).
+
+    >>> split(x, [1, 3])[1]
+    """
     n = x.shape[place_along("split", x, axis)]
     if not isinstance(sections, tuple) and (sections < 1 or n % sections):
         raise ShapeError(f"split: {n} entries have no {sections} equal parts")
@@ -162,7 +156,7 @@ _split_along("vsplit", 0, 2, "first axis")
 _split_along("dsplit", 2, 3, "third axis")
 
 
-@function(numpy="x, sizes|split_sizes, axis", sealed=True)
+@function(numpy="x, sizes|split_sizes, axis", memory="parts")
 def split_with_sizes(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of parts of given sizes along an axis."""
     place, sizes = place_along("split", x, axis), sizes if isinstance(sizes, tuple) else (sizes,)
@@ -171,7 +165,7 @@ def split_with_sizes(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     return parts_of(x, place, sizes)
 
 
-@function(public=False, sealed=True)
+@function(memory="parts")
 def torch_split(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     """torch.split: a tuple of parts of a size, or of sizes, along an axis."""
     if isinstance(sizes, tuple):
@@ -183,9 +177,12 @@ def torch_split(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     return _equal_parts(x, place, sizes or 1)
 
 
-@function(sealed=True, examples=("chunk(x, 2)[0]",))
+@function(memory="parts")
 def chunk(x: Any, *, chunks: int, axis: int = 0) -> tuple[Any, ...]:
-    """A tuple of at most so many parts of one size along an axis; the last one may be smaller."""
+    """A tuple of at most so many parts of one size along an axis; the last one may be smaller.
+
+    >>> chunk(x, 2)[0]
+    """
     place = place_along("chunk", x, axis)
     if chunks < 1:
         raise ArgumentError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -195,7 +192,7 @@ def chunk(x: Any, *, chunks: int, axis: int = 0) -> tuple[Any, ...]:
     return _equal_parts(x, place, -(-n // chunks)) if n else parts_of(x, place, [0] * chunks)
 
 
-@function(sealed=True, aliases=("unstack",))
+@function(memory="parts", aliases="unstack")
 def unbind(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of the entries along an axis."""
     place = place_along("unbind", x, axis)
@@ -222,5 +219,12 @@ def narrow(x: Any, *, axis: int, start: int, length: int) -> Any:
     return part_of(x, place, first, first + length)
 
 
-declare(NUMPY, array_split=signature("tensor_split", _SECTIONS))
-declare(TORCH, split=signature("torch_split", "x|tensor, sizes|split_size_or_sections|split_size, axis"))
+declare(f"""
+    numpy:
+        concatenate cat concat = joined(*arrays|tensors, axis=0, -out, -dtype, -casting)
+        stack(*arrays|tensors, axis, -out, -dtype, -casting)
+        row_stack = vstack({_STACKED})
+        array_split = tensor_split({_SECTIONS})
+    torch:
+        split = torch_split(x|tensor, sizes|split_size_or_sections|split_size, axis)
+""")

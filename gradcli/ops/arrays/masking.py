@@ -9,8 +9,7 @@ from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.gathering_and_scattering import replace_at
 from gradcli.ops.arrays.reshaping import common_shape, inverse, matrices_last, on_diagonal, one_number, permuted
 from gradcli.ops.arrays.shapes import ALL, broadcast_to, reshape
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.reductions.cumulative import cumsum
@@ -20,7 +19,7 @@ from gradcli.ops.structure import to_int
 from gradcli.ops.writing import one_axis
 
 
-@function(public=False)
+@function()
 def torch_where(condition: Any, x: Any, y: Any) -> Any:
     """torch.where: x where the condition holds, y elsewhere; also in the order of x.where(condition, y)."""
     if is_truth(x) and not is_truth(condition):
@@ -28,7 +27,7 @@ def torch_where(condition: Any, x: Any, y: Any) -> Any:
     return where(condition, x, y)
 
 
-@function(public=False, lists=frozenset({"conditions", "choices"}))
+@function(lists="conditions choices")
 def numpy_select(conditions: Any, choices: Any, default: Any = None) -> Any:
     """np.select: of several arrays the first whose condition holds; the default where none does."""
     if not conditions or len(conditions) != len(choices):
@@ -82,5 +81,10 @@ def diagonal_scatter(x: Any, source: Any, *, offset: int = 0, axis1: int = 0, ax
     return permuted(replace_at(moved, source, on_diagonal(moved.shape, offset)), inverse(order))
 
 
-declare(NUMPY, select=signature("numpy_select", "conditions|condlist, choices|choicelist, default"))
-declare(TORCH, where=signature("torch_where", "condition, x|input|self, y|other"), select=signature("select", "x, axis, index"))
+declare("""
+    numpy:
+        select = numpy_select(conditions|condlist, choices|choicelist, default)
+    torch:
+        where = torch_where(condition, x|input|self, y|other)
+        select(x, axis, index)
+""")

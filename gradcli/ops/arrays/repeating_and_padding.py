@@ -12,8 +12,7 @@ from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, inverse, permuted
 from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, getitem, part_of, reshape, scatter_add, stack
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
@@ -43,9 +42,12 @@ def _counts(counts: Any) -> tuple[int, ...]:
     return numbers
 
 
-@function(numpy="x|A, reps|dims+", backward="Repeat", copied=True, examples=("tile(x, (2, 1))",))
+@function(numpy="x|A, reps|dims+", backward="Repeat", memory="own")
 def tile(x: Any, *, reps: Any) -> Any:
-    """The array repeated along axes."""
+    """The array repeated along axes.
+
+    >>> tile(x, (2, 1))
+    """
     reps = _counts(reps)
     n = max(len(reps), len(x.shape))
     reps, shape = (1,) * (n - len(reps)) + reps, (1,) * (n - len(x.shape)) + tuple(x.shape)
@@ -54,7 +56,7 @@ def tile(x: Any, *, reps: Any) -> Any:
     return reshape(spread, shape=tuple(r * s for r, s in zip(reps, shape, strict=True)))
 
 
-@function(public=False, copied=True)
+@function(memory="own")
 def torch_repeat(x: Any, *, repeats: Any) -> Any:
     """Tensor.repeat: the array repeated along axes, a number for each."""
     if len(_counts(repeats)) < len(x.shape):
@@ -63,10 +65,13 @@ def torch_repeat(x: Any, *, repeats: Any) -> Any:
 
 
 @function(
-    numpy="x|a, repeats, axis, output_size", torch="x, repeats, axis, *, output_size", copied=True, examples=("repeat(x, 2, axis=0)",)
+    numpy="x|a, repeats, axis, output_size", torch="x, repeats, axis, *, output_size", memory="own"
 )
 def repeat_interleave(x: Any, *, repeats: Any, axis: int | None = None, output_size: int | None = None) -> Any:
-    """Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers."""
+    """Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers.
+
+    >>> repeat(x, 2, axis=0)
+    """
     x = reshape(x, shape=(-1,)) if axis is None else at_least_1d(x)
     place = one_axis(axis or 0, len(x.shape))
     counts, before, n, after = _counts(repeats), x.shape[:place], x.shape[place], x.shape[place + 1 :]
@@ -124,7 +129,7 @@ def _windows_in_memory(array: np.ndarray, axis: int, length: int, step: int) -> 
     return windows[(slice(None),) * (axis % array.ndim) + (slice(None, None, step),)]
 
 
-@function(public=False, backward="Unfold", region=_windows_in_memory)
+@function(public=False, backward="Unfold", memory=_windows_in_memory)
 def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
     """Tensor.unfold: the windows of an axis, each along a new last axis."""
     rows = at_least_1d(x)
@@ -138,19 +143,6 @@ def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
         return rows_of(rows, np.arange(length), 0)
     windows = rows_of(rows, starts[:, None] + np.arange(length), place)
     return permuted(windows, (*(a for a in range(ndim + 1) if a != place + 1), place + 1))
-
-
-declare(
-    NUMPY,
-    repeat=signature("repeat_interleave", "x|a, repeats, axis, output_size"),
-    meshgrid=signature("meshgrid", "***arrays, -copy, sparse, indexing"),
-)
-declare(
-    TORCH,
-    repeat=signature("torch_repeat", "x, repeats|sizes+"),
-    meshgrid=signature("meshgrid", "**arrays|tensors, indexing", indexing="ij"),
-    **{"Tensor.unfold": signature("tensor_unfold", "x, axis|dimension, length|size, step")},
-)
 
 
 # -- Arrays made longer at their ends --------------------------------------------------------------
@@ -262,14 +254,17 @@ _OF_MODES = {
 
 
 @function(
-    numpy="x|array, pad_width, mode, constant_values, reflect_type, stat_length, end_values", examples=("pad(x, (1, 2))",),
+    numpy="x|array, pad_width, mode, constant_values, reflect_type, stat_length, end_values",
     scalars="constant_values end_values",
 )  # fmt: skip
 def pad(
     x: Any, *, pad_width: Any, mode: str = "constant", constant_values: Any = 0, reflect_type: str = "even", stat_length: Any = None,
     end_values: Any = 0,
 ) -> Any:  # fmt: skip
-    """The array made longer at both ends of each axis, with constants, entries repeated or reflected, a ramp or a statistic."""
+    """The array made longer at both ends of each axis, with constants, entries repeated or reflected, a ramp or a statistic.
+
+    >>> pad(x, (1, 2))
+    """
     widths = _pairs("pad_width", pad_width, len(x.shape))
     if any(not isinstance(k, int) or k < 0 for pair in widths for k in pair):
         raise ArgumentError(f"pad: widths are whole numbers of at least 0, not {pad_width}")
@@ -292,7 +287,7 @@ def pad(
     return x
 
 
-@function(scalars="value", public=False)
+@function(scalars="value")
 def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
     """The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular."""
     ends = pad if isinstance(pad, tuple) else (pad,)
@@ -323,13 +318,25 @@ def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: float | None =
     return enlarged(x, tuple((max(0, before), max(0, after)) for before, after in widths), 0.0 if value is None else value)
 
 
-declare(NUMPY, constant_pad_nd=signature("torch_pad", "x, pad, value", mode="constant"))
-declare(TORCH, pad=signature("torch_pad", "x, pad, mode, value"))
+declare("""
+    numpy:
+        repeat = repeat_interleave(x|a, repeats, axis, output_size)
+        meshgrid(***arrays, -copy, sparse, indexing)
+        constant_pad_nd = torch_pad(x, pad, value; mode='constant')
+    torch:
+        repeat = torch_repeat(x, repeats|sizes+)
+        meshgrid(**arrays|tensors, indexing='ij')
+        Tensor.unfold = tensor_unfold(x, axis|dimension, length|size, step)
+        pad = torch_pad(x, pad, mode, value)
+""")
 
 
-@function(numpy="**arrays|tensors", examples=("block_diag(x, y)",))
+@function(numpy="**arrays|tensors")
 def block_diag(*arrays: Any) -> Any:
-    """A matrix with matrices along its diagonal and zeros elsewhere."""
+    """A matrix with matrices along its diagonal and zeros elsewhere.
+
+    >>> block_diag(x, y)
+    """
     if any(len(x.shape) > 2 for x in arrays):
         raise ShapeError("block_diag needs matrices")
     blocks = [atleast_2d(x) for x in arrays]

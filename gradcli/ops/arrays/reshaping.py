@@ -9,13 +9,12 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, ShapeError
 from gradcli.ops import cutting
-from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, sum_to, swapaxes, transpose
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, swapaxes, transpose
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import function
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example
 
 # -- Axes removed, added, joined and taken apart ---------------------------------------------------
@@ -40,7 +39,7 @@ def ravel(x: Any) -> Any:
     return reshape(x, shape=(-1,))
 
 
-@function(public=False)
+@function()
 def torch_squeeze(x: Any, *, axis: Any = None) -> Any:
     """Axes removed that have one entry."""
     axes = axes_of(axis, len(x.shape))
@@ -55,9 +54,12 @@ def squeeze(x: Any, *, axis: Any = None) -> Any:
     return torch_squeeze(x, axis=axis)
 
 
-@function(aliases=("unsqueeze",), backward="Unsqueeze", examples=("expand_dims(x, 0)",))
+@function(aliases="unsqueeze", backward="Unsqueeze")
 def expand_dims(x: Any, *, axis: Any) -> Any:
-    """New axes of one entry."""
+    """New axes of one entry.
+
+    >>> expand_dims(x, 0)
+    """
     count = len(axis) if isinstance(axis, tuple) else 1
     axes = axes_of(axis, len(x.shape) + count)
     rest = iter(x.shape)
@@ -98,9 +100,12 @@ def atleast_3d(*arrays: Any) -> Any:
     return _each(lambda x: x if len(x.shape) > 2 else reshape(x, shape=(*(1,) * (2 - len(x.shape)), *x.shape, 1)), arrays)
 
 
-@function(numpy="x, shape|size+, -implicit", examples=("x.expand(2, -1)",))
+@function(numpy="x, shape|size+, -implicit")
 def expand(x: Any, *, shape: Shape) -> Any:
-    """The entries repeated along new or one-entry axes; -1 keeps an extent."""
+    """The entries repeated along new or one-entry axes; -1 keeps an extent.
+
+    >>> x.expand(2, -1)
+    """
     lead = len(shape) - len(x.shape)
     if lead < 0:
         raise ShapeError(f"expand: the shape {shape} has fewer axes than the array of shape {tuple(x.shape)}")
@@ -113,7 +118,7 @@ def expand_as(x: Any, y: Any) -> Any:
     return broadcast_to(x, shape=y.shape)
 
 
-@function(aliases=("reshape_as",), backward="View")
+@function(aliases="reshape_as", backward="View")
 def view_as(x: Any, y: Any) -> Any:
     """x in the shape of y."""
     return reshape(x, shape=y.shape)
@@ -134,9 +139,12 @@ def broadcast_tensors(*arrays: Any) -> tuple[Any, ...]:
     return tuple(x if x.shape == shape else broadcast_to(x, shape=shape) for x in arrays)
 
 
-@function(numpy="x, axis, shape|sizes+", examples=("unflatten(x, 0, (2, -1))",))
+@function(numpy="x, axis, shape|sizes+")
 def unflatten(x: Any, *, axis: int, shape: Shape) -> Any:
-    """One axis as several; one extent may be -1."""
+    """One axis as several; one extent may be -1.
+
+    >>> unflatten(x, 0, (2, -1))
+    """
     place = one_axis(axis, len(x.shape))
     n, known = (x.shape or (1,))[place], math.prod(k for k in shape if k != -1)
     whole = tuple(n // max(1, known) if k == -1 else k for k in shape)
@@ -145,7 +153,7 @@ def unflatten(x: Any, *, axis: int, shape: Shape) -> Any:
     return reshape(x, shape=(*x.shape[:place], *whole, *x.shape[place + 1 :]))
 
 
-@function(public=False)
+@function()
 def numpy_reshape(x: Any, *, shape: Any, order: str = "C") -> Any:
     """np.reshape: the same entries in another shape, row by row or by columns (order='F')."""
     if order not in ("C", "F", "A", "K"):
@@ -155,7 +163,7 @@ def numpy_reshape(x: Any, *, shape: Any, order: str = "C") -> Any:
     return transpose(reshape(transpose(x, axes=None), shape=shape[::-1]), axes=None)
 
 
-@function(public=False)
+@function()
 def numpy_ravel(x: Any, *, order: str = "C") -> Any:
     """np.ravel: all entries along one axis, row by row or by columns (order='F')."""
     return numpy_reshape(x, shape=(-1,), order=order)
@@ -174,7 +182,7 @@ def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(np.argsort(order).tolist())
 
 
-@function(shares="view")
+@function(memory="view")
 def t(x: Any) -> Any:
     """The transpose of a matrix; vectors and numbers as they are."""
     if len(x.shape) > 2:
@@ -182,9 +190,12 @@ def t(x: Any) -> Any:
     return transpose(x, axes=None) if len(x.shape) == 2 else x
 
 
-@function(shares="view", aliases=("moveaxis",), examples=("movedim(x, 0, -1)",))
+@function(memory="view", aliases="moveaxis")
 def movedim(x: Any, *, source: Any, destination: Any) -> Any:
-    """Axes moved from source to destination, the others in their order."""
+    """Axes moved from source to destination, the others in their order.
+
+    >>> movedim(x, 0, -1)
+    """
     taken, places = axes_of(source, len(x.shape)), axes_of(destination, len(x.shape))
     if len(taken) != len(places):
         raise ShapeError("movedim: source and destination must name equally many axes")
@@ -205,38 +216,17 @@ def rollaxis(x: Any, *, axis: int, start: int = 0) -> Any:
 _SWAPPED = "x, dim0|axis0, dim1|axis1"
 
 
-@function(torch=_SWAPPED, backward="Transpose", shares="view")
+@function(torch=_SWAPPED, backward="Transpose", memory="view")
 def swapdims(x: Any, *, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
     first, second = one_axis(dim0, len(x.shape)), one_axis(dim1, len(x.shape))
     return x if first == second else swapaxes(x, axis1=first, axis2=second)
 
 
-@function(aliases=("adjoint",))
+@function(aliases="adjoint")
 def matrix_transpose(x: Any) -> Any:
     """The last two axes exchanged: the transpose of each matrix."""
     return swapaxes(x, axis1=-1, axis2=-2)
-
-
-declare(
-    NUMPY,
-    reshape=signature("numpy_reshape", "x, shape|newshape+, order, -copy"),
-    ravel=signature("numpy_ravel", "x, order"),
-    broadcast_to=signature("broadcast_to", "x|array, shape|size+, -subok"),
-    broadcast_arrays=signature("broadcast_tensors", "***arrays, -subok"),
-    sum_to_size=signature(sum_to.name, "x, shape|size+", shape=REQUIRED),
-    **dict.fromkeys(("clone", "copy", "resolve_conj", "resolve_neg"), signature("clone", "x, -memory_format")),
-    permute_dims=signature("transpose", "x, axes+"),
-)
-declare(
-    TORCH,
-    squeeze=signature("torch_squeeze", "x, axis+"),
-    reshape=signature("reshape", "x, shape|size+", shape=REQUIRED),
-    ravel=signature(ravel.name, "x"),
-    **dict.fromkeys(("swapaxes", "transpose"), signature("swapdims", _SWAPPED)),
-    permute=signature("transpose", "x, axes+", axes=REQUIRED),
-    broadcast_to=signature("expand", "x, shape|size+"),
-)
 
 
 # -- Entries in other places of the same array: rolled, turned, in triangles and on diagonals ------
@@ -256,11 +246,14 @@ def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: A
 
 @function(
     vjp=_roll_vjp, forward=_roll, shape=shape_by_example(_roll),
-    moves=True, result="same", parts=None, across=cutting.moved, examples=("roll(x, 1)",),
+    moves=True, result="same", parts=None, across=cutting.moved,
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
 def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
-    """The entries moved along axes (in order, if there is no axis), those beyond the end to the start."""
+    """The entries moved along axes (in order, if there is no axis), those beyond the end to the start.
+
+    >>> roll(x, 1)
+    """
     if axis is None or axis == ():
         return reshape(roll(reshape(x, shape=(-1,)), shift=shift, axis=0), shape=tuple(x.shape))
     for step, place in np.broadcast(shift, axis) if x.shape else ():
@@ -269,9 +262,12 @@ def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
     return x
 
 
-@function(numpy="x|m, k, axes|dims", copied=True, examples=("rot90(x)",))
+@function(numpy="x|m, k, axes|dims", memory="own")
 def rot90(x: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
-    """The array turned k times by 90 degrees, from the first of two axes towards the second."""
+    """The array turned k times by 90 degrees, from the first of two axes towards the second.
+
+    >>> rot90(x)
+    """
     if not isinstance(axes, tuple) or len(axes) != 2:
         raise ArgumentError(f"rot90: two axes are wanted, not {axes!r}")
     first, second = axes_of(axes, len(x.shape))
@@ -281,7 +277,7 @@ def rot90(x: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
     return flip(turned, axis={1: first, 2: (first, second), 3: second}[k % 4])
 
 
-@function(public=False, copied=True)
+@function(memory="own")
 def torch_flip(x: Any, *, axis: Any) -> Any:
     """torch.flip: the entries in reverse order along the axes given."""
     axes = axes_of(axis if isinstance(axis, tuple) else (axis,), max(len(x.shape), 1))
@@ -323,7 +319,7 @@ def _triangle(part: Any) -> Function:
     def define(body: Function) -> Op:
         op: Op = function(
             vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),), forward=checked, shape=shape, moves=True, result="same",
-            batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None, examples=(f"{name}(x)",),
+            batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None, example=f"{name}(x)",
             numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=text(f"torch.{name}"), jax=text(f"jnp.{name}"),
         )(body)  # fmt: skip
         return op
@@ -367,9 +363,12 @@ def matrices_last(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
 _DIAGONAL = "x|A, offset, axis1|dim1, axis2|dim2"
 
 
-@function(numpy=_DIAGONAL, region=np.diagonal, examples=("diagonal(x, 1)",))
+@function(numpy=_DIAGONAL, memory=np.diagonal)
 def diagonal(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The entries on a diagonal of matrices along two axes, along a new last axis."""
+    """The entries on a diagonal of matrices along two axes, along a new last axis.
+
+    >>> diagonal(x, 1)
+    """
     moved = permuted(x, matrices_last(len(x.shape), axis1, axis2))
     return getitem(moved, index=on_diagonal(moved.shape, offset))
 
@@ -384,9 +383,12 @@ def diag_embed(x: Any, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> 
     return permuted(matrices, inverse(matrices_last(len(x.shape) + 1, axis1, axis2)))
 
 
-@function(numpy="x|v, k|diagonal", examples=("diag(x)",))
+@function(numpy="x|v, k|diagonal")
 def diag(x: Any, *, k: int = 0) -> Any:
-    """The k-th diagonal of a matrix, or the matrix with a vector on it and zeros elsewhere."""
+    """The k-th diagonal of a matrix, or the matrix with a vector on it and zeros elsewhere.
+
+    >>> diag(x)
+    """
     if len(x.shape) not in (1, 2):
         raise ShapeError(f"diag needs a vector or a matrix, not an array of shape {tuple(x.shape)}")
     return diag_embed(x, offset=k) if len(x.shape) == 1 else diagonal(x, offset=k)
@@ -405,16 +407,26 @@ def fill(x: Any, value: Any) -> Any:
 
 
 _LAST = {"axis1": -2, "axis2": -1}
-declare(
-    NUMPY,
-    roll=signature("roll", "x, shift|shifts, axis|dims"),
-    flip=signature("flip", "x|m, axis"),
-    tril=signature("tril", "x|m, k|diagonal"),
-    triu=signature("triu", "x|m, k|diagonal"),
-    **{"linalg.diagonal": signature("diagonal", _DIAGONAL, **_LAST)},
-)
-declare(
-    TORCH,
-    flip=signature("torch_flip", "x, axis|dims+"),
-    **{"linalg.diagonal": signature("diagonal", "x|A, *, offset, axis1|dim1, axis2|dim2", **_LAST)},
-)
+declare(f"""
+    numpy:
+        reshape = numpy_reshape(x, shape|newshape+, order, -copy)
+        ravel = numpy_ravel(x, order)
+        broadcast_to(x|array, shape|size+, -subok)
+        broadcast_arrays = broadcast_tensors(***arrays, -subok)
+        sum_to_size(x, shape|size+!)
+        clone copy resolve_conj resolve_neg = clone(x, -memory_format)
+        permute_dims = transpose(x, axes+)
+        roll(x, shift|shifts, axis|dims)
+        flip(x|m, axis)
+        tril triu(x|m, k|diagonal)
+        linalg.diagonal = diagonal({_DIAGONAL}; axis1=-2, axis2=-1)
+    torch:
+        squeeze = torch_squeeze(x, axis+)
+        reshape(x, shape|size+!)
+        ravel(x)
+        swapaxes transpose = swapdims({_SWAPPED})
+        permute = transpose(x, axes+!)
+        broadcast_to = expand(x, shape|size+)
+        flip = torch_flip(x, axis|dims+)
+        linalg.diagonal = diagonal(x|A, *, offset, axis1|dim1=-2, axis2|dim2=-1)
+""")

@@ -13,8 +13,7 @@ from gradcli.ops.arrays.joining_and_splitting import concatenate, place_along
 from gradcli.ops.arrays.reshaping import at_least_1d
 from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, part_of, reshape
 from gradcli.ops.arrays.striding import as_strided
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, remainder, rint
 from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, logical_and, where
@@ -62,9 +61,12 @@ def _products_at_shifts(a: Any, v: Any, mode: str) -> Any:
     return sum_(as_strided(found, size=(rows, length), stride=(shifts + width, 1), source=(shifts, 1)), axis=0)
 
 
-@function(numpy="a, v, mode", examples=("convolve(x, [1, 2, 1])",))
+@function(numpy="a, v, mode")
 def convolve(a: Any, v: Any, *, mode: str = "full") -> Any:
-    """The convolution of two vectors: where they overlap at all ('full'), entirely ('valid'), or centred ('same')."""
+    """The convolution of two vectors: where they overlap at all ('full'), entirely ('valid'), or centred ('same').
+
+    >>> convolve(x, [1, 2, 1])
+    """
     short, long = sorted(_vectors("convolve", mode, v, a), key=lambda x: x.shape[0])
     return _products_at_shifts(long, flip(short, axis=0), mode)
 
@@ -78,9 +80,12 @@ def correlate(a: Any, v: Any, *, mode: str = "valid") -> Any:
     return _products_at_shifts(a, v, mode)
 
 
-@function(examples=("polyval([1, 0, -2], x)",))
+@function()
 def polyval(p: Any, x: Any) -> Any:
-    """The polynomial with coefficients p, the highest first, at x."""
+    """The polynomial with coefficients p, the highest first, at x.
+
+    >>> polyval([1, 0, -2], x)
+    """
     if len(p.shape) != 1 or not p.shape[0]:
         raise ShapeError(f"polyval needs a vector of coefficients, not the shape {tuple(p.shape)}")
     value = getitem(p, index=(0,)) + 0 * x
@@ -89,10 +94,12 @@ def polyval(p: Any, x: Any) -> Any:
     return value
 
 
-@function(numpy="x, xp, fp, left, right, period", examples=("interp(x, [0, 1, 2], f)",))
+@function(numpy="x, xp, fp, left, right, period")
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, period: Any = None) -> Any:
     """Linear interpolation at x between the points xp (ascending) with values fp; constant beyond them. At a point, the
     slope to its right.
+
+    >>> interp(x, [0, 1, 2], f)
     """
     if period is not None:
         raise ArgumentError("interp: a period is not supported", help="reduce x to one period with % first")
@@ -125,9 +132,12 @@ def _attached(part: Any, x: Any, place: int) -> Any:
     return part if part.shape else broadcast_to(part, shape=tuple(1 if i == place else n for i, n in enumerate(x.shape)))
 
 
-@function(numpy="x, n, axis, prepend, append", copied=True, examples=("diff(x)",))
+@function(numpy="x, n, axis, prepend, append", memory="own")
 def diff(x: Any, prepend: Any = None, append: Any = None, *, n: int = 1, axis: int = -1) -> Any:
-    """The n-th differences of entries along an axis, with others before and after them if given."""
+    """The n-th differences of entries along an axis, with others before and after them if given.
+
+    >>> diff(x)
+    """
     place = place_along("diff", x, axis)
     if n == 0:
         return x
@@ -173,7 +183,7 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
     return concatenate(end(0, 1), inner, end(n - 2, n - 3), axis=place)
 
 
-@function(public=False)
+@function()
 def torch_gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Any = 1) -> tuple[Any, ...]:
     """torch.gradient: slopes along axes, always a tuple."""
     if edge_order not in (1, 2):
@@ -186,10 +196,12 @@ def torch_gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Any = 1)
     return tuple(_slopes(f, s, a, edge_order) for a, s in zip(axes, spacing, strict=True))
 
 
-@function(numpy="f|x|input, ***spacing, axis, edge_order", examples=("gradient(x, 0.5)",))
+@function(numpy="f|x|input, ***spacing, axis, edge_order")
 def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Any = 1) -> Any:
     """Slopes of sampled values along axes: central differences, one-sided at the ends (of order 1 or 2). Spacings are steps or
     coordinates, one for all axes or one for each. Of one axis an array, of several a tuple.
+
+    >>> gradient(x, 0.5)
     """
     parts = torch_gradient(f, *spacing, axis=axis, edge_order=edge_order)
     return parts[0] if len(parts) == 1 else parts
@@ -211,9 +223,12 @@ def _areas(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
 _AREA = "y, x, *, dx, axis"
 
 
-@function(torch=_AREA, aliases=("trapz",), examples=("trapezoid(y, x)",))
+@function(torch=_AREA, aliases="trapz")
 def trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1) -> Any:
-    """The area under sampled values by the trapezoidal rule, at coordinates x or with steps dx (1 by default)."""
+    """The area under sampled values by the trapezoidal rule, at coordinates x or with steps dx (1 by default).
+
+    >>> trapezoid(y, x)
+    """
     areas, place = _areas("trapezoid", y, x, dx, axis)
     return sum_(areas, axis=place)
 
@@ -225,16 +240,19 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -
     return cumsum(areas, axis=place % len(areas.shape))
 
 
-declare(
-    TORCH,
-    gradient=signature("torch_gradient", "f|input|x, *, spacing, axis, edge_order"),
-    trapz=signature(trapezoid.name, _AREA),
-)
+declare(f"""
+    torch:
+        gradient = torch_gradient(f|input|x, *, spacing, axis, edge_order)
+        trapz = trapezoid({_AREA})
+""")
 
 
-@function(examples=("unwrap([0.5, 6.5, 12.7])",))
+@function()
 def unwrap(p: Any, *, discont: Any = None, axis: int = -1, period: float = 2 * math.pi) -> Any:
-    """Angles along an axis, moved by periods so that no step is larger than half of one."""
+    """Angles along an axis, moved by periods so that no step is larger than half of one.
+
+    >>> unwrap([0.5, 6.5, 12.7])
+    """
     steps = diff(p, n=1, axis=axis)
     half = period / 2
     turned = remainder(steps + half, period) - half

@@ -12,13 +12,12 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import axes, cutting, pytorch
 from gradcli.ops.axes import numpy_index
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import number_inside, same_shape
 from gradcli.ops.looping import listed, order_text, runs_backwards, subscript_text, summed_text
 from gradcli.ops.registry import function, structural
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
 from gradcli.ops.writing import Shape, axes_of, shape_by_example, witness
 
@@ -82,8 +81,8 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 reshape: Op = structural(
     "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
     moves=True, result="same", doc="The same entries in another shape; one extent may be -1.",
-    examples=("reshape(x, (2, -1))",), backward="View", shares="view",
-    written="reshape({x}, {shape})", reshapes=True, simpler=same_shape,
+    example="reshape(x, (2, -1))", backward="View", memory="view",
+    written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
     axes=axes.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
@@ -117,10 +116,10 @@ broadcast_to: Op = structural(
     "broadcast_to", "x", _broadcast, witness("moving.broadcast_to"),
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, moves=True, result="same",
-    written="broadcast_to({x}, {shape})", unchanged=True, repeats=True,
+    written="broadcast_to({x}, {shape})", algebra="repetition",
     axes=lambda m, x, shape: m.repeated(x, shape),
-    simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", shares="view",
-    doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
+    simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", memory="view",
+    doc="The entries repeated along new or one-entry axes.", example="broadcast_to(x, (3, 2))",
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
 
@@ -148,7 +147,7 @@ sum_to: Op = structural(
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
     integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
     batched=_sum_to_on_batch,
-    written="sum_to_size({x}, {shape})", algebra="total", adds="entries",
+    written="sum_to_size({x}, {shape})", algebra="total",
     axes=axes.summed_to,
     numpy=lambda shapes, shape: summed_text(shapes[0], shape),
 )  # fmt: skip
@@ -171,7 +170,7 @@ def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
 transpose: Op = structural(
     "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, moves=True, result="same",
-    doc="The axes reversed, or in the given order.", examples=("x.T",), backward="Permute", shares="view",
+    doc="The axes reversed, or in the given order.", example="x.T", backward="Permute", memory="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
     simpler=_simpler_transpose, axes=axes.transposed, batched=_transpose_on_batch,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
@@ -193,7 +192,7 @@ def _swapaxes_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis1: int, axi
 @function(
     axes=lambda m, x, axis1, axis2: m.arranged(x, _exchanged(len(x.shape), axis1, axis2)),
     vjp=_swapaxes_vjp, forward=np.swapaxes,
-    shape=shape_by_example(np.swapaxes), moves=True, result="same", backward="Transpose", shares="view", simpler=_simpler_swap,
+    shape=shape_by_example(np.swapaxes), moves=True, result="same", backward="Transpose", memory="view", simpler=_simpler_swap,
     written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"},
     numpy=lambda shapes, axis1, axis2: f"np.swapaxes({{0}}, {axis1}, {axis2})",
 )  # fmt: skip
@@ -249,7 +248,7 @@ def _getitem_on_batch(lead: Shape, x: Any, index: Index) -> Any:
 getitem: Op = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
     moves=True, result="same", public=False, doc="x[index], as in NumPy.",
-    backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
+    backward=pytorch.node_of_getitem, memory="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
     axes=lambda m, x, index: m.chosen(x, index), across=cutting.sliced, batched=_getitem_on_batch,
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
@@ -304,7 +303,7 @@ stack = structural(
     "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, moves=True,
     result="same",
     doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
-    written={(0,): "[{arrays}]"}, examples=("stack([x, y], axis=1)",),
+    written={(0,): "[{arrays}]"}, example="stack([x, y], axis=1)",
     cut=cutting.stacked,
     numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip
@@ -339,7 +338,7 @@ def parts_of(x: Any, axis: int, sizes: Sequence[int]) -> tuple[Any, ...]:
     return tuple(part_of(x, axis, start, stop) for start, stop in pairwise(accumulate(sizes, initial=0)))
 
 
-declare(
-    TORCH,
-    view=signature("reshape", "x, shape|size+", shape=REQUIRED),
-)
+declare("""
+    torch:
+        view = reshape(x, shape|size+!)
+""")

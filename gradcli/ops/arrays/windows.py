@@ -119,9 +119,12 @@ def _sliding(name: str, lengths: Sequence[int], sizes: Any, dilation: Any, paddi
     return tables
 
 
-@function(torch="x, kernel_size, dilation, padding, stride", backward="Im2Col", examples=("F.unfold([[x, y]], 2)",))
+@function(torch="x, kernel_size, dilation, padding, stride", backward="Im2Col")
 def unfold(x: Any, *, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """The entries in each window of images, one window a column."""
+    """The entries in each window of images, one window a column.
+
+    >>> F.unfold([[x, y]], 2)
+    """
     if len(x.shape) not in (3, 4):
         raise ShapeError(f"unfold needs images of 3 or 4 axes, not the shape {tuple(x.shape)}")
     tables = _sliding("unfold", x.shape[-2:], kernel_size, dilation, padding, stride)
@@ -129,9 +132,12 @@ def unfold(x: Any, *, kernel_size: Any, dilation: Any = 1, padding: Any = 0, str
     return reshape(read(x, tables, 0.0), shape=(*x.shape[:-3], x.shape[-3] * places, windows))
 
 
-@function(backward="Col2Im", examples=("F.fold([x, y], (1, 4), (1, 2))",))
+@function(backward="Col2Im")
 def fold(x: Any, *, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """Images from the entries in windows, added up where windows overlap: the transpose of unfold."""
+    """Images from the entries in windows, added up where windows overlap: the transpose of unfold.
+
+    >>> F.fold([x, y], (1, 4), (1, 2))
+    """
     lengths = each("fold", "output_size", output_size, 2, 1)
     tables = _sliding("fold", lengths, kernel_size, dilation, padding, stride)
     places, windows = (tuple(t.shape[i] for t in tables) for i in (1, 0))

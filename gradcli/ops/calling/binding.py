@@ -396,9 +396,9 @@ def prepared(
         if default is REQUIRED and (given_there is REQUIRED or (given_there is None and key in record.static)):
             raise missing(name, key, signature)
     operands = _variadic(host, record, name, rest) if record.variadic else _operands(host, record, name, rest)
-    scalars = record.scalars if isinstance(record, Composite) else frozenset()
+    scalars = record.scalars if isinstance(record, Composite) else ()
     varying = {key: rest.pop(key) for key in scalars if key in rest and host.varies(rest[key])}
-    fixed = {key: _said(signature, key, host.static(value, (record, name, key))) for key, value in rest.items()}
+    fixed = {key: host.static(value, (record, name, key)) for key, value in rest.items()}
     static = static_parameters(record, fixed)
     static.update((key, _varying(host, name, key, value)) for key, value in varying.items())
     for key, value in static.items():
@@ -428,12 +428,6 @@ def _varying(host: Host, name: str, key: str, value: Any) -> Any:
 def _listed(value: Any) -> Any:
     """Tuples of numbers as lists, which are arrays."""
     return [_listed(part) for part in value] if isinstance(value, (list, tuple)) else value
-
-
-def _said(signature: Signature, key: str, value: Any) -> Any:
-    """Return what a library's value of a parameter is here."""
-    table = signature.values.get(key) if signature.values else None
-    return value if table is None or not isinstance(value, (bool, int, str)) else table.get(value, value)
 
 
 def applied(host: Host, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:

@@ -20,7 +20,6 @@ from gradcli.ops.calling.signatures import (
     declared_parts,
     own_signature,
     signature,
-    with_values,
 )
 from gradcli.ops.registry import load, named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
@@ -40,64 +39,46 @@ _PLACED = "-device, -requires_grad, -layout, -pin_memory, -out, -memory_order|or
 _SHAPED = f"shape|size+, dtype, {_PLACED}"
 _LIKE = f"dtype, -memory_order|order, -subok, -memory_format, {_PLACED.replace(', -memory_order|order', '')}"
 
-_NUMPY = {
-    "sum": signature("sum", _REDUCED),
-    "prod": signature("prod", _REDUCED),
-    "mean": signature("mean", _AVERAGED),
-    "var": signature("var", _SPREAD),
-    "std": signature("std", _SPREAD),
-    **{name: signature(name, _EXTREME) for name in ("max", "min")},
-    **{name: signature(name, "x, axis, -out, keepdims") for name in ("argmax", "argmin")},
-    "amax": signature("max", _EXTREME),
-    "amin": signature("min", _EXTREME),
-    "logsumexp": signature("logsumexp", "x, axis, b, keepdims, return_sign"),
-    "norm": signature("numpy_norm", "x, ord|p, axis, keepdims"),
-    "transpose": signature("transpose", "x, axes+"),
-    **{name: signature(name, _SHAPED) for name in ("zeros", "ones", "rand", "randn")},
-    "eye": signature("eye", f"n|N, m|M, k, dtype, {_PLACED}"),
-    "identity": signature("identity", "n, dtype"),
-    "full": signature("full", f"shape|size, value|fill_value, dtype, {_PLACED}"),
-    **{name: signature(name, f"x, {_LIKE}") for name in ("zeros_like", "ones_like")},
-    "full_like": signature("full_like", f"x, value|fill_value, {_LIKE}"),
-    "arange": signature("arange", f"start, stop|end, step, dtype, {_PLACED}"),
-    "linspace": signature("linspace", f"start, stop|end, num|steps, endpoint, retstep, dtype, axis, {_PLACED}"),
-    "logspace": signature("logspace", f"start, stop|end, num|steps, endpoint, base, dtype, axis, {_PLACED}"),
-    "geomspace": signature("geomspace", "start, stop, num, endpoint, dtype, axis"),
-    "array": signature("array", f"x|object|data, dtype, -copy, -subok, {_PLACED}"),
-    "einsum": signature("einsum", "***arguments, -optimize, -out, -dtype, -casting"),
-    "item": signature("item", "x"),
-    "cho_factor": signature("cho_factor", "x|a, lower, -overwrite_a, -check_finite"),
-    "cho_solve": signature("cho_solve", "c_and_lower, y|b, -overwrite_b, -check_finite"),
-    "len": signature("len", "x"),
-    **{name: signature(name, "x, -memory_format") for name in ("contiguous", "double", "float")},
-}
-for _name in ("asarray", "tensor", "as_tensor"):
-    _NUMPY[_name] = _NUMPY["array"]
+declare(f"""
+    numpy:
+        sum prod({_REDUCED})
+        mean({_AVERAGED})
+        var std({_SPREAD})
+        argmax argmin(x, axis, -out, keepdims)
+        max amax = max({_EXTREME})
+        min amin = min({_EXTREME})
+        logsumexp(x, axis, b, keepdims, return_sign)
+        norm = numpy_norm(x, ord|p, axis, keepdims)
+        transpose(x, axes+)
+        zeros ones rand randn({_SHAPED})
+        eye(n|N, m|M, k, dtype, {_PLACED})
+        identity(n, dtype)
+        full(shape|size, value|fill_value, dtype, {_PLACED})
+        zeros_like ones_like(x, {_LIKE})
+        full_like(x, value|fill_value, {_LIKE})
+        arange(start, stop|end, step, dtype, {_PLACED})
+        linspace(start, stop|end, num|steps, endpoint, retstep, dtype, axis, {_PLACED})
+        logspace(start, stop|end, num|steps, endpoint, base, dtype, axis, {_PLACED})
+        geomspace(start, stop, num, endpoint, dtype, axis)
+        array asarray tensor as_tensor = array(x|object|data, dtype, -copy, -subok, {_PLACED})
+        einsum(***arguments, -optimize, -out, -dtype, -casting)
+        item len(x)
+        cho_factor(x|a, lower, -overwrite_a, -check_finite)
+        cho_solve(c_and_lower, y|b, -overwrite_b, -check_finite)
+        contiguous double float(x, -memory_format)
+    torch:
+        sum mean prod(x, axis, keepdims, -dtype, -out)
+        argmax argmin(x, axis, keepdims, -out)
+        logsumexp(x, axis!, keepdims, -out)
+        amax = max(x, axis, keepdims, -out)
+        amin = min(x, axis, keepdims, -out)
+        softplus(x, beta, threshold=20)
+        linspace(start, stop|end, num|steps, dtype, {_PLACED})
+        logspace(start, stop|end, num|steps, base, dtype, {_PLACED})
+    scipy:
+        softmax log_softmax(x, axis)
+""")
 
-_TORCH = {
-    **{name: signature(name, "x, axis, keepdims, -dtype, -out") for name in ("sum", "mean", "prod")},
-    **{name: signature(name, "x, axis, keepdims, -out") for name in ("argmax", "argmin")},
-    "logsumexp": signature("logsumexp", "x, axis, keepdims, -out", axis=REQUIRED),
-    "amax": signature("max", "x, axis, keepdims, -out"),
-    "amin": signature("min", "x, axis, keepdims, -out"),
-    "softplus": signature("softplus", "x, beta, threshold", threshold=20),
-    "linspace": signature("linspace", f"start, stop|end, num|steps, dtype, {_PLACED}"),
-    "logspace": signature("logspace", f"start, stop|end, num|steps, base, dtype, {_PLACED}"),
-}
-
-_SCIPY = {"softmax": signature("softmax", "x, axis"), "log_softmax": signature("log_softmax", "x, axis")}
-
-# Beside what its parts take from other libraries (FOLLOWS), and what is NumPy's.
-_JAX = {
-    "nn.gelu": with_values(signature("gelu", "x, approximate", approximate="tanh"), approximate={True: "tanh", False: "none"}),
-    **{f"nn.{name}": signature(name, "x, axis", axis=-1) for name in ("softmax", "log_softmax")},
-    "lax.select": signature("where", "condition|pred, x|on_true, y|on_false"),
-}
-
-declare(NUMPY, **_NUMPY)
-declare(TORCH, **_TORCH)
-declare(SCIPY, **_SCIPY)
-declare(JAX, **_JAX)
 
 CALLED_OTHERWISE = frozenset({"einsum"})  # its static parameter comes first
 _PAIRS = ("y|x2|other|exponent", "x|x1|input|self")
@@ -182,7 +163,7 @@ class Class:
 
     @property
     def constructor(self) -> Signature:
-        return signature(self.name, self.keeps) if self.keeps else Signature(self.name, ())
+        return signature(self.name, self.keeps)
 
     def function(self, method: str) -> Signature | None:
         """What a method takes: the parameters of its function that the constructor has not taken. None where there is no such method."""

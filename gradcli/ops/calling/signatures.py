@@ -1,23 +1,33 @@
 """How libraries call functions: parameters in their order, under their names, with their defaults.
 
-A signature lists parameters in the library's order. ``x|input`` gives alternative spellings of our parameter x,
-``-out`` is accepted for the library's sake and ignored, ``*arrays`` takes one list, ``**arrays`` takes one list or
-all the remaining arguments, ``***arrays`` the remaining arguments even if they are lists, ``shape+`` takes a tuple or
-all the remaining arguments. ``axis@y`` is an axis if the argument is one and the parameter y otherwise; of two
-arguments, ``axis@y, y`` takes them in either order; an operand in its place is one of whole numbers. ``axis?`` may be
-None, for all entries along one axis. What follows ``*`` is given by keyword only. Keyword arguments of `signature`
-override our defaults, with REQUIRED where the library has none.
+Families say it in tables of a line for each signature, below the names of the libraries that it is of::
+
+    numpy scipy:
+        median nanmedian(x, axis, -out, keepdims)
+        svdvals = torch_svdvals(x|a|input, axis=-1)
+    torch:
+        pinverse = pinv(x, rtol|rcond!; hermitian=True)
+
+What stands before a bracket is what a library calls a function, which ``=`` gives another name here. Parameters stand in the
+library's order. ``x|input`` gives alternative spellings of our parameter x, ``-out`` is accepted for the library's sake and
+ignored, ``*arrays`` takes one list, ``**arrays`` takes one list or all the remaining arguments, ``***arrays`` the remaining
+arguments even if they are lists, ``shape+`` takes a tuple or all the remaining arguments. ``axis@y`` is an axis if the argument
+is one and the parameter y otherwise; of two arguments, ``axis@y, y`` takes them in either order; an operand in its place is one
+of whole numbers. ``axis?`` may be None, for all entries along one axis. What follows ``*`` is given by keyword only. ``axis=-1``
+has a default of the library's own, ``axis!`` has none there; after a semicolon stand parameters that its function fixes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from ast import literal_eval
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
 
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
-from gradcli.ops.spec import Composite, Op
+from gradcli.ops.spec import REQUIRED, Composite, Op
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +51,6 @@ class Signature:
     target: str
     parameters: tuple[Parameter, ...]
     defaults: tuple[tuple[str, Any], ...] = ()
-    values: Mapping[str, Mapping[Any, Any]] | None = None  # of parameters that the library gives other values than we: True for "tanh"
 
     def taken(self, arguments: Sequence[Any], is_list: Callable[[Any], bool]) -> tuple[list[tuple[Parameter, Any]], list[Any]]:
         """Parameters with the arguments by position that they take, and the arguments that none takes."""
@@ -62,49 +71,55 @@ _SYNONYMS = {
     "axis": ("axis", "dim"), "keepdims": ("keepdims", "keepdim"), "x": ("x", "input", "a"), "axes": ("axes", "dims", "dim"),
     "y": ("y", "other"), "input": ("input", "x"),
 }  # fmt: skip
-_TABLES: dict[str, dict[str, Signature]] = {NUMPY: {}, TORCH: {}, MATH: {}, SCIPY: {}, JAX: {}}
+_TABLES: dict[str, dict[str, tuple[str, str]]] = {NUMPY: {}, TORCH: {}, MATH: {}, SCIPY: {}, JAX: {}}
 
 
-def signature(target: str, text: str, **defaults: Any) -> Signature:
-    parameters = []
-    words = text.replace(" ", "").split(",")
+@cache
+def signature(target: str, text: str) -> Signature:
+    """Return the signature of a function whose parameters are written as in a table."""
+    listed, _, fixed = text.replace(" ", "").partition(";")
+    words = listed.split(",") if listed else []
     last = words.index("*") if "*" in words else len(words)  # by position
+    defaults = [(name, literal_eval(value)) for name, value in (word.split("=") for word in fixed.split(",") if fixed)]
+    parameters = []
     for place, written in enumerate(words):
         if place == last:
             continue
-        word, _, otherwise = written.partition("@")
+        start, _, default = written.partition("=")
+        word, _, otherwise = start.rstrip("!").partition("@")
         names = tuple(word.lstrip("-*").rstrip("+?").split("|"))
         spellings = names + tuple(s for s in _SYNONYMS.get(names[0], ()) if s not in names)
         many = word.endswith("+") or word.startswith("**")
         each, flattens = word.startswith("***"), word.endswith("?")
         parameters.append(Parameter(names[0], spellings, word.startswith("-"), many, each, otherwise, flattens, place > last))
-    return Signature(target, tuple(parameters), tuple(defaults.items()))
+        if default or start.endswith("!"):
+            defaults.append((names[0], literal_eval(default) if default else REQUIRED))
+    return Signature(target, tuple(parameters), tuple(defaults))
 
 
-def with_values(found: Signature, **values: Mapping[Any, Any]) -> Signature:
-    """A signature whose library has other values of these parameters than we have, each with ours."""
-    return replace(found, values=values)
-
-
-def declare(library: str, **functions: Signature | str) -> None:
-    """Say what a library calls functions, where that is not what their records say: each once, as imports come in any order.
-
-    A signature without defaults of its own may be written as a call: ``"softmax(x, axis)"``.
-    """
-    table = _TABLES[library]
-    assert table.keys().isdisjoint(functions), table.keys() & functions
-    for name, found in functions.items():
-        table[name] = signature(*found.rstrip(")").split("(")) if isinstance(found, str) else found
+def declare(table: str) -> None:
+    """Say what libraries call functions, where that is not what their records say: each once, as imports come in any order."""
+    libraries: list[str] = []
+    for line in filter(None, map(str.strip, table.splitlines())):
+        if line.endswith(":"):
+            libraries = line[:-1].split()
+            continue
+        head, _, parameters = line[:-1].partition("(")
+        names, _, target = head.partition("=")
+        for library, name in product(libraries, names.split()):
+            assert name not in _TABLES[library], line
+            _TABLES[library][name] = target.strip() or name, parameters
 
 
 def declared(name: str, library: str) -> Signature | None:
     """Return what was declared for a name; PyTorch, SciPy, JAX and math fall back to NumPy's."""
-    return _TABLES[library].get(name) or _TABLES[NUMPY].get(name)
+    found = _TABLES[library].get(name) or _TABLES[NUMPY].get(name)
+    return None if found is None else signature(*found)
 
 
 def declared_elsewhere(name: str) -> Signature | None:
     """Return what any library calls by a name that NumPy does not have: SciPy first, then PyTorch."""
-    return _TABLES[SCIPY].get(name) or _TABLES[TORCH].get(name)
+    return declared(name, SCIPY) or declared(name, TORCH)
 
 
 def declared_names() -> set[str]:
@@ -118,7 +133,7 @@ def declared_parts(library: str) -> set[str]:
 
 def called_by(target: str, library: str) -> list[str]:
     """The names under which a library was declared to call a function."""
-    return [name for name, found in {**_TABLES[NUMPY], **_TABLES[library]}.items() if found.target == target]
+    return [name for name, found in {**_TABLES[NUMPY], **_TABLES[library]}.items() if found[0] == target]
 
 
 @cache

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from gradcli.ops import registry
+from gradcli.ops.spec import Op
 
+MARKS = {"√": "sqrt", "∛": "cbrt", "|": "abs"}  # before an operand or around it
 # Names of textbooks that no library has.
 SPELLINGS = {
     **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh", "sech", "csch", "coth")},
@@ -74,7 +75,7 @@ def inverse(name: str, argument: str) -> str:
 
 def ends_at_numbers(name: str) -> bool:
     """Return whether ``f 2x`` of such a function has two readings: a root may end after the number."""
-    return registry.MARKS["√"].name == name
+    return name == MARKS["√"]
 
 
 def product_of_letters(name: str, *, after_number: bool = False) -> str | None:
@@ -136,10 +137,13 @@ def _heads() -> list[str]:
 
 @cache
 def _inverses() -> dict[str, str]:
-    """Return what the records say of them, by each of their names."""
-    from gradcli.ops.elementwise import exponential, trigonometric
-    from gradcli.ops.spec import Op
+    """Return what undoes functions that are written without brackets, by each of their names."""
+    from gradcli.ops.elementwise import trigonometric
 
-    records = [record for family in (exponential, trigonometric, trigonometric) for record in vars(family).values()]
-    bare = [record for record in records if isinstance(record, Op) and record.text.bare]
-    return {name: record.text.bare for record in bare for name in (record.name, *record.aliases)}
+    found = {"sqrt": "({})^2", "exp": "ln({})", "log": "exp({})", "ln": "exp({})", "log2": "2^({})", "log10": "10^({})"}
+    for name in vars(trigonometric):
+        inverse = vars(trigonometric).get(f"a{name}")
+        if isinstance(inverse, Op):
+            found[name] = f"{inverse.name}({{}})"
+            found |= dict.fromkeys((inverse.name, *inverse.aliases), f"{name}({{}})")
+    return found

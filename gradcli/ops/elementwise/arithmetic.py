@@ -10,8 +10,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops import pytorch
-from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, isnan, where
@@ -25,17 +24,16 @@ from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
-    kind="piecewise", doc="x + y", linear=True, integral=True, exact=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: 1), value=operator.add), on_scalars=operator.add, operator="add",
-    numbers="wide", infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
+    kind="piecewise", doc="x + y", linear=True, integral=True,
+    extended=Entrywise((lambda x, y: 1, lambda x, y: 1), value=operator.add), operator=operator.add,
+    infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
     c="({0} + {1})",
 )
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
-    kind="piecewise", aliases=("subtract",), doc="x - y", linear=True, integral=True, exact=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: -1), value=operator.sub), on_scalars=operator.sub, operator="sub",
-    numbers="wide",
+    kind="piecewise", aliases="subtract", doc="x - y", linear=True, integral=True,
+    extended=Entrywise((lambda x, y: 1, lambda x, y: -1), value=operator.sub), operator=operator.sub,
     refuses=pytorch.no_differences_of_booleans, infix="-",
     latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
     c="({0} - {1})",
@@ -43,9 +41,9 @@ sub = elementwise(
 mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
-    kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, integral=True, exact=True,
-    extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), on_scalars=operator.mul, operator="mul",
-    numbers="wide", infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
+    kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True,
+    extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), operator=operator.mul,
+    infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
     carries=product,
     c="({0} * {1})",
 )
@@ -60,9 +58,9 @@ def _inverse(y: Any) -> Any:
 div = elementwise(
     "div", "x y", np.divide, lambda m, x, y: x / y,
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
-    kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")},
+    kind="piecewise", aliases="divide true_divide", doc="x / y", saves="x: y; y: x y",
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y), value=operator.truediv), domain="y is not 0",
-    on_scalars=operator.truediv, operator="truediv", numbers="wide", infix="/",
+    operator=operator.truediv, infix="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     on_floats="{} / {}", algebra="quotient",
     carries=quotient,
@@ -70,15 +68,15 @@ div = elementwise(
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases=("negative",), doc="-x", linear=True, power=1, ulps=0, integral=True, exact=True,
-    extended=Entrywise((lambda x: -1,), value=operator.neg), on_scalars=operator.neg, refuses=pytorch.no_negative_booleans, prefix="-",
+    kind="piecewise", aliases="negative", doc="-x", linear=True, power=1, ulps=0, integral=True,
+    extended=Entrywise((lambda x: -1,), value=operator.neg), operator=operator.neg, refuses=pytorch.no_negative_booleans, prefix="-",
     latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
     c="(-{0})",
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
     kind="piecewise", doc="+x", linear=True, power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
-    unchanged=True,
+    algebra="identity",
     c="({0})",
 )
 
@@ -103,7 +101,7 @@ chain = elementwise(
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
     symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True, extended=extended.CHAIN,
-    saves={"cotangent": ("partial",), "partial": ("cotangent",)},
+    saves="cotangent: partial; partial: cotangent",
     infix="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
     "nothing flows back from a value that the result does not depend on.", backward="Mul",
@@ -116,7 +114,7 @@ chain = elementwise(
 def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str, **record: Any) -> Op:
     return elementwise(
         name, "x", forward, reference, None, kind="flat", doc=doc, ulps=0, aliases=aliases, integral=True,
-        kinks=(Kink(where, place, "0, as everywhere", SAME),), between=(), **record,
+        kinks=Kink(where, place, "0, as everywhere", SAME), between=(), **record,
     )  # fmt: skip
 
 
@@ -133,7 +131,8 @@ def _integer(x: Any) -> Any:
 
 
 sign = _flat(
-    "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn", parity="odd", squared=1,
+    "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
+    parity="odd", algebra="sign",
     on_floats="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0})",
     c="g_sign({0})",
 )
@@ -155,12 +154,12 @@ rint = _flat(
 
 abs_ = elementwise(
     "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
-    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases=("absolute", "fabs"), saves=("x",), ulps=0, power=1,
+    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0, power=1,
     integral=True, extended=Entrywise((np.sign,)),
-    kinks=(Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),),
-    latex=r"\left|{x}\right|", on_floats="abs({})", mark="|", parity="even", means=lambda x: x * sign(x),
+    kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
+    latex=r"\left|{x}\right|", on_floats="abs({})", parity="even", means=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
-    called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
+    called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
     carries=steady,
     c="g_fabs({0})",
 )
@@ -173,18 +172,18 @@ def _floordiv(m: Any, x: Any, y: Any) -> Any:
 floor_divide = elementwise(
     "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", ulps=0, integral=True,
     infix="//",
-    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain="y is not 0",
-    operator="floordiv", refuses=pytorch.no_division_by_zero,
+    kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
+    operator=operator.floordiv, refuses=pytorch.no_division_by_zero,
     between=((), (0.0,)),
     c="g_floor_divide({0}, {1})",
 )
 remainder = elementwise(
     "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
     lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y)),
-    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0, integral=True,
-    extended=extended.REMAINDER, kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
+    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases="mod", saves="y: x y", ulps=0, integral=True,
+    extended=extended.REMAINDER, kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
     domain="y is not 0",
-    doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod",
+    doc="x % y, with the sign of y.", example="7.5 % 2", operator=operator.mod,
     refuses=pytorch.no_division_by_zero,
     infix="%",
     carries=remaining,
@@ -193,23 +192,23 @@ remainder = elementwise(
 fmod: Op = elementwise(
     "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
     lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y)),
-    kind="piecewise", saves={"y": ("x", "y", "out")}, ulps=0,
+    kind="piecewise", saves="y: x y out", ulps=0,
     extended=extended.FMOD,
     domain="y is not 0", doc="The remainder of x / y, with the sign of x.", integral=True,
-    kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
+    kinks=Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),
     refuses=pytorch.no_division_by_zero,
     carries=remaining,
     c="g_fmod({0}, {1})",
 )
 square = elementwise(
-    "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), power=2, called="power", doc="x**2",
-    integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square", counts=True,
+    "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves="x", power=2, called="power", doc="x**2",
+    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
     c="g_square({0})",
 )
 reciprocal = elementwise(
     "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
-    kind="piecewise", saves=("out",), power=-1, domain="x is not 0", doc="1 / x",
+    kind="piecewise", saves="out", power=-1, domain="x is not 0", doc="1 / x",
     extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
     c="(1 / {0})",
@@ -220,13 +219,13 @@ def _scaled(y: Any, alpha: float) -> Any:
     return y if alpha == 1 else y * alpha
 
 
-@function(scalars="alpha", public=False)
+@function(scalars="alpha")
 def torch_add(x: Any, y: Any, *, alpha: Any = 1) -> Any:
     """torch.add: x + alpha*y."""
     return x + _scaled(y, alpha)
 
 
-@function(scalars="alpha", public=False)
+@function(scalars="alpha")
 def torch_sub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
     """torch.sub: x - alpha*y."""
     return x - _scaled(y, alpha)
@@ -238,7 +237,7 @@ def rsub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
     return y - _scaled(x, alpha)
 
 
-@function(public=False)
+@function()
 def torch_div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
     """torch.div: x / y, or rounded down ('floor') or towards 0 ('trunc')."""
     if rounding_mode not in (None, "floor", "trunc"):
@@ -261,15 +260,21 @@ def frac(x: Any) -> Any:
     return x - trunc(x)
 
 
-@function(results=("fraction", "integer"), examples=("modf(x)[0]",))
+@function(results="fraction integer")
 def modf(x: Any) -> Any:
-    """The fraction of x, with its sign, and the integer towards 0."""
+    """The fraction of x, with its sign, and the integer towards 0.
+
+    >>> modf(x)[0]
+    """
     return (x - trunc(x), trunc(x))
 
 
-@function(results=("quotient", "remainder"), domain="y is not 0", examples=("divmod(x, 3)[1]",))
+@function(results="quotient remainder", domain="y is not 0")
 def divmod_(x: Any, y: Any) -> Any:
-    """x // y and x % y."""
+    """x // y and x % y.
+
+    >>> divmod(x, 3)[1]
+    """
     return (floor_divide(x, y), remainder(x, y))
 
 
@@ -279,14 +284,15 @@ def ieee_remainder(x: Any, y: Any) -> Any:
     return x - y * rint(x / y)
 
 
-declare(NUMPY, round=signature("round_decimals", "x, decimals, -out"), around=signature("round_decimals", "x, decimals, -out"))
-declare(
-    TORCH,
-    round=signature("round_decimals", "x, *, decimals"),
-    **{"special.round": signature("round_decimals", "x, *, decimals")},
-    add=signature("torch_add", "x, y|other, *, alpha"),
-    sub=signature("torch_sub", "x, y|other, *, alpha"),
-    subtract=signature("torch_sub", "x, y|other, *, alpha"),
-    **{name: signature("torch_div", "x, y|other, *, rounding_mode") for name in ("div", "divide", "true_divide")},
-)
-declare(MATH, remainder=signature("ieee_remainder", "x, y"), fabs=signature("abs", "x"))
+declare("""
+    numpy:
+        round around = round_decimals(x, decimals, -out)
+    torch:
+        round special.round = round_decimals(x, *, decimals)
+        add = torch_add(x, y|other, *, alpha)
+        sub subtract = torch_sub(x, y|other, *, alpha)
+        div divide true_divide = torch_div(x, y|other, *, rounding_mode)
+    math:
+        remainder = ieee_remainder(x, y)
+        fabs = abs(x)
+""")

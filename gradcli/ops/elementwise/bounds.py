@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, less_equal, logical_and, logical_or, where
 from gradcli.ops.elementwise.pieces import Pieces
@@ -28,8 +27,8 @@ def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op,
     return elementwise(
         name, "x y", ufunc, lambda m, x, y: x + y if x != x or y != y else x if wins(x, y) else y,
         Pieces(lambda out, x, y: behind(x, y), slope), Pieces(lambda out, x, y: beyond(x, y), slope),
-        kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves=("x", "y"), integral=True, selects=True, ulps=0,
-        kinks=(Kink(lambda x, y: x == y, "x = y", "half to each operand", SAME),),
+        kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", integral=True, selects=True, ulps=0,
+        kinks=Kink(lambda x, y: x == y, "x = y", "half to each operand", SAME),
         extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * half, lambda x, y: wins(y, x) + (x == y) * half)),
         between=((), ()), c=f"g_{name}({{0}}, {{1}})", **record,
     )  # fmt: skip
@@ -37,11 +36,11 @@ def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op,
 
 maximum = _extreme(
     "maximum", "Max", np.maximum, operator.gt, greater, less, doc="The larger of two values; NaN if either is.",
-    examples=("maximum(0, 1 - x)",),
+    example="maximum(0, 1 - x)",
 )  # fmt: skip
 minimum = _extreme(
     "minimum", "Min", np.minimum, operator.lt, less, greater, doc="The smaller of two values; NaN if either is.",
-    examples=("minimum(x, 1)",),
+    example="minimum(x, 1)",
 )  # fmt: skip
 
 
@@ -90,18 +89,16 @@ clip = elementwise(
     kind="piecewise",
     vjp=_clip_vjp,
     extended=extended.CLIP,
-    optional=frozenset({"low", "high"}),
+    optional="low high",
     symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
-    kinks=(
-        Kink(
+    kinks=Kink(
             lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_jax_vjp)
         ),
-    ),
-    saves=("x", "low", "high"),
-    aliases=("clamp",),
+    saves="x low high",
+    aliases="clamp",
     integral=True,
     backward="Clamp", doc="x limited to the range from low to high; either bound may be None.",
-    examples=("clip(x, -1, 1)",),
+    example="clip(x, -1, 1)",
     ulps=0,
     between=((), (), ()),
     c={
@@ -116,21 +113,24 @@ clip = elementwise(
 )
 
 
-@function(kinks=(Kink(lambda x, low: x == low, "x = min", "1 for x"),))
+@function(kinks=Kink(lambda x, low: x == low, "x = min", "1 for x"))
 def clamp_min(x: Any, min: Any) -> Any:
     """x, or min where x is below it."""
     return clip(x, min, None)
 
 
-@function(kinks=(Kink(lambda x, high: x == high, "x = max", "1 for x"),))
+@function(kinks=Kink(lambda x, high: x == high, "x = max", "1 for x"))
 def clamp_max(x: Any, max: Any) -> Any:
     """x, or max where x is above it."""
     return clip(x, None, max)
 
 
-@function(examples=("fmax(x, 0)",))
+@function()
 def fmax(x: Any, y: Any) -> Any:
-    """The larger of two values, ignoring NaN; of equal ones the first, which gets the gradient."""
+    """The larger of two values, ignoring NaN; of equal ones the first, which gets the gradient.
+
+    >>> fmax(x, 0)
+    """
     return where(logical_or(greater_equal(x, y), isnan(y)), x, y)
 
 
@@ -140,5 +140,10 @@ def fmin(x: Any, y: Any) -> Any:
     return where(logical_or(less_equal(x, y), isnan(y)), x, y)
 
 
-declare(NUMPY, clip=signature("clip", "x, low|a_min|min, high|a_max|max, -out"), clamp=signature("clip", "x, low|min, high|max"))
-declare(TORCH, clamp=signature("clip", "x, low|min, high|max"), clip=signature("clip", "x, low|min, high|max"))
+declare("""
+    numpy:
+        clip(x, low|a_min|min, high|a_max|max, -out)
+        clamp = clip(x, low|min, high|max)
+    torch:
+        clip clamp = clip(x, low|min, high|max)
+""")

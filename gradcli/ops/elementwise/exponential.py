@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops import pytorch
-from gradcli.ops.calling.prefixes import MATH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import grown, logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.elementwise import extended
@@ -70,32 +69,32 @@ pow_ = elementwise(
     "pow", "x y", np.power, _pow_reference,
     Pieces(lambda out, x, y: (None if y else True) if _is_number(y) else equal(y, 0), _power_slope),
     Pieces(lambda out, x, y: logical_and(equal(x, 0), greater_equal(y, 0)), lambda out, x, y: out * log(x)),
-    symbolic=lambda s, x, y: s.Pow(x, y), aliases=("power", "float_power"),
-    saves={"x": ("x", "y"), "y": ("x", "y", "out")}, domain="x > 0, or y an integer",
-    kinks=(Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),),
+    symbolic=lambda s, x, y: s.Pow(x, y), aliases="power float_power",
+    saves="x: x y; y: x y out", domain="x > 0, or y an integer",
+    kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
     infix="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
-    examples=("x**3", "2**x"), ulps=2, on_scalars=operator.pow,
-    integral=True, exponents=frozenset({"y"}), inverse=True, constant=lambda x, y: y == 0,
+    example="x**3", ulps=2, operator=operator.pow,
+    integral=True, inverse="choice",
     slopes=(lambda m, x, y: m.zero if y == 0 else y * m.power(x, y - 1), _logarithmic_slope),
     extended=Entrywise((
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
-    )), operator="pow", refuses=pytorch.no_power,
+    )), refuses=pytorch.no_power,
     carries=power,
     c="g_pow({0}, {1})",
 )
 sqrt = elementwise(
-    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
-    inverse=True, domain="x >= 0",
-    called="square root", doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
-    latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5, bare="({})^2", mark="√",
+    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", power=0.5,
+    inverse="choice", domain="x >= 0",
+    called="square root", doc="The square root; the derivative at 0 is infinite.", example="sqrt(x)",
+    latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5,
     carries=root,
     c="g_sqrt({0})",
 )
 rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
-    saves=("x", "out"), power=-0.5, inverse=True, domain="x > 0", doc="1 / sqrt(x)", ulps=2,
+    saves="x out", power=-0.5, inverse="choice", domain="x > 0", doc="1 / sqrt(x)", ulps=2,
     means=lambda x: x**-0.5,
     between=(0.0,),
     c="(1 / g_sqrt({0}))",
@@ -103,52 +102,52 @@ rsqrt = elementwise(
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
-    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3,
-    called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4, mark="∛",
+    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves="out", power=1 / 3,
+    called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4,
     between=(),
     c="g_cbrt({0})",
     torch="_cbrt({0})",
 )
 exp = elementwise(
-    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, sign=r"\exp", math="exp",
-    algebra="exponential", called="exponential", doc="e to the power x.", ulps=3, bare="ln({})",
+    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves="out",
+    algebra="exponential", called="exponential", doc="e to the power x.", ulps=3,
     carries=grown,
     c="g_exp({0})",
 )
 exp2 = elementwise(
     "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,
-    symbolic=lambda s, x: s.Pow(2, x), saves=("out",), decays=True, called="exponential", doc="2 to the power x.", ulps=3,
+    symbolic=lambda s, x: s.Pow(2, x), saves="out", called="exponential", doc="2 to the power x.", ulps=3,
     between=(),
     c="g_exp2({0})",
 )
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
-    math="expm1", called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
+    called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
     between=(), by_result=True,
     c="g_expm1({0})",
 )
 log: Op = elementwise(
-    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), domain="x > 0",
-    sign=r"\log", math="log", algebra="logarithm",
-    called="logarithm", doc="The natural logarithm.", examples=("log(x)",), ulps=4, bare="exp({})",
+    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases="ln", domain="x > 0",
+    algebra="logarithm",
+    called="logarithm", doc="The natural logarithm.", example="log(x)", ulps=4,
     carries=logarithm,
     c="g_log({0})",
 )
 log2 = elementwise(
     "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), domain="x > 0",
-    math="log2", called="logarithm", doc="The logarithm to base 2.", ulps=3, bare="2^({})",
+    called="logarithm", doc="The logarithm to base 2.", ulps=3,
     between=(0.0,),
     c="g_log2({0})",
 )
 log10 = elementwise(
     "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), domain="x > 0",
-    math="log10", called="logarithm", doc="The logarithm to base 10.", ulps=3, bare="10^({})",
+    called="logarithm", doc="The logarithm to base 10.", ulps=3,
     between=(0.0,),
     c="g_log10({0})",
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
-    domain="x > -1", called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3, math="log1p",
+    domain="x > -1", called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3,
     between=(-1.0,),
     c="g_log1p({0})",
 )
@@ -173,8 +172,8 @@ xlogy = elementwise(
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, 0)), 0.0, log(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
     symbolic=lambda s, x, y: x * s.log(y), domain="y > 0, or x = 0",
-    kinks=(Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),),
-    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=3,
+    kinks=Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),
+    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", example="xlogy(x, x)", ulps=3,
     between=((), (0.0,)),
     c="g_xlogy({0}, {1})",
 )
@@ -183,7 +182,7 @@ xlog1py = elementwise(
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, log1p(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, -1)), 0.0, x / (1 + y)),
     symbolic=lambda s, x, y: x * s.log(1 + y), domain="y > -1, or x = 0",
-    kinks=(Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),),
+    kinks=Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),
     extended=extended.XLOG1PY, doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=4,
     between=((), (-1.0,)),
     c="g_xlog1py({0}, {1})",
@@ -201,7 +200,7 @@ def _exp_square(x: Any, c: float) -> Any:
 
 exp_square: Op = elementwise(
     "exp_square", "x", _exp_square, lambda m, x, c: m.exp(c * x * x), lambda out, x, c: 2 * c * (x * out), static={"c": -1.0},
-    saves=("x", "out"), public=False,
+    saves="x out", public=False,
     written={(-1.0,): "exp(-{x:atom}**2)", (1.0,): "exp({x:atom}**2)", (-0.5,): "exp(-{x:atom}**2/2)", (0.5,): "exp({x:atom}**2/2)"},
     latex={
         (-1.0,): r"\exp\left(-{x:atom}^{{2}}\right)", (1.0,): r"\exp\left({x:atom}^{{2}}\right)",
@@ -214,10 +213,14 @@ exp_square: Op = elementwise(
 )
 
 
-@function(public=False)
+@function()
 def math_log(x: Any, base: Any = None) -> Any:
     """math.log: the logarithm to a base, natural without one."""
     return log(x) if base is None else log(x) / log(base)
 
 
-declare(MATH, log=signature("math_log", "x, base"), pow=signature("pow", "x, y"))
+declare("""
+    math:
+        log = math_log(x, base)
+        pow(x, y)
+""")

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import NUMPY
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import exponent, sign, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise import extended
@@ -22,7 +21,7 @@ from gradcli.ops.text import number_in_c
 
 copysign = elementwise(
     "copysign", "x y", np.copysign, lambda m, x, y: -x if bool(x < 0) != bool(y < 0) else x,
-    lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, kind="piecewise", saves={"x": ("x", "out")}, ulps=0,
+    lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, kind="piecewise", saves="x: x out", ulps=0,
     extended=extended.COPYSIGN,
     signed=frozenset({"y"}),
     symbolic=lambda s, x, y: s.Abs(x) * s.sign(y), doc="x with the sign of y; its derivative by y is 0.",
@@ -41,13 +40,13 @@ signbit = elementwise(
 heaviside = elementwise(
     "heaviside", "x values", np.heaviside, lambda m, x, values: m.zero if x < 0 else values if x == 0 else m.one, None, None,
     kind="flat", ulps=0, doc="0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values.",
-    kinks=(Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),),
+    kinks=Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),
     between=((0.0,), ()),
     c="g_heaviside({0}, {1})",
 )
 
 
-@function(kinks=(Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),))
+@function(kinks=Kink(lambda x: x == 0, "x = 0", "0, as everywhere"))
 def angle(x: Any) -> Any:
     """The angle of a real number: 0, or pi if it is negative. The derivative is 0."""
     return where(isnan(x), x, where(less(x, 0), PI, 0.0))
@@ -55,18 +54,18 @@ def angle(x: Any) -> Any:
 
 gap = elementwise(
     "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
-    None, None, kind="flat", public=False, ulps=0, format=True, doc="What the next float after x, towards y, has beyond x.",
+    None, None, kind="flat", public=False, ulps=0, memory="format", doc="What the next float after x, towards y, has beyond x.",
     numpy="(np.nextafter({0}, {1}) - {0:term})",
 )
 
 
-@function(format=True)
+@function(memory="format")
 def nextafter(x: Any, y: Any) -> Any:
     """The next float after x, towards y; its derivative by x is 1."""
     return x + gap(x, y)
 
 
-@function(aliases=("conj", "conjugate", "conj_physical", "resolve_conj", "resolve_neg"))
+@function(aliases="conj conjugate conj_physical resolve_conj resolve_neg")
 def real(x: Any) -> Any:
     """x itself: all numbers are real."""
     return x
@@ -90,7 +89,7 @@ def _finite_reference(m: Any, x: Any) -> Any:
 
 finite = elementwise(
     "finite", "x", _finite, _finite_reference, Pieces(lambda out, x: logical_not(isfinite(x))), kind="piecewise", symbolic=lambda s, x: x,
-    saves=("x",), ulps=0, sees_nan=True, extended=extended.NUMBERS, format=True, public=False, written="nan_to_num({x})",
+    saves="x", ulps=0, sees_nan=True, extended=extended.NUMBERS, memory="format", public=False, written="nan_to_num({x})",
     doc="x with NaN replaced by 0, and infinities by the largest numbers; the derivative there is 0.", backward="NanToNum",
     carries=steady,
     c=f"g_nan_to_num({{0}}, {number_in_c(0.0)}, g_largest(), -g_largest())",
@@ -99,11 +98,14 @@ finite = elementwise(
 
 
 @function(
-    scalars="nan posinf neginf", numpy="x, -copy, nan, posinf, neginf", torch="x, nan, posinf, neginf", format=True,
-    backward="NanToNum", examples=("nan_to_num(1/x, posinf=10)",),
+    scalars="nan posinf neginf", numpy="x, -copy, nan, posinf, neginf", torch="x, nan, posinf, neginf", memory="format",
+    backward="NanToNum",
 )  # fmt: skip
 def nan_to_num(x: Any, *, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
-    """x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0."""
+    """x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0.
+
+    >>> nan_to_num(1/x, posinf=10)
+    """
     found = finite(x)
     for replaced, by in ((isnan(x), nan), (equal(x, math.inf), posinf), (equal(x, -math.inf), neginf)):
         found = found if by is None else where(replaced, by, found)
@@ -117,15 +119,18 @@ def _exponent(x: Any) -> Any:
 binary_exponent = elementwise(
     "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if m.isfinite(x) else m.zero, None, kind="flat", ulps=0,
     public=False, written="frexp({x})[1]", doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
-    kinks=(Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),),
+    kinks=Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),
     carries=exponent,
     numpy="np.frexp({0})[1]",
 )
 
 
-@function(results=("mantissa", "exponent"), aside={1: "int32"}, examples=("frexp(x)[0]",))
+@function(results="mantissa exponent", aside={1: "int32"})
 def frexp(x: Any) -> tuple[Any, Any]:
-    """The mantissa m and the exponent e of x = m * 2**e, with 0.5 <= abs(m) < 1. The exponent's derivative is 0."""
+    """The mantissa m and the exponent e of x = m * 2**e, with 0.5 <= abs(m) < 1. The exponent's derivative is 0.
+
+    >>> frexp(x)[0]
+    """
     exponent = binary_exponent(x)
     half = floor(exponent * 0.5)  # in two steps, so that 2**-e does not overflow
     return x * exp2(-half) * exp2(half - exponent), exponent
@@ -137,4 +142,7 @@ def ldexp(x: Any, other: Any) -> Any:
     return x * exp2(other)
 
 
-declare(NUMPY, heaviside=signature("heaviside", "x|x1, values|x2"))
+declare("""
+    numpy:
+        heaviside(x|x1, values|x2)
+""")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.registry import function
 
 
-@function(examples=("lerp(x, y, 0.25)",))
+@function()
 def lerp(x: Any, end: Any, weight: Any) -> Any:
-    """x + weight*(end - x): from x at weight 0 to end at weight 1."""
+    """x + weight*(end - x): from x at weight 0 to end at weight 1.
+
+    >>> lerp(x, y, 0.25)
+    """
     return x + weight * (end - x)
 
 
@@ -19,9 +21,12 @@ def _scaled(product: Any, value: Any) -> Any:
     return product if value is None else product * value
 
 
-@function(examples=("addcmul(x, y, z, value=0.5)",))
+@function()
 def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = None) -> Any:
-    """x + value*tensor1*tensor2, value being 1 by default."""
+    """x + value*tensor1*tensor2, value being 1 by default.
+
+    >>> addcmul(x, y, z, value=0.5)
+    """
     return x + _scaled(tensor1 * tensor2, value)
 
 
@@ -31,4 +36,7 @@ def addcdiv(x: Any, tensor1: Any, tensor2: Any, value: Any = None) -> Any:
     return x + _scaled(tensor1 / tensor2, value)
 
 
-declare(TORCH, **{f.name: signature(f.name, "x, tensor1, tensor2, *, value") for f in (addcmul, addcdiv)})
+declare("""
+    torch:
+        addcmul addcdiv(x, tensor1, tensor2, *, value)
+""")

@@ -11,16 +11,14 @@ import numpy as np
 from gradcli.ops.carrying import chosen, no_number
 from gradcli.ops.constants import number_of, unrepeated
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import SAME, Function, Kink
+from gradcli.ops.facts import Function
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 from gradcli.ops.text import SUM, Form
 
-_EQUAL = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME)
-
 
 def _comparison(
-    name: str, symbol: str, latex: str, forward: Function, on_scalars: Function, reference: Function, *aliases: str
+    name: str, symbol: str, latex: str, forward: Function, operator: Function, reference: Function, *aliases: str
 ) -> Op:
     def simpler(out: Any, x: Any, y: Any) -> Any:
         a, b = number_of(x), number_of(y)
@@ -29,8 +27,8 @@ def _comparison(
         return None if a is None or b is None else bool(forward(a, b))
 
     return elementwise(
-        name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases, turns=_EQUAL, operator=aliases[0],
-        on_scalars=on_scalars, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases,
+        operator=operator, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
         algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
         c=f"({{0}} {symbol} {{1}})",
     )
@@ -162,12 +160,12 @@ where = elementwise(
     vjp=_where_vjp,
     result="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
-    saves=("condition",),
+    saves="condition",
     selects=True,
     sees_nan=True,
     extended=Entrywise((None, lambda c, x, y: np.where(c, LONG_DOUBLE(1), 0), lambda c, x, y: np.where(c, LONG_DOUBLE(0), 1))),
     doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value.",
-    examples=("where(x > 0, x, 0.1*x)",),
+    example="where(x > 0, x, 0.1*x)",
     algebra="choice",
     simpler=_simpler_where,
     latex=r"\begin{{cases}} {x} & \text{{if }} {condition} \\ {y} & \text{{else}} \end{{cases}}",

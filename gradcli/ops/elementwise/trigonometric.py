@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import NUMPY
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import turning
 from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.elementwise.arithmetic import abs_
@@ -19,65 +18,61 @@ from gradcli.ops.spec import Op
 
 sin: Op = elementwise(
     "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), called="sine", doc="The sine, x in radians.", ulps=5,
-    parity="odd", squared=lambda x: 1 - cos(x) ** 2, doubled=lambda x: 2 * sin(x) * cos(x),
-    quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\sin", math="sin", bare="asin({})",
+    parity="odd", family=lambda: _CIRCULAR,
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_sin({0})",
     moderate=True,
 )
 cos: Op = elementwise(
     "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), called="cosine", doc="The cosine.", ulps=5,
-    parity="even", squared=lambda x: 1 - sin(x) ** 2, doubled=lambda x: cos(x) ** 2 - sin(x) ** 2,
-    quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\cos", math="cos", bare="acos({})",
+    parity="even", family=lambda: _CIRCULAR,
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_cos({0})",
     moderate=True,
 )
 tan: Op = elementwise(
-    "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), called="tangent", doc="The tangent.",
-    parity="odd", means=lambda x: sin(x) / cos(x), sign=r"\tan", math="tan", domain="x is not pi/2 + k*pi", ulps=5,
-    bare="atan({})",
+    "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves="out", called="tangent", doc="The tangent.",
+    parity="odd", means=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
     c="g_tan({0})",
 )
 sec: Op = elementwise(
-    "sec", "x", lambda x: 1 / np.cos(x), lambda m, x: m.sec(x), lambda out, x: out * tan(x), saves=("x", "out"),
-    domain="x is not pi/2 + k*pi", sign=r"\sec", called="secant", doc="The secant, 1/cos(x).", ulps=5,
-    parity="even", means=lambda x: 1 / cos(x), bare="asec({})",
+    "sec", "x", lambda x: 1 / np.cos(x), lambda m, x: m.sec(x), lambda out, x: out * tan(x), saves="x out",
+    domain="x is not pi/2 + k*pi", called="secant", doc="The secant, 1/cos(x).", ulps=5,
+    parity="even", means=lambda x: 1 / cos(x),
     c="(1 / g_cos({0}))",
     numpy="(1.0 / np.cos({0}))",
 )
 csc: Op = elementwise(
-    "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves=("x", "out"),
-    domain="x is not k*pi", sign=r"\csc", called="cosecant", doc="The cosecant, 1/sin(x).", ulps=5,
-    parity="odd", means=lambda x: 1 / sin(x), bare="acsc({})",
+    "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves="x out",
+    domain="x is not k*pi", called="cosecant", doc="The cosecant, 1/sin(x).", ulps=5,
+    parity="odd", means=lambda x: 1 / sin(x),
     c="(1 / g_sin({0}))",
     numpy="(1.0 / np.sin({0}))",
 )
 cot: Op = elementwise(
-    "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves=("out",),
-    domain="x is not k*pi", sign=r"\cot", called="cotangent", doc="The cotangent, 1/tan(x).", ulps=6,
-    parity="odd", means=lambda x: cos(x) / sin(x), bare="acot({})",
+    "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves="out",
+    domain="x is not k*pi", called="cotangent", doc="The cotangent, 1/tan(x).", ulps=6,
+    parity="odd", means=lambda x: cos(x) / sin(x),
     c="(1 / g_tan({0}))",
     numpy="(1.0 / np.tan({0}))",
 )
+_CIRCULAR = (sin, cos, tan, cot, csc, sec, 1)
 asin = elementwise(
-    "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases=("arcsin",),
-    inverse=True, domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=4,
+    "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
+    inverse="choice", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=4,
     parity="odd",
-    math="asin", bare="sin({})",
     between=(-1.0, 1.0),
     c="g_asin({0})",
 )
 acos = elementwise(
-    "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases=("arccos",),
-    inverse=True, domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
-    math="acos", bare="cos({})",
+    "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases="arccos",
+    inverse="choice", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
     between=(-1.0, 1.0),
     c="g_acos({0})",
 )
 atan = elementwise(
-    "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases=("arctan",),
-    math="atan", doc="The inverse tangent.", ulps=3, parity="odd", bare="tan({})",
+    "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases="arctan",
+    doc="The inverse tangent.", ulps=3, parity="odd",
     between=(),
     c="g_atan({0})",
     moderate=True,
@@ -85,8 +80,8 @@ atan = elementwise(
 asec = elementwise(
     "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x),
     lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
-    aliases=("arcsec",), inverse=True,
-    domain="abs(x) >= 1", doc="The inverse secant, acos(1/x).", ulps=4, bare="sec({})",
+    aliases="arcsec", inverse="choice",
+    domain="abs(x) >= 1", doc="The inverse secant, acos(1/x).", ulps=4,
     between=(-1.0, 1.0),
     c="g_asec({0})",
     numpy="_asec({0})",
@@ -94,16 +89,16 @@ asec = elementwise(
 acsc = elementwise(
     "acsc", "x", lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)), lambda m, x: m.acsc(x),
     lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
-    aliases=("arccsc",), inverse=True,
-    domain="abs(x) >= 1", doc="The inverse cosecant, asin(1/x).", ulps=5, bare="csc({})",
+    aliases="arccsc", inverse="choice",
+    domain="abs(x) >= 1", doc="The inverse cosecant, asin(1/x).", ulps=5,
     between=(-1.0, 1.0),
     c="g_acsc({0})",
     numpy="_acsc({0})",
 )
 acot = elementwise(
     "acot", "x", lambda x: np.arctan(1 / x), lambda m, x: m.atan(1 / x), lambda out, x: -1 / (1 + x**2),
-    symbolic=lambda s, x: s.atan(1 / x), aliases=("arccot",), domain="x is not 0",
-    doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=4, bare="cot({})",
+    symbolic=lambda s, x: s.atan(1 / x), aliases="arccot", domain="x is not 0",
+    doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=4,
     definition=lambda x: atan(1 / x),
     c="g_atan(1 / {0})",
     numpy="np.arctan(1.0 / {0:atom})",
@@ -112,17 +107,17 @@ atan2 = elementwise(
     "atan2", "y x", np.arctan2, lambda m, y, x: m.atan2(y, x),
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / radius(x, y) / radius(x, y)),
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, -y / radius(x, y) / radius(x, y)),
-    symbolic=lambda s, y, x: s.atan2(y, x), aliases=("arctan2",), ulps=4,
-    kinks=(Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),),
+    symbolic=lambda s, y, x: s.atan2(y, x), aliases="arctan2", ulps=4,
+    kinks=Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
     domain="not the origin",
-    doc="The angle of the point (x, y), from -pi to pi.", examples=("atan2(y, x)",),
+    doc="The angle of the point (x, y), from -pi to pi.", example="atan2(y, x)",
     carries=turning,
     c="g_atan2({0}, {1})",
     moderate=True,
 )
 radius: Op = elementwise(
     "radius", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y), lambda out, x, y: x / out, lambda out, x, y: y / out,
-    saves={"x": ("x", "out"), "y": ("y", "out")}, public=False, ulps=3, branches=True,
+    saves="x: x out; y: y out", public=False, ulps=3, inverse="always",
     means=lambda x, y: sqrt(x**2 + y**2), carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     doc="sqrt(x**2 + y**2) in rules: without overflow, and a square root in formulas.",
     written="sqrt({x:atom}**2 + {y:atom}**2)", latex=r"\sqrt{{{x:atom}^{{2}} + {y:atom}^{{2}}}}",
@@ -137,56 +132,57 @@ _HYPOT_IN_JAX = (
 
 hypot = elementwise(
     "hypot", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y),
-    lambda out, x, y: x / out, lambda out, x, y: y / out, saves={"x": ("x", "out"), "y": ("y", "out")},
-    kinks=(Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 for both", _HYPOT_IN_JAX)),),
-    doc="sqrt(x**2 + y**2), without overflow.", examples=("hypot(3*x, 4)",), ulps=3,
-    branches=True,
+    lambda out, x, y: x / out, lambda out, x, y: y / out, saves="x: x out; y: y out",
+    kinks=Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 for both", _HYPOT_IN_JAX)),
+    doc="sqrt(x**2 + y**2), without overflow.", example="hypot(3*x, 4)", ulps=3,
+    inverse="always",
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     c="g_hypot({0}, {1})",
     moderate=True,
 )
 
 
-@function(aliases=("radians",))
+@function(aliases="radians")
 def deg2rad(x: Any) -> Any:
     """Degrees as radians."""
     return x * DEGREE
 
 
-@function(aliases=("degrees",))
+@function(aliases="degrees")
 def rad2deg(x: Any) -> Any:
     """Radians as degrees."""
     return x * RADIAN
 
 
-declare(NUMPY, **{name: signature("atan2", "y|x1|input, x|x2|other") for name in ("atan2", "arctan2")})
+declare("""
+    numpy:
+        atan2 arctan2 = atan2(y|x1|input, x|x2|other)
+""")
 
 
 # -- Hyperbolic functions, the reciprocal ones and their inverses ----------------------------------
 
 
 sinh: Op = elementwise(
-    "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), sign=r"\sinh", math="sinh",
+    "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x),
 
     called="hyperbolic sine",
-    doc="The hyperbolic sine.", ulps=3, parity="odd", squared=lambda x: cosh(x) ** 2 - 1, doubled=lambda x: 2 * sinh(x) * cosh(x),
-    quotients=lambda: (sinh, cosh, tanh, coth, csch, sech), bare="asinh({})",
+    doc="The hyperbolic sine.", ulps=3, parity="odd", family=lambda: _HYPERBOLIC,
     between=(),
     c="g_sinh({0})",
 )
 cosh: Op = elementwise(
-    "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), sign=r"\cosh", math="cosh",
-    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", squared=lambda x: 1 + sinh(x) ** 2,
-    doubled=lambda x: cosh(x) ** 2 + sinh(x) ** 2, quotients=lambda: (sinh, cosh, tanh, coth, csch, sech), bare="acosh({})",
+    "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x),
+    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", family=lambda: _HYPERBOLIC,
     between=(0.0,),
     c="g_cosh({0})",
 )
 tanh: Op = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, ulps=4,
-    sign=r"\tanh", math="tanh", parity="odd", means=lambda x: sinh(x) / cosh(x),
+    parity="odd", means=lambda x: sinh(x) / cosh(x),
 
     called="hyperbolic tangent",
-    doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.", bare="atanh({})",
+    doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
     between=(), by_result=True,
     c="g_tanh({0})",
     moderate=True,
@@ -200,9 +196,9 @@ def _sech(x: Any) -> Any:
 
 
 sech: Op = elementwise(
-    "sech", "x", _sech, lambda m, x: m.sech(x), lambda out, x: -out * tanh(x), saves=("x", "out"),
-    doc="The hyperbolic secant, 1/cosh(x).", ulps=4, decays=True,
-    parity="even", means=lambda x: 1 / cosh(x), bare="asech({})",
+    "sech", "x", _sech, lambda m, x: m.sech(x), lambda out, x: -out * tanh(x), saves="x out",
+    doc="The hyperbolic secant, 1/cosh(x).", ulps=4,
+    parity="even", means=lambda x: 1 / cosh(x),
     between=(0.0,),
     c="g_sech({0})",
     numpy="_sech({0})",
@@ -217,53 +213,53 @@ def _csch(x: Any) -> Any:
 
 
 csch: Op = elementwise(
-    "csch", "x", _csch, lambda m, x: m.csch(x), lambda out, x: -out * coth(x), saves=("x", "out"),
-    domain="x is not 0", doc="The hyperbolic cosecant, 1/sinh(x).", ulps=4, decays=True,
-    parity="odd", means=lambda x: 1 / sinh(x), bare="acsch({})",
+    "csch", "x", _csch, lambda m, x: m.csch(x), lambda out, x: -out * coth(x), saves="x out",
+    domain="x is not 0", doc="The hyperbolic cosecant, 1/sinh(x).", ulps=4,
+    parity="odd", means=lambda x: 1 / sinh(x),
     between=(0.0,),
     c="g_csch({0})",
     numpy="_csch({0})",
 )
 coth: Op = elementwise(
     "coth", "x", lambda x: 1 / np.tanh(x), lambda m, x: m.coth(x), lambda out, x: -(csch(x) ** 2),
-    domain="x is not 0", sign=r"\coth", doc="The hyperbolic cotangent, 1/tanh(x).", ulps=4,
-    parity="odd", means=lambda x: cosh(x) / sinh(x), bare="acoth({})",
+    domain="x is not 0", doc="The hyperbolic cotangent, 1/tanh(x).", ulps=4,
+    parity="odd", means=lambda x: cosh(x) / sinh(x),
     between=(0.0,),
     c="g_coth({0})",
     numpy="(1.0 / np.tanh({0}))",
 )
+_HYPERBOLIC = (sinh, cosh, tanh, coth, csch, sech, -1)
 asinh = elementwise(
-    "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases=("arcsinh",),
-    math="asinh", doc="The inverse hyperbolic sine.", ulps=3, parity="odd", bare="sinh({})",
+    "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
+    doc="The inverse hyperbolic sine.", ulps=3, parity="odd",
     between=(),
     c="g_asinh({0})",
     moderate=True,
 )
 acosh = elementwise(
-    "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases=("arccosh",),
-    inverse=True, domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.", ulps=4,
-    math="acosh", bare="cosh({})",
+    "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",
+    inverse="choice", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.", ulps=4,
     between=(1.0,),
     c="g_acosh({0})",
 )
 atanh = elementwise(
-    "atanh", "x", np.arctanh, lambda m, x: m.atanh(x), lambda out, x: 1 / ((1 - x) * (1 + x)), aliases=("arctanh",),
-    domain="-1 < x < 1", math="atanh", doc="The inverse hyperbolic tangent.", ulps=3, bare="tanh({})",
+    "atanh", "x", np.arctanh, lambda m, x: m.atanh(x), lambda out, x: 1 / ((1 - x) * (1 + x)), aliases="arctanh",
+    domain="-1 < x < 1", doc="The inverse hyperbolic tangent.", ulps=3,
     between=(-1.0, 1.0),
     c="g_atanh({0})",
 )
 asech = elementwise(
     "asech", "x", lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x), lambda m, x: m.asech(x),
-    lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))), aliases=("arcsech",), domain="0 < x <= 1",
-    doc="The inverse hyperbolic secant, acosh(1/x), accurate near 1.", ulps=4, bare="sech({})",
+    lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))), aliases="arcsech", domain="0 < x <= 1",
+    doc="The inverse hyperbolic secant, acosh(1/x), accurate near 1.", ulps=4,
     between=(0.0, 1.0),
     c="g_asech({0})",
     numpy="_asech({0})",
 )
 acsch = elementwise(
     "acsch", "x", lambda x: np.arcsinh(1 / x), lambda m, x: m.acsch(x),
-    lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)), aliases=("arccsch",), domain="x is not 0",
-    doc="The inverse hyperbolic cosecant, asinh(1/x).", ulps=4, bare="csch({})",
+    lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)), aliases="arccsch", domain="x is not 0",
+    doc="The inverse hyperbolic cosecant, asinh(1/x).", ulps=4,
     between=(0.0,),
     c="g_asinh(1 / {0})",
     numpy="np.arcsinh(1.0 / {0:atom})",
@@ -271,8 +267,8 @@ acsch = elementwise(
 acoth = elementwise(
     "acoth", "x", lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x), lambda m, x: m.acoth(x),
     lambda out, x: 1 / ((1 - x) * (1 + x)),
-    aliases=("arccoth",),
-    domain="abs(x) > 1", doc="The inverse hyperbolic cotangent, atanh(1/x).", ulps=4, bare="coth({})",
+    aliases="arccoth",
+    domain="abs(x) > 1", doc="The inverse hyperbolic cotangent, atanh(1/x).", ulps=4,
     between=(0.0,),
     c="g_acoth({0})",
     numpy="_acoth({0})",

@@ -12,8 +12,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.reshaping import diagonal
 from gradcli.ops.arrays.shapes import reshape, transpose
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.linalg.products import matmul, outer, trace
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import function
@@ -140,9 +139,12 @@ def _multiplied(x: _Named, y: _Named, wanted: Collection[str]) -> _Named:
     return _Named(left * right, letters)
 
 
-@function(examples=("einsum('i,j->ij', x, y)",))
+@function()
 def einsum(*operands: Any, subscripts: str = "") -> Any:
-    """Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product."""
+    """Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.
+
+    >>> einsum('i,j->ij', x, y)
+    """
     shapes = [tuple(x.shape) for x in operands]
     terms, result = parse_subscripts(subscripts, shapes)
     extents = _extents(terms, shapes)
@@ -178,16 +180,19 @@ def _contracted(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, 
     return axes_of(axes[0], len(x.shape)), axes_of(axes[1], len(y.shape))
 
 
-@function(numpy="x|a, y|b, axes|dims", examples=("tensordot(x, y, axes=1)",))
+@function(numpy="x|a, y|b, axes|dims")
 def tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
-    """The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists."""
+    """The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists.
+
+    >>> tensordot(x, y, axes=1)
+    """
     over_x, over_y = _contracted(x, y, axes)
     if [x.shape[a] for a in over_x] != [y.shape[a] for a in over_y]:
         raise ShapeError(f"tensordot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along {axes}")
     return _tensordot(x, y, axes)
 
 
-@function(public=False)
+@function()
 def torch_tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
     """torch.tensordot: as tensordot, and one entry along an axis goes with any number of them."""
     return _tensordot(x, y, axes)
@@ -199,4 +204,7 @@ def inner(x: Any, y: Any) -> Any:
     return tensordot(x, y, axes=(-1, -1)) if x.shape and y.shape else x * y
 
 
-declare(TORCH, tensordot=signature("torch_tensordot", "x|a|input, y|b|other, axes|dims"))
+declare("""
+    torch:
+        tensordot = torch_tensordot(x|a|input, y|b|other, axes|dims)
+""")

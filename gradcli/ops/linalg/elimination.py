@@ -8,8 +8,7 @@ import numpy as np
 
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.equations_and_factors import solve_triangular
@@ -94,10 +93,10 @@ def _padded(x: Any, n: int) -> Any:
 
 lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
-    saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu", extended=Whole("factors.LU"),
+    saves="out", core_dims=(2,), ulps=64, backward="LinalgLu", extended=Whole("factors.LU"),
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
-    examples=("lu(A)[2]",),
+    example="lu(A)[2]",
 )  # fmt: skip
 
 
@@ -134,7 +133,7 @@ def _permutation(pivots: Any, n: int) -> Any:
 
 permutation = structural(
     "permutation", "pivots", _permutation, witness("factors.permutation"),
-    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices=frozenset({"pivots"}), result="bool", public=False,
+    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices="pivots", result="bool", public=False,
     ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
 )  # fmt: skip
 
@@ -163,15 +162,18 @@ _FACTORS = ("LU", "pivots")
 _REPORTS = {1: "int32", 2: "int32"}  # LAPACK's whole numbers
 
 
-@function(results=("P", "L", "U"), public=False, aside={0: ""})
+@function(results="P L U", aside={0: ""})
 def torch_linalg_lu(x: Any, *, pivot: Any = True) -> Any:
     """torch.linalg.lu: P, L and U with x = P @ L @ U."""
     return parts_of(lu, x, pivot=pivot)
 
 
-@function(results=_FACTORS, backward="LinalgLuFactorEx", aside=_REPORTS, examples=("lu_factor(A)[0]",))
+@function(results=_FACTORS, backward="LinalgLuFactorEx", aside=_REPORTS)
 def lu_factor(x: Any, *, pivot: bool = True) -> Any:
-    """L and U in one matrix, and LAPACK's pivots, counting from 1."""
+    """L and U in one matrix, and LAPACK's pivots, counting from 1.
+
+    >>> lu_factor(A)[0]
+    """
     p, lower, upper = parts_of(lu, x, pivot=pivot)
     return _packed(lower, upper), exchanges(p, count=upper.shape[-2])
 
@@ -182,13 +184,13 @@ def lu_factor_ex(x: Any, *, pivot: bool = True, check_errors: bool = False) -> A
     return *lu_factor(x, pivot=pivot), no_info(x)
 
 
-@function(public=False, backward="LinalgLuFactorEx", aside=_REPORTS)
+@function(backward="LinalgLuFactorEx", aside=_REPORTS)
 def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> Any:
     """torch.lu: L and U in one matrix, and LAPACK's pivots."""
     return (lu_factor_ex if get_infos else lu_factor)(x, pivot=pivot)
 
 
-@function(indices=frozenset({"pivots"}), results=("P", "L", "U"))
+@function(indices="pivots", results="P L U")
 def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
     """P, L and U of what lu_factor gives."""
     n, m = matrix(x.shape, "lu_unpack")[-2:]
@@ -200,7 +202,7 @@ def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: b
     )
 
 
-@function(indices=frozenset({"pivots"}), backward="LinalgLuSolve")
+@function(indices="pivots", backward="LinalgLuSolve")
 def lu_solve(x: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The z with A @ z = y (or z @ A = y, or with the transpose of A), from what lu_factor gives of A."""
     p = _matrix_of(pivots, square(x.shape, "lu_solve")[-1], x)
@@ -211,14 +213,13 @@ def lu_solve(x: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = 
 
 _A = "x|A|input"
 _LU = "x|LU|LU_data, pivots|LU_pivots"
-declare(
-    TORCH,
-    **{"linalg.lu": signature("torch_linalg_lu", f"{_A}, *, pivot")},
-    **{"linalg.lu_solve": signature("lu_solve", f"{_LU}, y|B, *, left, adjoint")},
-    lu=signature("torch_lu", f"{_A}, pivot, get_infos"),
-    lu_factor=signature("lu_factor", f"{_A}, *, pivot"),
-    lu_factor_ex=signature("lu_factor_ex", f"{_A}, *, pivot, check_errors"),
-    lu_unpack=signature("lu_unpack", f"{_LU}, unpack_data, unpack_pivots"),
-    lu_solve=signature("lu_solve", f"y|b|input, {_LU}"),
-    **{"Tensor.lu": signature("torch_lu", f"{_A}, pivot, get_infos"), "Tensor.lu_solve": signature("lu_solve", f"y|b|input, {_LU}")},
-)
+declare(f"""
+    torch:
+        linalg.lu = torch_linalg_lu({_A}, *, pivot)
+        linalg.lu_solve = lu_solve({_LU}, y|B, *, left, adjoint)
+        lu Tensor.lu = torch_lu({_A}, pivot, get_infos)
+        lu_factor({_A}, *, pivot)
+        lu_factor_ex({_A}, *, pivot, check_errors)
+        lu_unpack({_LU}, unpack_data, unpack_pivots)
+        lu_solve Tensor.lu_solve = lu_solve(y|b|input, {_LU})
+""")

@@ -11,8 +11,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
-from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.extended import Linear, Whole
 from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.matrices import (
@@ -84,10 +83,10 @@ def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) ->
 solve_triangular: Op = structural(
     "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
-    saves=("x", "out"), core_dims=(2, 2), ulps=64, extended=Whole("equations.SOLVE_TRIANGULAR"),
+    saves="x out", core_dims=(2, 2), ulps=64, extended=Whole("equations.SOLVE_TRIANGULAR"),
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
-    examples=("solve_triangular(A, b, lower=True)",),
+    example="solve_triangular(A, b, lower=True)",
     carries=perturbation.triangular_solution,
     numpy=lambda shapes, upper, unitriangular: _solved("linalg", shapes, upper, unitriangular),
     torch=_solved_in_torch,
@@ -102,13 +101,13 @@ def triangular_solution(x: Any, y: Any, upper: bool, unitriangular: bool = False
     return transposed(solve_triangular(transposed(x), transposed(y), upper=not upper, unitriangular=unitriangular))
 
 
-@function(public=False, backward="LinalgSolveTriangular")
+@function(backward="LinalgSolveTriangular")
 def torch_solve_triangular(x: Any, y: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """torch.linalg.solve_triangular: the z with x @ z = y, or z @ x = y."""
     return triangular_solution(x, y, upper, unitriangular, left)
 
 
-@function(public=False)
+@function()
 def scipy_solve_triangular(
     x: Any, y: Any, *, trans: Any = None, lower: bool | None = None, unit_diagonal: bool = False, upper: bool | None = None
 ) -> Any:
@@ -123,9 +122,12 @@ def scipy_solve_triangular(
     return solve_triangular(x, y, upper=above, unitriangular=unit_diagonal)
 
 
-@function(copied=True, results=("solution", "cloned_coefficient"), examples=("triangular_solve(b, A)[0]",))
+@function(memory="own", results="solution cloned_coefficient")
 def triangular_solve(y: Any, x: Any, *, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
-    """The z with x @ z = y, x being triangular, and x itself."""
+    """The z with x @ z = y, x being triangular, and x itself.
+
+    >>> triangular_solve(b, A)[0]
+    """
     factor, above = (transposed(x), not upper) if transpose else (x, upper)
     solution = solve_triangular(factor, y, upper=above, unitriangular=unitriangular)
     return solution, broadcast_to(x, shape=(*solution.shape[:-2], *x.shape[-2:]))
@@ -172,35 +174,31 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
 
 
 @function(
-    vjp=_cholesky_solve_vjp, forward=_cholesky_solve, shape=_cholesky_solve_shape, saves=("x", "out"), core_dims=(2, 2), ulps=64,
+    vjp=_cholesky_solve_vjp, forward=_cholesky_solve, shape=_cholesky_solve_shape, saves="x out", core_dims=(2, 2), ulps=64,
     domain="no zeros on the diagonal of x",
-    examples=("cholesky_solve(b, cholesky(A))",),
 )  # fmt: skip
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
     """The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not read, but its
     gradient is that of the product all the same, as in PyTorch.
+
+    >>> cholesky_solve(b, cholesky(A))
     """
     factor = read(x, upper=upper)
     other = transposed(factor)
     return solve(matmul(other, factor) if upper else matmul(factor, other), y)
 
 
-@function(torch="x|L|input, upper", examples=("cholesky_inverse(cholesky(A))",))
+@function(torch="x|L|input, upper")
 def cholesky_inverse(x: Any, *, upper: bool = False) -> Any:
-    """The inverse of x @ x.T, x being lower triangular; with upper, of x.T @ x."""
+    """The inverse of x @ x.T, x being lower triangular; with upper, of x.T @ x.
+
+    >>> cholesky_inverse(cholesky(A))
+    """
     n = square(x.shape, "cholesky_inverse")[-1]
     return cholesky_solve(with_unit_diagonal(zeros((n, n), x)), x, upper=upper)
 
 
-declare(
-    TORCH,
-    solve_triangular=signature("torch_solve_triangular", "x|A, y|B, *, upper, left, unitriangular"),
-    triangular_solve=signature("triangular_solve", "y|b|input|self, x|A, upper, transpose, unitriangular"),
-    cholesky_solve=signature("cholesky_solve", "y|B|input, x|L|input2, upper"),
-)
 _SCIPY = "x|a|A, y|b|B, trans, lower, unit_diagonal|unitriangular, -overwrite_b, -check_finite, upper"
-declare(NUMPY, solve_triangular=signature("scipy_solve_triangular", _SCIPY))
-declare(SCIPY, solve_triangular=signature("scipy_solve_triangular", _SCIPY))
 
 
 def _solve_shape(x: Shape, y: Shape) -> Shape:
@@ -222,15 +220,15 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 
 solve: Op = structural(
-    "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves=("x", "out"), core_dims=(2, 2),
+    "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves="x out", core_dims=(2, 2),
     domain="a regular matrix x", backward="LinalgSolveEx",
-    doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64, extended=Whole("equations.SOLVE"),
+    doc="The z with x @ z = y.", example="solve(A, b)", ulps=64, extended=Whole("equations.SOLVE"),
     carries=perturbation.solution,
     numpy="np.linalg.solve({0}, {1})",
 )  # fmt: skip
 
 
-@function(public=False, backward="LinalgSolveEx")
+@function(backward="LinalgSolveEx")
 def torch_solve(x: Any, y: Any, *, left: bool = True) -> Any:
     """torch.linalg.solve: the z with x @ z = y, or z @ x = y; a vector, or one for each matrix, is a vector."""
     if len(y.shape) == 1 or tuple(y.shape) == tuple(x.shape[:-1]):
@@ -241,21 +239,24 @@ def torch_solve(x: Any, y: Any, *, left: bool = True) -> Any:
     return solve(x, y) if left else transposed(solve(transposed(x), transposed(y)))
 
 
-@function(results=("result", "info"), aside={1: "int32"}, backward="LinalgSolveEx")
+@function(results="result info", aside={1: "int32"}, backward="LinalgSolveEx")
 def solve_ex(x: Any, y: Any, *, left: Any = True, check_errors: Any = False) -> Any:
     """The z with x @ z = y, or z @ x = y, and zeros."""
     return (torch_solve(x, y, left=left), no_info(x))
 
 
-@function(public=False)
+@function()
 def scipy_solve(x: Any, y: Any, *, transpose: Any = False) -> Any:
     """scipy.linalg.solve: the z with x @ z = y, or with the transpose of x."""
     return solve(transposed(x) if transpose else x, y)
 
 
-@function(numpy="x, y|b, axes", examples=("tensorsolve(A, b)",))
+@function(numpy="x, y|b, axes")
 def tensorsolve(x: Any, y: Any, *, axes: Any = None) -> Any:
-    """The z whose products with x, summed over the axes of z, are y; ``axes`` of x are moved to its end first."""
+    """The z whose products with x, summed over the axes of z, are y; ``axes`` of x are moved to its end first.
+
+    >>> tensorsolve(A, b)
+    """
     if axes is not None:
         moved = axes_of(axes, len(x.shape))
         x = transpose(x, axes=(*(i for i in range(len(x.shape)) if i not in moved), *moved))
@@ -267,17 +268,6 @@ def tensorsolve(x: Any, y: Any, *, axes: Any = None) -> Any:
 
 
 _A, _B = "x|A|input", "y|B|other"
-declare(
-    TORCH,
-    solve=signature("torch_solve", f"{_A}, {_B}, *, left"),
-    solve_ex=signature("solve_ex", f"{_A}, {_B}, *, left, check_errors"),
-    tensorsolve=signature("tensorsolve", f"{_A}, {_B}, axes"),
-)
-declare(NUMPY, solve=signature("solve", "x, y|b"))
-declare(
-    SCIPY,
-    solve=signature("scipy_solve", "x, y|b, -lower, -overwrite_a, -overwrite_b, -check_finite, -assume_a, transpose|transposed"),
-)
 
 
 # -- Cholesky and QR: triangular and orthogonal factors over the last two axes ---------------------
@@ -307,8 +297,8 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 
 cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
-    static={"upper": False}, saves=("out",), core_dims=(2,), ulps=64, backward="LinalgCholeskyEx", extended=Whole("factors.CHOLESKY"),
-    domain="a symmetric, positive definite matrix", examples=("cholesky(X.T @ X)",),
+    static={"upper": False}, saves="out", core_dims=(2,), ulps=64, backward="LinalgCholeskyEx", extended=Whole("factors.CHOLESKY"),
+    domain="a symmetric, positive definite matrix", example="cholesky(X.T @ X)",
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
     "is symmetric.",
     carries=perturbation.cholesky_factor,
@@ -316,7 +306,7 @@ cholesky = structural(
 )  # fmt: skip
 
 
-@function(results=("L", "info"), aside={1: "int32"})
+@function(results="L info", aside={1: "int32"})
 def cholesky_ex(x: Any, *, upper: Any = False, check_errors: Any = False) -> Any:
     """The Cholesky factor of a matrix, and zeros."""
     return (cholesky(x, upper=upper), no_info(x))
@@ -355,12 +345,12 @@ def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[
 
 
 qr: Op = structural(
-    "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, outputs=2, saves=("out",), core_dims=(2,),
+    "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, outputs=2, saves="out", core_dims=(2,),
     ulps=64,
     extended=Whole("factors.QR"),
     domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
-    examples=("qr(A)[1]",),
+    example="qr(A)[1]",
     carries=perturbation.orthogonal_factors,
 )  # fmt: skip
 
@@ -392,7 +382,7 @@ def _complete_qr(x: Any) -> tuple[Any, Any]:
     return concatenate(q, complement(x), axis=-1), concatenate(r, zeros((*x.shape[:-2], rows - columns, columns), x), axis=-2)
 
 
-@function(results=("Q", "R"), public=False)
+@function(results="Q R")
 def numpy_qr(x: Any, *, mode: str = "reduced") -> Any:
     """NumPy's qr: Q and R; with mode='r', R alone."""
     if mode in ("reduced", "economic"):
@@ -404,36 +394,45 @@ def numpy_qr(x: Any, *, mode: str = "reduced") -> Any:
     raise ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}")
 
 
-@function(results=("Q", "R"), public=False, backward="LinalgQr")
+@function(results="Q R", backward="LinalgQr")
 def torch_qr(x: Any, *, mode: str = "reduced") -> tuple[Any, Any]:
     """torch.linalg.qr: Q and R; with mode='r', nothing and R."""
     return (nothing(x), parts_of(qr, x)[1]) if mode == "r" else numpy_qr(x, mode=mode)
 
 
-@function(results=("Q", "R"), public=False, backward="LinalgQr")
+@function(results="Q R", backward="LinalgQr")
 def old_qr(x: Any, *, some: Any = True) -> Any:
     """torch.qr: Q and R, complete unless some."""
     return parts_of(qr, x) if some else _complete_qr(x)
 
 
-@function(public=False)
+@function()
 def scipy_cholesky(x: Any, *, lower: bool = False) -> Any:
     """scipy.linalg.cholesky: the U with x = U.T @ U unless lower=True."""
     return cholesky(x, upper=not lower)
 
 
 _MATRIX = "x|A|input"
-declare(
-    TORCH,
-    cholesky=signature("cholesky", f"{_MATRIX}, upper"),
-    **{"linalg.cholesky": signature("cholesky", f"{_MATRIX}, *, upper")},
-    cholesky_ex=signature("cholesky_ex", f"{_MATRIX}, *, upper, check_errors"),
-    qr=signature("old_qr", f"{_MATRIX}, some"),
-    **{"linalg.qr": signature("torch_qr", f"{_MATRIX}, mode"), "Tensor.qr": signature("old_qr", f"{_MATRIX}, some")},
-)
-declare(NUMPY, qr=signature("numpy_qr", "x, mode"))
-declare(
-    SCIPY,
-    cholesky=signature("scipy_cholesky", "x, lower, -overwrite_a, -check_finite"),
-    qr=signature("numpy_qr", "x, -overwrite_a, -lwork, mode, -pivoting, -check_finite", mode="full"),
-)
+declare(f"""
+    torch:
+        solve_triangular = torch_solve_triangular(x|A, y|B, *, upper, left, unitriangular)
+        triangular_solve(y|b|input|self, x|A, upper, transpose, unitriangular)
+        cholesky_solve(y|B|input, x|L|input2, upper)
+        solve = torch_solve({_A}, {_B}, *, left)
+        solve_ex({_A}, {_B}, *, left, check_errors)
+        tensorsolve({_A}, {_B}, axes)
+        cholesky({_MATRIX}, upper)
+        linalg.cholesky = cholesky({_MATRIX}, *, upper)
+        cholesky_ex({_MATRIX}, *, upper, check_errors)
+        qr Tensor.qr = old_qr({_MATRIX}, some)
+        linalg.qr = torch_qr({_MATRIX}, mode)
+    numpy:
+        solve_triangular = scipy_solve_triangular({_SCIPY})
+        solve(x, y|b)
+        qr = numpy_qr(x, mode)
+    scipy:
+        solve_triangular = scipy_solve_triangular({_SCIPY})
+        solve = scipy_solve(x, y|b, -lower, -overwrite_a, -overwrite_b, -check_finite, -assume_a, transpose|transposed)
+        cholesky = scipy_cholesky(x, lower, -overwrite_a, -check_finite)
+        qr = numpy_qr(x, -overwrite_a, -lwork, mode='full', -pivoting, -check_finite)
+""")

@@ -13,8 +13,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
-from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
@@ -74,12 +73,15 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 
 
 @function(
-    vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves=("out",), core_dims=(2,), aliases=("inverse",),
-    domain="a regular matrix", backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER), examples=("inv(X.T @ X)",),
+    vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves="out", core_dims=(2,), aliases="inverse",
+    domain="a regular matrix", backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER),
     ulps=64, extended=Whole("equations.INV"), carries=perturbation.inverse, numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
 )  # fmt: skip
 def inv(x: Any, *, check_errors: bool = True) -> Any:
-    """The inverse of a matrix."""
+    """The inverse of a matrix.
+
+    >>> inv(X.T @ X)
+    """
     if check_errors:
         return solve(x, with_unit_diagonal(zeros(x.shape, x)))
     return adjugate(x) / as_matrix(det(x))
@@ -116,7 +118,7 @@ def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 
 adjugate = structural(
-    "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=_adjugate_shape, saves=("x", "out"), core_dims=(2,),
+    "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=_adjugate_shape, saves="x out", core_dims=(2,),
     work=for_rows(power=4), ulps=64,
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
     numpy="_adjugate({0})",
@@ -151,7 +153,7 @@ def _adjugate_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any
 
 adjugate_jvp = structural(
     "adjugate_jvp", "x h", _adjugate_jvp, witness("factors.adjugate_jvp"), vjp=_adjugate_jvp_vjp,
-    shape=_adjugate_shape, saves=("x", "h"), core_dims=(2, 2), public=False, ulps=64,
+    shape=_adjugate_shape, saves="x h", core_dims=(2, 2), public=False, ulps=64,
     doc="The derivative of the adjugate in a direction, at singular matrices too.",
 )  # fmt: skip
 
@@ -165,11 +167,11 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 
 det = structural(
-    "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves=("x",), core_dims=(2,),
+    "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves="x", core_dims=(2,),
     work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("factors.DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).",
-    sign=r"\det", examples=("log(det(A))",), ulps=64,
+    example="log(det(A))", ulps=64,
     carries=perturbation.determinant,
     numpy="np.linalg.det({0})",
 )  # fmt: skip
@@ -181,7 +183,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 
 @function(
     vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), outputs=2, shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
-    saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
+    saves="x", core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
     ulps=64, extended=Whole("factors.SLOGDET"), carries=perturbation.log_determinant, numpy="np.linalg.slogdet({0})",
 )  # fmt: skip
 def slogdet(x: Any) -> Any:
@@ -190,22 +192,28 @@ def slogdet(x: Any) -> Any:
     return sign(size), log(abs_(size))
 
 
-@function(domain="a matrix with a positive determinant", examples=("logdet(X.T @ X)",))
+@function(domain="a matrix with a positive determinant")
 def logdet(x: Any) -> Any:
-    """The logarithm of the determinant, without overflow: NaN (and no gradient) if it is negative, -inf if it is 0."""
+    """The logarithm of the determinant, without overflow: NaN (and no gradient) if it is negative, -inf if it is 0.
+
+    >>> logdet(X.T @ X)
+    """
     sign, size = parts_of(slogdet, x)
     return where(less(sign, 0), math.nan, size)
 
 
-@function(results=("inverse", "info"), aside={1: "int32"})
+@function(results="inverse info", aside={1: "int32"})
 def inv_ex(x: Any, *, check_errors: bool = False) -> Any:
     """The inverse of a matrix, and zeros; of a singular matrix, infinities."""
     return inv(x, check_errors=check_errors), no_info(x)
 
 
-@function(torch="x|A|input, ind", examples=("tensorinv(A, ind=1)",))
+@function(torch="x|A|input, ind")
 def tensorinv(x: Any, *, ind: int = 2) -> Any:
-    """The inverse of x as a map from its axes behind the first ``ind`` to these."""
+    """The inverse of x as a map from its axes behind the first ``ind`` to these.
+
+    >>> tensorinv(A, ind=1)
+    """
     if ind <= 0:
         raise ArgumentError(f"tensorinv: ind must be at least 1, not {ind}")
     first, rest = x.shape[:ind], x.shape[ind:]
@@ -215,26 +223,13 @@ def tensorinv(x: Any, *, ind: int = 2) -> Any:
     return reshape(inv(reshape(x, shape=(n, n))), shape=(*rest, *first))
 
 
-@function(results=("sign", "logabsdet"), public=False)
+@function(results="sign logabsdet")
 def named_slogdet(x: Any) -> Any:
     """The sign of the determinant and the logarithm of its size."""
     return parts_of(slogdet, x)
 
 
 _A = "x|A|input"
-declare(
-    TORCH,
-    det=signature("det", _A), logdet=signature("logdet", _A),
-    **{name: signature("inv", _A) for name in ("inv", "linalg.inv", "inverse")},
-    **{name: signature("named_slogdet", _A) for name in ("slogdet", "linalg.slogdet")},
-    **{"linalg.inv_ex": signature("inv_ex", f"{_A}, *, check_errors")},
-)
-declare(NUMPY, slogdet=signature("named_slogdet", "x"))
-declare(
-    SCIPY,
-    inv=signature("inv", "x, -overwrite_a, -check_finite, -assume_a, -lower"),
-    det=signature("det", "x, -overwrite_a, -check_finite"),
-)
 
 
 _TERMS = 20  # of the series, which are all that long doubles have of a matrix whose norm is at most 1
@@ -260,8 +255,8 @@ def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 matrix_exp: Op = structural(
     "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp, shape=lambda x: square(x, "matrix_exp"),
-    saves=("x",), core_dims=(2,), work=for_rows(15), ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
-    doc="The exponential of a matrix: the sum of x**k/k!.", examples=("matrix_exp(A)",),
+    saves="x", core_dims=(2,), work=for_rows(15), ulps=64, aliases="expm", backward="LinalgMatrixExp",
+    doc="The exponential of a matrix: the sum of x**k/k!.", example="matrix_exp(A)",
 )  # fmt: skip
 
 
@@ -287,7 +282,7 @@ def _matrix_exp_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: A
 
 
 matrix_exp_jvp: Op = function(
-    "matrix_exp_jvp", vjp=_matrix_exp_jvp_vjp, forward=_matrix_exp_jvp, shape=np.broadcast_shapes, saves=("x", "h"), core_dims=(2, 2),
+    "matrix_exp_jvp", vjp=_matrix_exp_jvp_vjp, forward=_matrix_exp_jvp, shape=np.broadcast_shapes, saves="x h", core_dims=(2, 2),
     work=for_rows(120), public=False, ulps=64,
 )(_matrix_exp_jvp)  # fmt: skip
 
@@ -314,9 +309,12 @@ def _reflected(x: Any, tau: Any, y: Any, backwards: bool) -> Any:
     return y
 
 
-@function(numpy="x, power|n", copied=True, examples=("matrix_power(A, 3)",))
+@function(numpy="x, power|n", memory="own")
 def matrix_power(x: Any, *, power: int) -> Any:
-    """The product of n copies of a matrix, or of its inverse if n is negative."""
+    """The product of n copies of a matrix, or of its inverse if n is negative.
+
+    >>> matrix_power(A, 3)
+    """
     square(x.shape, "matrix_power")
     if not isinstance(power, int):
         raise ArgumentError(f"matrix_power needs a whole number, not {power!r}")
@@ -331,9 +329,12 @@ def matrix_power(x: Any, *, power: int) -> Any:
     return result
 
 
-@function(torch="**arrays|tensors", numpy="**arrays, -out", examples=("multi_dot([x, A, B])",))
+@function(torch="**arrays|tensors", numpy="**arrays, -out")
 def multi_dot(*arrays: Any) -> Any:
-    """The product of several matrices; the first and the last may be vectors. It starts at the end that has fewer rows or columns."""
+    """The product of several matrices; the first and the last may be vectors. It starts at the end that has fewer rows or columns.
+
+    >>> multi_dot([x, A, B])
+    """
     if len(arrays) < 2:
         raise ArgumentError("multi_dot needs at least two matrices")
     first, *middle, last = arrays
@@ -347,15 +348,18 @@ def multi_dot(*arrays: Any) -> Any:
     return functools.reduce(lambda product, x: matmul(x, product), reversed(arrays))
 
 
-@function(torch="x, count|N, increasing", numpy="x, count|N, increasing", examples=("vander(x, 3)",))
+@function(torch="x, count|N, increasing", numpy="x, count|N, increasing")
 def vander(x: Any, *, count: int | None = None, increasing: bool = False) -> Any:
-    """The matrix of the powers of a vector's entries, N columns with the exponents descending."""
+    """The matrix of the powers of a vector's entries, N columns with the exponents descending.
+
+    >>> vander(x, 3)
+    """
     if len(x.shape) != 1:
         raise ShapeError(f"vander needs a vector, not an array of shape {tuple(x.shape)}")
     return _vander(x, count, increasing)
 
 
-@function(public=False)
+@function()
 def torch_vander(x: Any, *, count: int | None = None) -> Any:
     """torch.linalg.vander: the powers of the entries along the last axis, the exponents ascending."""
     if count is not None and count < 2:
@@ -363,7 +367,7 @@ def torch_vander(x: Any, *, count: int | None = None) -> Any:
     return _vander(x if x.shape else reshape(x, shape=(1,)), count, True)
 
 
-@function(aliases=("orgqr",), backward="LinalgHouseholderProduct")
+@function(aliases="orgqr", backward="LinalgHouseholderProduct")
 def householder_product(x: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections 1 - tau*v*v.T, v being the columns of x below its diagonal of
     ones.
@@ -382,12 +386,21 @@ def ormqr(x: Any, tau: Any, y: Any, *, left: bool = True, transpose: bool = Fals
     return transposed(_reflected(x, tau, transposed(y), transpose))
 
 
-declare(
-    TORCH,
-    matrix_power=signature("matrix_power", f"{_A}, power|n"),
-    **{name: signature("matrix_exp", _A) for name in ("matrix_exp", "linalg.matrix_exp")},
-    chain_matmul=signature("multi_dot", "**arrays|matrices"),
-    **{"linalg.vander": signature("torch_vander", "x, *, count|N")},
-    **{name: signature("householder_product", f"{_A}, tau|input2") for name in ("householder_product", "orgqr")},
-)
-declare(SCIPY, expm=signature("matrix_exp", "x|A"))
+declare(f"""
+    torch:
+        det logdet({_A})
+        inv linalg.inv inverse = inv({_A})
+        slogdet linalg.slogdet = named_slogdet({_A})
+        linalg.inv_ex = inv_ex({_A}, *, check_errors)
+        matrix_power({_A}, power|n)
+        matrix_exp linalg.matrix_exp = matrix_exp({_A})
+        chain_matmul = multi_dot(**arrays|matrices)
+        linalg.vander = torch_vander(x, *, count|N)
+        householder_product orgqr = householder_product({_A}, tau|input2)
+    numpy:
+        slogdet = named_slogdet(x)
+    scipy:
+        inv(x, -overwrite_a, -check_finite, -assume_a, -lower)
+        det(x, -overwrite_a, -check_finite)
+        expm = matrix_exp(x|A)
+""")

@@ -8,8 +8,7 @@ from typing import Any
 from gradcli.errors import ArgumentError, MistypedArgumentError, ShapeError
 from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import isnan, logical_and, logical_not, where
 from gradcli.ops.linalg.matrices import column_range
@@ -18,16 +17,18 @@ from gradcli.ops.linalg.spectra import EQUAL_SIZES, svdvals
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import max_, min_, norm, sum_
 from gradcli.ops.registry import function
-from gradcli.ops.spec import REQUIRED
 from gradcli.ops.writing import axes_of
 
 _LAST = (-2, -1)
 _ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "nuc")  # of matrices, beside that of Frobenius
 
 
-@function(backward="LinalgVectorNorm", examples=("vector_norm(x, 3)",))
+@function(backward="LinalgVectorNorm")
 def vector_norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: bool = False) -> Any:
-    """The norm of the entries along axes, as one vector: ord any number, inf or -inf."""
+    """The norm of the entries along axes, as one vector: ord any number, inf or -inf.
+
+    >>> vector_norm(x, 3)
+    """
     axis = None if axis == () else axis
     if ord == 2:
         ord = None
@@ -37,10 +38,12 @@ def vector_norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: bool = Fals
     return norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
-@function(examples=("matrix_norm(A, 'nuc')",), uncertified=EQUAL_SIZES)
+@function(uncertified=EQUAL_SIZES)
 def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool = False) -> Any:
     """A norm of matrices: 'fro', 'nuc' (the sum of the singular values), 2 and -2 (the largest and the smallest), 1 and -1 (of the
     sums of sizes along columns), inf and -inf (along rows).
+
+    >>> matrix_norm(A, 'nuc')
     """
     if len(x.shape) < 2:
         raise ShapeError(f"a norm of matrices needs at least two axes, not the shape {tuple(x.shape)}")
@@ -61,7 +64,7 @@ def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool =
     return reshape(found, shape=kept) if keepdims else found
 
 
-@function(public=False, uncertified=EQUAL_SIZES)
+@function(uncertified=EQUAL_SIZES)
 def numpy_norm(x: Any, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """NumPy's norm, and torch.linalg.norm: of one axis or a vector a vector norm, of two axes or a matrix a matrix norm."""
     if isinstance(axis, tuple) and len(axis) > 2:
@@ -76,7 +79,7 @@ def numpy_norm(x: Any, *, ord: Any = None, axis: Any = None, keepdims: bool = Fa
     return matrix_norm(x, ord=ord, axis=_LAST if axis is None else axis, keepdims=keepdims)
 
 
-@function(public=False, backward="LinalgVectorNorm", uncertified=EQUAL_SIZES)
+@function(backward="LinalgVectorNorm", uncertified=EQUAL_SIZES)
 def torch_norm(x: Any, *, ord: Any = "fro", axis: Any = None, keepdims: bool = False) -> Any:
     """torch.norm: the vector norm of the entries along axes, 'fro' being 2; 'nuc' the nuclear norm of matrices."""
     if ord == "nuc":
@@ -87,11 +90,13 @@ def torch_norm(x: Any, *, ord: Any = "fro", axis: Any = None, keepdims: bool = F
 
 
 @function(
-    torch="x|A|input, ord|p", numpy="x, ord|p", domain="a regular matrix", examples=("cond(A)",), uncertified=EQUAL_SIZES
+    torch="x|A|input, ord|p", numpy="x, ord|p", domain="a regular matrix", uncertified=EQUAL_SIZES
 )
 def cond(x: Any, *, ord: Any = None) -> Any:
     """The condition number: the ratio of the largest to the smallest singular value, or the product of the norms of the
     matrix and of its inverse.
+
+    >>> cond(A)
     """
     if 0 in x.shape[-2:]:
         return sum_(x, axis=_LAST)
@@ -105,15 +110,14 @@ def cond(x: Any, *, ord: Any = None) -> Any:
 
 
 _AXES = "axis, keepdims, -out, -dtype"
-declare(
-    TORCH,
-    **{"linalg.norm": signature("numpy_norm", f"x|A|input, ord, {_AXES}"), "Tensor.norm": signature("torch_norm", f"x, ord|p, {_AXES}")},
-    norm=signature("torch_norm", f"x, ord|p, {_AXES}"),
-    vector_norm=signature("vector_norm", f"x, ord, {_AXES}"),
-    matrix_norm=signature("matrix_norm", f"x|A|input, ord, {_AXES}"),
-    nuclear_norm=signature("matrix_norm", "x, axis, keepdims", ord="nuc"),
-    frobenius_norm=signature("vector_norm", "x, axis, keepdims", axis=REQUIRED),
-)
-declare(
-    NUMPY, vector_norm=signature("vector_norm", "x, ord, axis, keepdims"), matrix_norm=signature("matrix_norm", "x, ord, axis, keepdims")
-)
+declare(f"""
+    torch:
+        linalg.norm = numpy_norm(x|A|input, ord, {_AXES})
+        Tensor.norm norm = torch_norm(x, ord|p, {_AXES})
+        vector_norm(x, ord, {_AXES})
+        matrix_norm(x|A|input, ord, {_AXES})
+        nuclear_norm = matrix_norm(x, axis, keepdims; ord='nuc')
+        frobenius_norm = vector_norm(x, axis!, keepdims)
+    numpy:
+        vector_norm matrix_norm(x, ord, axis, keepdims)
+""")

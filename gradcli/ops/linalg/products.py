@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,7 @@ from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import diagonal, movedim
 from gradcli.ops.arrays.shapes import getitem, reshape, stack
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
@@ -80,12 +80,12 @@ def _matmul_on_batch(lead: Shape, x: Any, y: Any) -> Any:
 
 
 matmul: Op = structural(
-    "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
+    "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves="x: y; y: x",
     core_dims=(2, 2), batched=_matmul_on_batch, doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
-    examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added,
-    extended=Whole("products.MATMUL"), operator="matmul",
+    example="x @ w + b", rounding="terms", ulps=8, integral=True, work=_products_added,
+    extended=Whole("products.MATMUL"), operator=operator.matmul,
     backward=pytorch.node_of_matmul, one_dtype=True, infix="@",
-    latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products",
+    latex=Form("{x:term} {y:power}", TERM), algebra="matrix product",
     carries=multilinear, axes=axes.matrix_product,
     numpy="({0:term} @ {1:power})",
 )  # fmt: skip
@@ -115,13 +115,16 @@ def _outer_on_batch(lead: Shape, x: Any, y: Any) -> Any:
 
 
 @function(
-    vjp=_outer_vjp, forward=np.outer, saves={"x": ("y",), "y": ("x",)}, shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))),
-    aliases=("ger",), ulps=1, integral=True, examples=("outer(x, y)",),
+    vjp=_outer_vjp, forward=np.outer, saves="x: y; y: x", shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))),
+    aliases="ger", ulps=1, integral=True,
     carries=multilinear, batched=_outer_on_batch,
     numpy="np.outer({0}, {1})", torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
 )  # fmt: skip
 def outer(x: Any, y: Any) -> Any:
-    """The table of all products of an entry of x and an entry of y."""
+    """The table of all products of an entry of x and an entry of y.
+
+    >>> outer(x, y)
+    """
     return reshape(x, shape=(-1, 1)) * reshape(y, shape=(1, -1))
 
 
@@ -151,12 +154,14 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
 
 @function(
     vjp=_trace_vjp, forward=_trace, shape=_trace_shape, linear=True, integral=True, rounding="terms", ulps=4,
-    examples=("trace([x, y])",),
     numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
     torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, {axis2}).sum(-1)",
 )  # fmt: skip
 def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The sum of a diagonal of a matrix, or of each one along two axes."""
+    """The sum of a diagonal of a matrix, or of each one along two axes.
+
+    >>> trace([x, y])
+    """
     return sum_(diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1)
 
 
@@ -171,7 +176,7 @@ def _ranked(name: str, function: Function, *ranks: int) -> Composite:
 
     taken = {1: "vector", 2: "matrix", 3: "batch of matrices"}
     doc = f"The product of a {taken[ranks[0]]} and a {taken[ranks[1]]}."
-    return composite(f"torch_{name}", "x y", body, public=False, doc=doc, one_dtype=name != "vdot")
+    return composite(f"torch_{name}", "x y", body, doc=doc, one_dtype=name != "vdot")
 
 
 for _name, _function, _ranks in (
@@ -186,17 +191,23 @@ def vdot(x: Any, y: Any) -> Any:
     return dot(reshape(x, shape=(-1,)), reshape(y, shape=(-1,)))
 
 
-@function(torch="x, y|other, *, axis", numpy="x|x1, y|x2, axis", examples=("vecdot(x, y)",))
+@function(torch="x, y|other, *, axis", numpy="x|x1, y|x2, axis")
 def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
-    """The inner products of vectors along an axis."""
+    """The inner products of vectors along an axis.
+
+    >>> vecdot(x, y)
+    """
     if x.shape and y.shape and x.shape[one_axis(axis, len(x.shape))] != y.shape[one_axis(axis, len(y.shape))]:
         raise ShapeError(f"vecdot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along axis {axis}")
     return sum_(x * y, axis=axis)
 
 
-@function(examples=("kron(x, y)",))
+@function()
 def kron(x: Any, y: Any) -> Any:
-    """The Kronecker product: the blocks x[i, j]*y."""
+    """The Kronecker product: the blocks x[i, j]*y.
+
+    >>> kron(x, y)
+    """
     n = max(len(x.shape), len(y.shape))
     a, b = ((1,) * (n - len(v.shape)) + tuple(v.shape) for v in (x, y))
     spread_x = reshape(x, shape=tuple(m for extent in a for m in (extent, 1)))
@@ -204,39 +215,34 @@ def kron(x: Any, y: Any) -> Any:
     return reshape(spread_x * spread_y, shape=tuple(i * j for i, j in zip(a, b, strict=True)))
 
 
-@function(examples=("chain_matmul([x, y], [[1], [2], [3]])",))
+@function()
 def chain_matmul(*matrices: Any) -> Any:
-    """The product of several matrices."""
+    """The product of several matrices.
+
+    >>> chain_matmul([x, y], [[1], [2], [3]])
+    """
     return functools.reduce(matmul, matrices)
 
 
-@function(examples=("matvec([[1, 2, 3], [4, 5, 6]], x)",))
+@function()
 def matvec(x: Any, y: Any) -> Any:
-    """The products of matrices with vectors along the last axis."""
+    """The products of matrices with vectors along the last axis.
+
+    >>> matvec([[1, 2, 3], [4, 5, 6]], x)
+    """
     return reshape(matmul(x, as_column(y)), shape=matmul(x, as_column(y)).shape[:-1])
 
 
-@function(examples=("vecmat(x, [[1], [2], [3]])",))
+@function()
 def vecmat(x: Any, y: Any) -> Any:
-    """The products of vectors along the last axis with matrices."""
+    """The products of vectors along the last axis with matrices.
+
+    >>> vecmat(x, [[1], [2], [3]])
+    """
     return matvec(transposed(y), x)
 
 
 _TWO = "x|x1|input|self|vec1|mat1, y|x2|other|tensor|vec2|mat2|vec"
-declare(
-    TORCH,
-    **{name: signature(f"torch_{name}", _TWO) for name in ("mm", "mv", "bmm", "dot", "vdot")},
-    ger=signature("outer", _TWO),
-    outer=signature("outer", _TWO),
-    trace=signature("trace", "x"),
-)
-declare(
-    NUMPY,
-    **{name: signature(name, "x|x1|a|input, y|x2|b|other, -out") for name in ("dot", "vdot", "kron", "matmul", "outer")},
-    trace=signature("trace", "x, offset, axis1, axis2, -dtype, -out"),
-    **{"linalg.trace": signature("trace", "x, offset, -dtype", axis1=-2, axis2=-1)},
-    chain_matmul=signature("chain_matmul", "***matrices"),
-)
 
 
 # -- PyTorch's fused forms: beta times an array plus alpha times a product. With beta = 0 the array
@@ -275,7 +281,7 @@ for _name, _product, _ranks, _operands, _doc in (
         _name, f"input {_operands}", _fused(_name, _product, *_ranks), static={"beta": 1, "alpha": 1}, scalars="beta alpha",
         doc=f"beta*input + alpha times {_doc}; with beta=0 the input is not read.",
     )  # fmt: skip
-    declare(TORCH, **{_name: signature(_name, f"input, {_operands.replace(' ', ', ')}, *, beta, alpha")})
+    declare(f"torch:\n{_name}(input, {_operands.replace(' ', ', ')}, *, beta, alpha)")
 
 
 # -- The vector product of three-dimensional space -------------------------------------------------
@@ -297,7 +303,7 @@ def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: A
 
 
 @function(
-    shape=_cross_shape, forward=_cross, saves=("x", "y"), core_dims=(1, 1), public=False,
+    shape=_cross_shape, forward=_cross, saves="x y", core_dims=(1, 1), public=False,
     vjp=_vector_product_vjp,
     backward="LinalgCross", ulps=4,
     numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
@@ -317,9 +323,12 @@ def _in_space(x: Any, y: Any) -> Any:
     return concatenate(x, np.zeros((*x.shape[:-1], 1)), axis=-1)
 
 
-@function(numpy="x|a, y|b, axisa, axisb, axisc, axis", examples=("cross(x, y)",))
+@function(numpy="x|a, y|b, axisa, axisb, axisc, axis")
 def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """The vector product along an axis; of two vectors of the plane, its third entry."""
+    """The vector product along an axis; of two vectors of the plane, its third entry.
+
+    >>> cross(x, y)
+    """
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = movedim(x, source=axisa, destination=-1), movedim(y, source=axisb, destination=-1)
@@ -329,7 +338,7 @@ def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, 
     return movedim(result, source=-1, destination=axisc)
 
 
-@function(public=False, backward="LinalgCross")
+@function(backward="LinalgCross")
 def torch_cross(x: Any, y: Any, *, axis: int | None = None) -> Any:
     """torch.cross: the vector product along the first axis of 3 entries, or along dim."""
     if len(x.shape) != len(y.shape):
@@ -345,7 +354,20 @@ def torch_cross(x: Any, y: Any, *, axis: int | None = None) -> Any:
     return cross(x, y, axis=place)
 
 
-declare(
-    TORCH,
-    **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("torch_cross", "x, y|other, *, axis", axis=-1)},
-)
+declare(f"""
+    torch:
+        mm = torch_mm({_TWO})
+        mv = torch_mv({_TWO})
+        bmm = torch_bmm({_TWO})
+        dot = torch_dot({_TWO})
+        vdot = torch_vdot({_TWO})
+        outer ger = outer({_TWO})
+        trace(x)
+        cross = torch_cross(x, y|other, axis)
+        linalg.cross = torch_cross(x, y|other, *, axis=-1)
+    numpy:
+        dot vdot kron matmul outer(x|x1|a|input, y|x2|b|other, -out)
+        trace(x, offset, axis1, axis2, -dtype, -out)
+        linalg.trace = trace(x, offset, -dtype; axis1=-2, axis2=-1)
+        chain_matmul(***matrices)
+""")

@@ -8,8 +8,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
@@ -88,10 +87,10 @@ def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: s
 
 eigh: Op = structural(
     "eigh", "x", _eigh, witness("factors.eigh"), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L"}, outputs=2,
-    saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgEigh", extended=Whole("spectra.EIGH"),
+    saves="out", core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgEigh", extended=Whole("spectra.EIGH"),
     domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy has them: a "
-    "tuple. One triangle is read, and the gradient is symmetric.", examples=("eigh(A)[0]",),
+    "tuple. One triangle is read, and the gradient is symmetric.", example="eigh(A)[0]",
     carries=perturbation.eigenvalues,
     uncertified=EQUAL_VALUES,
 )  # fmt: skip
@@ -142,57 +141,62 @@ def _beside(u: Any, x: Any) -> Any:
 
 svd: Op = structural(
     "svd", "x", _svd, witness("factors.svd"), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True}, outputs=3,
-    saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgSvd", extended=Whole("spectra.SVD"),
+    saves="out", core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgSvd", extended=Whole("spectra.SVD"),
     domain="for gradients of vectors, a matrix of full rank without repeated singular values",
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy "
-    "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
+    "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", example="svd(A)[1]",
     carries=perturbation.singular_values,
     uncertified=EQUAL_SIZES,
 )  # fmt: skip
 
 
 @function(
-    backward="LinalgSvd", examples=("svdvals(A)",),
-    kinks=(Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),),
+    backward="LinalgSvd",
+    kinks=Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),
     uncertified=EQUAL_SIZES,
 )  # fmt: skip
 def svdvals(x: Any) -> Any:
-    """The singular values in descending order."""
+    """The singular values in descending order.
+
+    >>> svdvals(A)
+    """
     return parts_of(svd, x, full_matrices=False)[1]
 
 
 @function(
     backward="LinalgEigh",
-    kinks=(Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),),
+    kinks=Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),
     domain="a symmetric matrix",
-    examples=("eigvalsh(A)",),
     uncertified=EQUAL_VALUES,
 )
 def eigvalsh(x: Any, *, UPLO: Any = "L") -> Any:
-    """The eigenvalues of a symmetric matrix in ascending order."""
+    """The eigenvalues of a symmetric matrix in ascending order.
+
+    >>> eigvalsh(A)
+    """
     return parts_of(eigh, x, UPLO=UPLO)[0]
 
 
-@function(public=False, backward="LinalgEigh", results=("eigenvalues", "eigenvectors"), uncertified=EQUAL_VALUES)
+@function(backward="LinalgEigh", results="eigenvalues eigenvectors", uncertified=EQUAL_VALUES)
 def named_eigh(x: Any, *, UPLO: Any = "L") -> Any:
     """eigh of NumPy and PyTorch: eigenvalues in ascending order, and eigenvectors."""
     return parts_of(eigh, x, UPLO=UPLO)
 
 
-@function(public=False, uncertified=EQUAL_VALUES)
+@function(uncertified=EQUAL_VALUES)
 def scipy_eigh(x: Any, *, lower: bool = True, eigvals_only: bool = False) -> Any:
     """scipy.linalg.eigh: eigenvalues in ascending order, and eigenvectors unless eigvals_only."""
     values, vectors = parts_of(eigh, x, UPLO="L" if lower else "U")
     return values if eigvals_only else (values, vectors)
 
 
-@function(public=False, results=("U", "S", "Vh"), backward="LinalgSvd", uncertified=EQUAL_SIZES)
+@function(results="U S Vh", backward="LinalgSvd", uncertified=EQUAL_SIZES)
 def named_svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """svd of NumPy and PyTorch: U, S and V transposed; S alone without compute_uv."""
     return parts_of(svd, x, full_matrices=full_matrices) if compute_uv else svdvals(x)
 
 
-@function(results=("U", "S", "V"), public=False, uncertified=EQUAL_SIZES)
+@function(results="U S V", uncertified=EQUAL_SIZES)
 def old_svd(x: Any, *, some: bool = True, compute_uv: bool = True) -> tuple[Any, Any, Any]:
     """torch.svd: U, S and V (not transposed), reduced if some."""
     u, s, vh = parts_of(svd, x, full_matrices=not (some and compute_uv))
@@ -202,27 +206,6 @@ def old_svd(x: Any, *, some: bool = True, compute_uv: bool = True) -> tuple[Any,
 
 
 _MATRIX = "x|A|input"
-_OLD = signature("old_svd", f"{_MATRIX}, some, compute_uv")
-declare(
-    TORCH,
-    eigh=signature("named_eigh", f"{_MATRIX}, UPLO"),
-    eigvalsh=signature("eigvalsh", f"{_MATRIX}, UPLO"),
-    svdvals=signature("svdvals", f"{_MATRIX}, -driver"),
-    svd=_OLD,
-    **{"linalg.svd": signature("named_svd", f"{_MATRIX}, full_matrices, -driver"), "Tensor.svd": _OLD},
-)
-declare(
-    NUMPY,
-    eigh=signature("named_eigh", "x, UPLO"),
-    svd=signature("named_svd", "x, full_matrices, compute_uv, -hermitian"),
-)
-declare(
-    SCIPY,
-    svd=signature("named_svd", "x, full_matrices, compute_uv, -overwrite_a, -check_finite, -lapack_driver"),
-    svdvals=signature("svdvals", "x, -overwrite_a, -check_finite"),
-    eigh=signature("scipy_eigh", "x, -b, lower, eigvals_only, -overwrite_a"),
-    eigvalsh=signature("scipy_eigh", "x, -b, lower, -overwrite_a", eigvals_only=True),
-)
 
 
 # -- The pseudoinverse of matrices of any rank, and least squares ----------------------------------
@@ -267,8 +250,8 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
 
 pinv: Op = structural(
     "pinv", "x", _pinv, witness("factors.pinv"), vjp=_pinv_vjp, shape=_pinv_shape,
-    static={"rtol": None, "atol": None, "hermitian": False}, saves=("x", "out"), core_dims=(2,), work=for_rows(2), ulps=64,
-    backward="LinalgPinv", extended=Whole("spectra.PINV", epsilon=True), examples=("pinv(A) @ b",),
+    static={"rtol": None, "atol": None, "hermitian": False}, saves="x out", core_dims=(2,), work=for_rows(2), ulps=64,
+    backward="LinalgPinv", extended=Whole("spectra.PINV", epsilon=True), example="pinv(A) @ b",
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
     "gradient is that at a fixed rank.",
     uncertified=OF_LOW_RANK,
@@ -288,7 +271,7 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
     return found, sum_(missed * missed, axis=-2) if n > m else nothing(x), rank, sizes
 
 
-@function(public=False, uncertified=OF_LOW_RANK)
+@function(uncertified=OF_LOW_RANK)
 def numpy_pinv(x: Any, *, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
     """NumPy's pinv: singular values up to rcond (or rtol, 1e-15) times the largest count as zero."""
     if rcond is not None and rtol is not None:
@@ -299,7 +282,7 @@ def numpy_pinv(x: Any, *, rcond: Any = None, hermitian: bool = False, rtol: Any 
 _RESULTS = ("solution", "residuals", "rank", "singular_values")
 
 
-@function(results=_RESULTS, public=False, backward="LinalgLstsq", aside={3: ""}, uncertified=EQUAL_SIZES)
+@function(results=_RESULTS, backward="LinalgLstsq", aside={3: ""}, uncertified=EQUAL_SIZES)
 def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None) -> tuple[Any, Any, Any, Any]:
     """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's driver tells."""
     driver = driver or "gelsy"
@@ -319,26 +302,37 @@ def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | Non
     numpy="x, y|b, rcond",
     scipy="x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver",
     results=_RESULTS,
-    examples=("lstsq(A, b)[0]",),
     uncertified=EQUAL_SIZES,
 )
 def lstsq(x: Any, y: Any, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
     """The z of least norm with the least norm of x @ z - y; the sums of squared residuals (none unless x has more rows than
     columns), the rank of x and its singular values.
+
+    >>> lstsq(A, b)[0]
     """
     return _least_squares(x, y, rcond, len(y.shape) == 1)
 
 
 _A, _B = "x|A|input", "y|B|b"
-declare(
-    TORCH,
-    **{"linalg.pinv": signature("pinv", f"{_A}, rtol|rcond, atol, hermitian")},
-    pinverse=signature("pinv", f"{_A}, rtol|rcond", rtol=1e-15),
-    lstsq=signature("torch_lstsq", f"{_A}, {_B}, rcond, *, driver"),
-)
-declare(NUMPY, pinv=signature("numpy_pinv", "x, rcond, hermitian, rtol"))
-declare(
-    SCIPY,
-    pinv=signature("pinv", "x, atol, rtol, -return_rank, -check_finite"),
-    pinvh=signature("pinv", "x, atol, rtol, -use_lower|lower, -return_rank, -check_finite", hermitian=True),
-)
+declare(f"""
+    numpy:
+        eigh = named_eigh(x, UPLO)
+        svd = named_svd(x, full_matrices, compute_uv, -hermitian)
+        pinv = numpy_pinv(x, rcond, hermitian, rtol)
+    scipy:
+        svd = named_svd(x, full_matrices, compute_uv, -overwrite_a, -check_finite, -lapack_driver)
+        svdvals(x, -overwrite_a, -check_finite)
+        eigh = scipy_eigh(x, -b, lower, eigvals_only, -overwrite_a)
+        eigvalsh = scipy_eigh(x, -b, lower, -overwrite_a; eigvals_only=True)
+        pinv(x, atol, rtol, -return_rank, -check_finite)
+        pinvh = pinv(x, atol, rtol, -use_lower|lower, -return_rank, -check_finite; hermitian=True)
+    torch:
+        eigh = named_eigh({_MATRIX}, UPLO)
+        eigvalsh({_MATRIX}, UPLO)
+        svdvals({_MATRIX}, -driver)
+        svd Tensor.svd = old_svd({_MATRIX}, some, compute_uv)
+        linalg.svd = named_svd({_MATRIX}, full_matrices, -driver)
+        linalg.pinv = pinv({_A}, rtol|rcond, atol, hermitian)
+        pinverse = pinv({_A}, rtol|rcond=1e-15)
+        lstsq = torch_lstsq({_A}, {_B}, rcond, *, driver)
+""")

@@ -8,8 +8,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import part_of, reshape
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import SQRT_2_BY_PI
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import abs_, sign
@@ -22,7 +21,6 @@ from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Kink, noted
 from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax
 from gradcli.ops.registry import composition, elementwise, function, is_number
-from gradcli.ops.spec import REQUIRED
 from gradcli.ops.special.error_functions import ndtr
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.text import number_in_c
@@ -34,9 +32,9 @@ from gradcli.ops.writing import one_axis
 relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else m.zero,
     Pieces(lambda out, x: less_equal(out, 0)),
-    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves=("out",), ulps=0, integral=True, selects=True,
-    extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=(Kink(lambda x: x == 0, "x = 0", "0", SAME),),
-    doc="x where it is positive, 0 elsewhere.", examples=("relu(x)",), as_ufunc=(maximum, 0.0),
+    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, integral=True, selects=True,
+    extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=Kink(lambda x: x == 0, "x = 0", "0", SAME),
+    doc="x where it is positive, 0 elsewhere.", example="relu(x)", parts=lambda x: maximum(x, 0.0),
     between=(),
     c="g_maximum({0}, 0)",
     numpy="np.maximum({0}, 0.0)",
@@ -68,10 +66,10 @@ hardtanh = elementwise(
     "hardtanh", "x", _hardtanh,
     lambda m, x, min_val, max_val: m.one * min_val if x < min_val else m.one * max_val if x > max_val else x,
     Pieces(lambda out, x, min_val, max_val: logical_or(less_equal(x, min_val), greater_equal(x, max_val))),
-    kind="piecewise", static={"min_val": -1.0, "max_val": 1.0}, saves=("x",), ulps=0, extended=extended.HARDTANH,
-    kinks=(Kink(lambda x, min_val, max_val: x in (min_val, max_val), "x = min_val or x = max_val", "0", Choice("1", (_hardtanh_in_jax,))),),
+    kind="piecewise", static={"min_val": -1.0, "max_val": 1.0}, saves="x", ulps=0, extended=extended.HARDTANH,
+    kinks=Kink(lambda x, min_val, max_val: x in (min_val, max_val), "x = min_val or x = max_val", "0", Choice("1", (_hardtanh_in_jax,))),
     wider=composition("hardtanh", "x", _between, static={"min_val": -1.0, "max_val": 1.0}, scalars="min_val max_val"),
-    doc="x limited to the range from min_val to max_val; the derivative is 0 at both.", examples=("hardtanh(x)",),
+    doc="x limited to the range from min_val to max_val; the derivative is 0 at both.", example="hardtanh(x)",
     rounds=lambda m, out, x, min_val, max_val: m.where(m.equal(out, x), 0.0, m.abs(out)),  # that of its ends
     between=(),
     c=_hardtanh_in_c,
@@ -85,13 +83,13 @@ def relu6(x: Any) -> Any:
     return hardtanh(x, min_val=0.0, max_val=6.0)
 
 
-@function(kinks=(noted("x = -3 or x = 3", "0", SAME),))
+@function(kinks=noted("x = -3 or x = 3", "0", SAME))
 def hardsigmoid(x: Any) -> Any:
     """x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)"""
     return (hardtanh(x, min_val=-3.0, max_val=3.0) + 3) / 6
 
 
-@function(kinks=(noted("x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),))
+@function(kinks=noted("x = -3 or x = 3", "0 at -3 and 1 at 3", SAME))
 def hardswish(x: Any) -> Any:
     """x*hardsigmoid(x)."""
     return where(less_equal(x, -3), x * 0.0, x * hardsigmoid(x))
@@ -104,18 +102,16 @@ leaky_relu = elementwise(
         lambda out, x, negative_slope: None if negative_slope else logical_not(greater(x, 0)),
         lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope),
     ),
-    kind="piecewise", static={"negative_slope": 0.01}, saves=("x",), extended=extended.LEAKY,
-    kinks=(
-        Kink(
+    kind="piecewise", static={"negative_slope": 0.01}, saves="x", extended=extended.LEAKY,
+    kinks=Kink(
             lambda x, **_: x == 0, "x = 0", "negative_slope",
             Choice("1", (lambda out, x, negative_slope: where(less(x, 0), negative_slope, 1.0),)),
         ),
-    ),
     wider=composition(
         "leaky_relu", "x", lambda x, negative_slope: where(greater(x, 0), x, x * negative_slope), static={"negative_slope": 0.01},
         scalars="negative_slope",
     ),
-    doc="x where it is positive, negative_slope*x elsewhere.", examples=("leaky_relu(x, 0.1)",),
+    doc="x where it is positive, negative_slope*x elsewhere.", example="leaky_relu(x, 0.1)",
     between=(0.0,),
     c=lambda negative_slope: f"g_leaky({{0}}, {number_in_c(negative_slope)})",
     numpy=lambda shapes, negative_slope: f"np.where({{0:atom}} > 0, {{0}}, {{0:atom}} * {negative_slope!r})",
@@ -132,7 +128,7 @@ def _exponential_slope(wanted: Any, cotangent: Any, out: Any, x: Any, scale: flo
     return (cotangent * where(positive, scale, exp(where(positive, 0.0, x) / width) * (alpha / width)),)
 
 
-@function(vjp=_exponential_slope, saves=("x",), ulps=8, public=False)
+@function(vjp=_exponential_slope, saves="x", ulps=8, public=False)
 def exponential_below(x: Any, *, scale: float, alpha: float, width: float) -> Any:
     """scale*x above 0, and alpha*(exp(x/width) - 1) below."""
     return _exponential_below(x, scale, alpha, width)
@@ -144,9 +140,12 @@ def _unit(x: Any, scale: float, alpha: Any, width: Any) -> Any:
     return _exponential_below(x, scale, alpha, width)
 
 
-@function(scalars="alpha", kinks=(noted("x = 0", "alpha", SAME),), examples=("elu(x)",))
+@function(scalars="alpha", kinks=noted("x = 0", "alpha", SAME))
 def elu(x: Any, *, alpha: Any = 1.0) -> Any:
-    """x where it is positive, alpha*(exp(x) - 1) elsewhere."""
+    """x where it is positive, alpha*(exp(x) - 1) elsewhere.
+
+    >>> elu(x)
+    """
     return relu(x) if is_number(alpha) and not alpha else _unit(x, 1.0, alpha, 1.0)
 
 
@@ -162,13 +161,13 @@ _SCALE = 1.0507009873554804934193349852946
 _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 
 
-@function(kinks=(noted("x = 0", f"{_SLOPE}, the slope from below", SAME),))
+@function(kinks=noted("x = 0", f"{_SLOPE}, the slope from below", SAME))
 def selu(x: Any) -> Any:
     """elu with alpha and a scale that keep mean 0 and variance 1 through many layers."""
     return _unit(x, _SCALE, _SLOPE, 1.0)
 
 
-@function(aliases=("swish",))
+@function(aliases="swish")
 def silu(x: Any) -> Any:
     """x*sigmoid(x)."""
     return x * sigmoid(x)
@@ -180,9 +179,12 @@ def mish(x: Any) -> Any:
     return x * tanh(softplus(x))
 
 
-@function(torch="x, *, approximate", examples=("gelu(x, approximate='tanh')",))
+@function(torch="x, *, approximate")
 def gelu(x: Any, *, approximate: str = "none") -> Any:
-    """x times the probability that a standard normal number is below x; with 'tanh', PyTorch's approximation of it."""
+    """x times the probability that a standard normal number is below x; with 'tanh', PyTorch's approximation of it.
+
+    >>> gelu(x, approximate='tanh')
+    """
     if approximate not in ("none", "tanh"):
         raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}")
     if approximate == "none":
@@ -216,7 +218,7 @@ def tanhshrink(x: Any) -> Any:
 
 softsign = elementwise(
     "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
-    lambda out, x: 1 / (1 + abs_(x)) ** 2, kind="piecewise", saves=("x",), ulps=2,
+    lambda out, x: 1 / (1 + abs_(x)) ** 2, kind="piecewise", saves="x", ulps=2,
     extended=extended.SOFTSIGN,
     doc="x/(1 + |x|).",
     between=(),
@@ -225,19 +227,22 @@ softsign = elementwise(
 )
 
 
-@function(scalars="threshold value", kinks=(noted("x = threshold", "0"),), examples=("threshold(x, 0.1, 20)",))
+@function(scalars="threshold value", kinks=noted("x = threshold", "0"))
 def threshold(x: Any, *, threshold: Any, value: Any) -> Any:
-    """x where it is more than the threshold, the value elsewhere."""
+    """x where it is more than the threshold, the value elsewhere.
+
+    >>> threshold(x, 0.1, 20)
+    """
     return where(less_equal(x, threshold), value, x)
 
 
-@function(aliases=("log_sigmoid",), backward="LogSigmoid")
+@function(aliases="log_sigmoid", backward="LogSigmoid")
 def logsigmoid(x: Any) -> Any:
     """log(sigmoid(x)), without overflow."""
     return -softplus(-x)
 
 
-@function(backward="PreluKernel", kinks=(noted("x = 0", "weight"),))
+@function(backward="PreluKernel", kinks=noted("x = 0", "weight"))
 def prelu(x: Any, weight: Any) -> Any:
     """x where it is positive, weight*x elsewhere; one weight, or one for each channel (the second axis)."""
     channels = 1 if len(x.shape) < 2 else x.shape[1]
@@ -264,13 +269,13 @@ def _implicit(x: Any, axis: int | None) -> int:
     return one_axis(axis, ndim) if axis is not None else 0 if ndim in (0, 1, 3) else 1
 
 
-@function(public=False)
+@function()
 def torch_softmax(x: Any, *, axis: int | None = None) -> Any:
     """torch.softmax: exp(x)/sum(exp(x)) along an axis; by default the first one of up to 1 or of 3 axes, else the second."""
     return softmax(x, axis=_implicit(x, axis))
 
 
-@function(public=False)
+@function()
 def torch_log_softmax(x: Any, *, axis: int | None = None) -> Any:
     """torch.log_softmax: log(softmax(x)) along an axis; by default the first one of up to 1 or of 3 axes, else the second."""
     return log_softmax(x, axis=_implicit(x, axis))
@@ -282,7 +287,7 @@ def softmin(x: Any, *, axis: int | None = None) -> Any:
     return softmax(-x, axis=_implicit(x, axis))
 
 
-@function(aliases=("dropout1d", "dropout2d", "dropout3d"))
+@function(aliases="dropout1d dropout2d dropout3d")
 def dropout(x: Any, *, p: float = 0.5, training: bool = True) -> Any:
     """x itself if nothing is dropped (training=False, or p = 0); what is random is refused."""
     if not 0 <= p <= 1:
@@ -300,11 +305,17 @@ def rrelu(x: Any, *, lower: float = 1 / 8, upper: float = 1 / 3, training: bool 
     return leaky_relu(x, negative_slope=(lower + upper) / 2)
 
 
-declare(
-    TORCH,
-    **{f.name: signature(f.name, ", ".join((*f.operands, *f.static, "-inplace")))
-       for f in (relu, relu6, hardtanh, hardsigmoid, hardswish, leaky_relu, elu, celu, selu, silu, mish, threshold, dropout, rrelu)},
-    **{name: signature(f"torch_{name}", "x, axis, -_stacklevel, -dtype") for name in ("softmax", "log_softmax")},
-    **{f"{part}.{name}": signature(f"torch_{name}", "x, axis, -dtype", axis=REQUIRED)
-       for part in ("torch", "special", "Tensor") for name in ("softmax", "log_softmax")},
-)  # fmt: skip
+declare("""
+    torch:
+        relu relu6 hardsigmoid hardswish selu silu mish(x, -inplace)
+        hardtanh(x, min_val, max_val, -inplace)
+        leaky_relu(x, negative_slope, -inplace)
+        elu celu(x, alpha, -inplace)
+        threshold(x, threshold, value, -inplace)
+        dropout(x, p, training, -inplace)
+        rrelu(x, lower, upper, training, -inplace)
+        softmax = torch_softmax(x, axis, -_stacklevel, -dtype)
+        log_softmax = torch_log_softmax(x, axis, -_stacklevel, -dtype)
+        torch.softmax special.softmax Tensor.softmax = torch_softmax(x, axis!, -dtype)
+        torch.log_softmax special.log_softmax Tensor.log_softmax = torch_log_softmax(x, axis!, -dtype)
+""")

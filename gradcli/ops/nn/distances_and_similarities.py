@@ -46,15 +46,21 @@ def _positive(p: float) -> None:
         raise ArgumentError(f"p must be a number of at least 0, not {p!r}")
 
 
-@function(torch="x, y, p", kinks=_KINKS, examples=("dist(x, y)",))
+@function(torch="x, y, p", kinks=_KINKS)
 def dist(x: Any, y: Any, *, p: Any = 2) -> Any:
-    """The p-norm of x - y, p any number, 0 or inf."""
+    """The p-norm of x - y, p any number, 0 or inf.
+
+    >>> dist(x, y)
+    """
     return _length(x - y, p)
 
 
-@function(torch="x|x1, y|x2, p, compute_mode", kinks=_KINKS, examples=("cdist([x], [y, 2*x])",))
+@function(torch="x|x1, y|x2, p, compute_mode", kinks=_KINKS)
 def cdist(x: Any, y: Any, *, p: float = 2.0, compute_mode: str | None = None) -> Any:
-    """The distances of each row of x from each row of y, in the p-norm."""
+    """The distances of each row of x from each row of y, in the p-norm.
+
+    >>> cdist([x], [y, 2*x])
+    """
     _positive(p)
     if len(x.shape) < 2 or len(y.shape) < 2 or x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"cdist needs rows of equally many coordinates, not the shapes {tuple(x.shape)} and {tuple(y.shape)}")
@@ -63,9 +69,12 @@ def cdist(x: Any, y: Any, *, p: float = 2.0, compute_mode: str | None = None) ->
     return _between(points - others, p)
 
 
-@function(kinks=_KINKS, examples=("pdist([x, y])",))
+@function(kinks=_KINKS)
 def pdist(x: Any, *, p: float = 2) -> Any:
-    """The distances between all pairs of rows, in the p-norm."""
+    """The distances between all pairs of rows, in the p-norm.
+
+    >>> pdist([x, y])
+    """
     _positive(p)
     if len(x.shape) != 2:
         raise ShapeError(f"pdist needs a matrix of points, not the shape {tuple(x.shape)}")
@@ -74,9 +83,12 @@ def pdist(x: Any, *, p: float = 2) -> Any:
     return _between(getitem(x, index=(first,)) - getitem(x, index=(second,)), p)
 
 
-@function(examples=("torch.renorm([x, y], 2, 0, 0.5)",))
+@function()
 def renorm(x: Any, *, p: float, axis: int, maxnorm: float) -> Any:
-    """The slices along an axis, those with a p-norm beyond maxnorm scaled down to it."""
+    """The slices along an axis, those with a p-norm beyond maxnorm scaled down to it.
+
+    >>> torch.renorm([x, y], 2, 0, 0.5)
+    """
     if len(x.shape) < 2:
         raise ShapeError(f"renorm needs an array of at least two axes, not the shape {tuple(x.shape)}")
     if not p > 0 or not maxnorm >= 0:
@@ -97,23 +109,32 @@ def _row_norm(x: Any, p: float, axis: Any, keepdims: bool = True) -> Any:
     return norm(row, ord=None if p == 2 else p, axis=axis, keepdims=keepdims and bool(x.shape))
 
 
-@function(torch="x1, x2, axis, eps", kinks=_AT_ZERO, examples=("cosine_similarity(x, y, axis=0)",))
+@function(torch="x1, x2, axis, eps", kinks=_AT_ZERO)
 def cosine_similarity(x1: Any, x2: Any, *, axis: int = 1, eps: float = 1e-8) -> Any:
-    """The cosine of the angle of two vectors along an axis. A length below eps counts as eps, and its gradient is its own."""
+    """The cosine of the angle of two vectors along an axis. A length below eps counts as eps, and its gradient is its own.
+
+    >>> cosine_similarity(x, y, axis=0)
+    """
     shape = np.broadcast_shapes(x1.shape, x2.shape)
     x1, x2 = (v if v.shape == shape else broadcast_to(v, shape=shape) for v in (x1, x2))
     first, second = (v / held_at(_row_norm(v, 2, axis), eps) for v in (x1, x2))
     return sum_(first * second, axis=axis)
 
 
-@function(torch="x1, x2, p, eps, keepdims", scalars="eps", kinks=_AT_ZERO, examples=("pairwise_distance(x, y)",))
+@function(torch="x1, x2, p, eps, keepdims", scalars="eps", kinks=_AT_ZERO)
 def pairwise_distance(x1: Any, x2: Any, *, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False) -> Any:
-    """The p-norm of x1 - x2 + eps along the last axis."""
+    """The p-norm of x1 - x2 + eps along the last axis.
+
+    >>> pairwise_distance(x, y)
+    """
     return _row_norm(x1 - x2 + eps, p, -1, keepdims)
 
 
-@function(torch="x, p, axis, eps, -out", scalars="eps", kinks=_AT_ZERO, examples=("normalize(x, axis=0)",))
+@function(torch="x, p, axis, eps, -out", scalars="eps", kinks=_AT_ZERO)
 def normalize(x: Any, *, p: float = 2.0, axis: Any = 1, eps: float = 1e-12) -> Any:
-    """x over its p-norm along an axis, which is at least eps."""
+    """x over its p-norm along an axis, which is at least eps.
+
+    >>> normalize(x, axis=0)
+    """
     axes_of(axis, len(x.shape))
     return x / clip(_row_norm(x, p, axis), eps, None)

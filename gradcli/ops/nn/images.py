@@ -17,8 +17,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import add_along, take_along
 from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, getitem, reshape, swapaxes, transpose
 from gradcli.ops.arrays.windows import Table, adaptive, add_up, each, extent, inner, nested, outer, read, small_image, strided
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, floor, rint
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.facts import noted
@@ -72,7 +71,7 @@ def _convolutions(n: int) -> None:
     name, transposed = f"conv{n}d", f"conv_transpose{n}d"
     example = f"{small_image(n)}, {nested('w', n + 1)}"
 
-    @function(name, backward="Convolution", examples=(f"F.{name}({example})",))
+    @function(name, backward="Convolution", example=f"F.{name}({example})")
     def convolution(
         input: Any, weight: Any, bias: Any = None, *, stride: Any = 1, padding: Any = None, dilation: Any = 1, groups: int = 1
     ) -> Any:
@@ -96,7 +95,7 @@ def _convolutions(n: int) -> None:
         result = reshape(products, shape=(images.shape[0], weight.shape[0], *windows))
         return _finished(name, result, bias, n, len(input.shape) == n + 2)
 
-    @function(transposed, backward="Convolution", examples=(f"F.{transposed}({example})",))
+    @function(transposed, backward="Convolution", example=f"F.{transposed}({example})")
     def transpose(
         input: Any, weight: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
         dilation: Any = 1,
@@ -196,13 +195,13 @@ def _pooling(n: int) -> None:
     """Register the functions for n dimensions."""
     size = {1: "2", 2: "2", 3: "(1, 2, 2)"}[n]
 
-    def example(name: str) -> tuple[str]:
-        return (f"F.{name}({small_image(n)}, {'2, ' if name[0] == 'l' else ''}{size})",)
+    def example(name: str) -> str:
+        return f"F.{name}({small_image(n)}, {'2, ' if name[0] == 'l' else ''}{size})"
 
     average, largest, norms = f"avg_pool{n}d", f"max_pool{n}d", f"lp_pool{n}d"
     averaged = "input, kernel_size, stride, padding, ceil_mode, count_include_pad" + ", divisor_override" * (n > 1)
 
-    @function(average, torch=averaged, examples=example(average))
+    @function(average, torch=averaged, example=example(average))
     def means(
         input: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
         divisor_override: Any = None,
@@ -214,7 +213,7 @@ def _pooling(n: int) -> None:
         whole = outer(counts if count_include_pad else _inside(tables), np.multiply)
         return _summed(input, tables) / (whole.astype(float) if divisor_override is None else float(divisor_override))
 
-    @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", examples=example(largest))
+    @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", example=example(largest))
     def extremes(
         input: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
         return_indices: bool = False,
@@ -223,12 +222,12 @@ def _pooling(n: int) -> None:
         values, places = _largest(input, _windows(largest, input, n, kernel_size, stride, padding, dilation, ceil_mode)[0])
         return (values, places) if return_indices else values
 
-    @function(f"adaptive_{average}", examples=example(f"adaptive_{average}"))
+    @function(f"adaptive_{average}", example=example(f"adaptive_{average}"))
     def covering(input: Any, *, output_size: Any) -> Any:
         """The means of windows over the last axes, so many that the result has output_size."""
         return covering_means(input, _covering(f"adaptive_{average}", input, n, output_size))
 
-    @function(f"adaptive_{largest}", kinks=_FIRST, examples=example(f"adaptive_{largest}"))
+    @function(f"adaptive_{largest}", kinks=_FIRST, example=example(f"adaptive_{largest}"))
     def covering_extremes(input: Any, *, output_size: Any, return_indices: bool = False) -> Any:
         """The largest entries of windows over the last axes, so many that the result has output_size; with return_indices, also their
         places.
@@ -236,7 +235,7 @@ def _pooling(n: int) -> None:
         values, places = _largest(input, _covering(f"adaptive_{largest}", input, n, output_size))
         return (values, places) if return_indices else values
 
-    @function(norms, examples=example(norms))
+    @function(norms, example=example(norms))
     def powers(input: Any, *, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
         """The norms of order norm_type of windows over the last axes; the gradient of a norm of 0 is 0."""
         tables, counts = _windows(norms, input, n, kernel_size, stride, 0, 1, ceil_mode)
@@ -247,13 +246,11 @@ def _pooling(n: int) -> None:
         return where(nothing, 0.0, where(nothing, 1.0, powers) ** (1.0 / norm_type))
 
     placed = "input, kernel_size, stride, padding, dilation, ceil_mode"
-    declare(
-        TORCH,
-        **{
-            f"{largest}_with_indices": signature(largest, placed, return_indices=True),
-            f"adaptive_{largest}_with_indices": signature(f"adaptive_{largest}", "input, output_size", return_indices=True),
-        },
-    )
+    declare(f"""
+        torch:
+            {largest}_with_indices = {largest}({placed}; return_indices=True)
+            adaptive_{largest}_with_indices = adaptive_{largest}(input, output_size; return_indices=True)
+    """)
 
 
 # -- Images in other sizes ---------------------------------------------------------------------------
@@ -314,8 +311,7 @@ def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple
     return lengths, (None,) * n if recompute else factors
 
 
-
-@function(examples=("F.interpolate([[x]], 5, mode='linear')",))
+@function()
 def interpolate(
     input: Any,
     *,
@@ -325,7 +321,10 @@ def interpolate(
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
 ) -> Any:
-    """Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas."""
+    """Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas.
+
+    >>> F.interpolate([[x]], 5, mode='linear')
+    """
     if mode not in _MODES:
         raise ArgumentError(f"interpolate: mode must be one of {', '.join(_MODES)}, not {mode!r}")
     n = len(input.shape) - 2
@@ -346,9 +345,12 @@ def _rearranged(x: Any, split: tuple[int, ...], axes: tuple[int, ...], shape: tu
     return reshape(transpose(reshape(x, shape=split), axes=axes), shape=shape)
 
 
-@function(copied=True, examples=("F.pixel_shuffle([[x], [y], [x], [y]], 2)",))
+@function(memory="own")
 def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
-    """Channels rearranged into images that are larger by a factor."""
+    """Channels rearranged into images that are larger by a factor.
+
+    >>> F.pixel_shuffle([[x], [y], [x], [y]], 2)
+    """
     r = upscale_factor
     if len(input.shape) < 3 or r < 1 or input.shape[-3] % (r * r):
         raise ShapeError(f"pixel_shuffle: an array of shape {tuple(input.shape)} does not hold images for the factor {r}")
@@ -358,9 +360,12 @@ def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
     return _rearranged(input, (*lead, fewer, r, r, height, width), axes, (*lead, fewer, height * r, width * r))
 
 
-@function(copied=True, examples=("F.pixel_unshuffle([[x, y, x]], 3)",))
+@function(memory="own")
 def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
-    """Images rearranged into channels of images that are smaller by a factor."""
+    """Images rearranged into channels of images that are smaller by a factor.
+
+    >>> F.pixel_unshuffle([[x, y, x]], 3)
+    """
     r = downscale_factor
     if len(input.shape) < 3 or r < 1 or input.shape[-1] % r or input.shape[-2] % r:
         raise ShapeError(f"pixel_unshuffle: an array of shape {tuple(input.shape)} does not divide by the factor {r}")
@@ -370,9 +375,12 @@ def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
     return _rearranged(input, (*lead, channels, high, r, wide, r), axes, (*lead, channels * r * r, high, wide))
 
 
-@function(copied=True, examples=("F.channel_shuffle([[x, y]], 2)",))
+@function(memory="own")
 def channel_shuffle(input: Any, *, groups: int) -> Any:
-    """Channels of several groups rearranged so that neighbours come from different ones."""
+    """Channels of several groups rearranged so that neighbours come from different ones.
+
+    >>> F.channel_shuffle([[x, y]], 2)
+    """
     if len(input.shape) < 3 or groups < 1 or input.shape[1] % groups:
         raise ShapeError(f"channel_shuffle: the channels of an array of shape {tuple(input.shape)} do not fall into {groups} groups")
     images, channels, *rest = input.shape
@@ -380,12 +388,12 @@ def channel_shuffle(input: Any, *, groups: int) -> Any:
     return _rearranged(input, (images, groups, channels // groups, *rest), axes, input.shape)
 
 
-declare(
-    TORCH,
-    upsample="interpolate(input, size, scale_factor, mode, align_corners)",
-    upsample_nearest="interpolate(input, size, scale_factor)",
-    upsample_bilinear=signature("interpolate", "input, size, scale_factor", mode="bilinear", align_corners=True),
-)
+declare("""
+    torch:
+        upsample = interpolate(input, size, scale_factor, mode, align_corners)
+        upsample_nearest = interpolate(input, size, scale_factor)
+        upsample_bilinear = interpolate(input, size, scale_factor; mode='bilinear', align_corners=True)
+""")
 
 
 # -- Images read at places that are themselves results: grid_sample, its grids, and entries put
@@ -432,11 +440,14 @@ def _entries(x: Any, places: list[Any]) -> Any:
     return where(reshape(inside, shape=(images, 1, points)), found, 0.0)
 
 
-@function(examples=("F.grid_sample([[[x, y]]], [[[[0.2, 0.1]]]])",))
+@function()
 def grid_sample(
     input: Any, grid: Any, *, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
-    """Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first."""
+    """Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first.
+
+    >>> F.grid_sample([[[x, y]]], [[[[0.2, 0.1]]]])
+    """
     x = input
     n = len(x.shape) - 2
     if n not in (2, 3) or len(grid.shape) != n + 2 or grid.shape[-1] != n or grid.shape[0] != x.shape[0] or not all(x.shape[1:]):
@@ -464,9 +475,12 @@ def grid_sample(
     return reshape(total, shape=(*x.shape[:2], *grid.shape[1:-1]))
 
 
-@function(backward="AffineGridGenerator", examples=("F.affine_grid([[x, y]], (1, 1, 2, 2))",))
+@function(backward="AffineGridGenerator")
 def affine_grid(theta: Any, *, size: Any, align_corners: bool | None = None) -> Any:
-    """The grid for grid_sample that an affine map gives."""
+    """The grid for grid_sample that an affine map gives.
+
+    >>> F.affine_grid([[x, y]], (1, 1, 2, 2))
+    """
     n = len(size) - 2 if isinstance(size, tuple) else 0
     if n not in (2, 3) or tuple(theta.shape) != (size[0], n, n + 1):
         raise ShapeError(f"affine_grid: matrices of shape {tuple(theta.shape)} do not fit the size {size}")
@@ -481,8 +495,8 @@ def _unpooling(n: int) -> None:
     name = f"max_unpool{n}d"
 
     @function(
-        name, indices=frozenset({"indices"}),
-        examples=(f"F.{name}({nested('x', n)}, {nested('[0, 2, 4]', n)}, {(1, 1, 2)[-n:] if n > 1 else 2})",),
+        name, indices="indices",
+        example=f"F.{name}({nested('x', n)}, {nested('[0, 2, 4]', n)}, {(1, 1, 2)[-n:] if n > 1 else 2})",
     )  # fmt: skip
     def max_unpool(
         input: Any, indices: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None

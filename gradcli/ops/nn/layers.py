@@ -11,8 +11,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, transpose
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.elementwise.logic import where
@@ -22,21 +21,26 @@ from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
 from gradcli.ops.registry import function, is_number, structural
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import detach
 from gradcli.ops.writing import witness
 
 
-@function(torch="x, weight, bias", backward="Addmm", examples=("linear(x, w, b)",))
+@function(torch="x, weight, bias", backward="Addmm")
 def linear(x: Any, weight: Any, bias: Any = None) -> Any:
-    """x @ weight.T + bias."""
+    """x @ weight.T + bias.
+
+    >>> linear(x, w, b)
+    """
     product = matmul(x, swapaxes(weight, axis1=0, axis2=1) if len(weight.shape) == 2 else weight)
     return product if bias is None else product + bias
 
 
-@function(torch="input1, input2, weight, bias", examples=("bilinear(x, y, w)",))
+@function(torch="input1, input2, weight, bias")
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
-    """input1 @ weight[k] @ input2 for each k, plus bias."""
+    """input1 @ weight[k] @ input2 for each k, plus bias.
+
+    >>> bilinear(x, y, w)
+    """
     outputs, rows, columns = weight.shape if len(weight.shape) == 3 else (0, 0, 0)
     if input1.shape[-1:] != (rows,) or input2.shape[-1:] != (columns,) or input1.shape[:-1] != input2.shape[:-1]:
         raise ShapeError(f"bilinear: shapes {tuple(input1.shape)}, {tuple(input2.shape)} and {tuple(weight.shape)} do not fit")
@@ -46,9 +50,12 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     return product if bias is None else product + bias
 
 
-@function(torch="input@weight, weight, padding_idx", examples=("embedding([0, 2], w)",))
+@function(torch="input@weight, weight, padding_idx")
 def embedding(input: Any, weight: Any, *, padding_idx: int | None = None) -> Any:
-    """The rows of the weight at indices; the row padding_idx has no gradient."""
+    """The rows of the weight at indices; the row padding_idx has no gradient.
+
+    >>> embedding([0, 2], w)
+    """
     if len(weight.shape) != 2:
         input, weight = weight, input
     if len(weight.shape) != 2:
@@ -82,7 +89,7 @@ def _standardized_rounds(m: Any, out: Any, x: Any, axis: Any, eps: float) -> Any
     return 16 * (m.abs(out) + size / m.sqrt(m.var(x, axis=axis, keepdims=True) + eps))
 
 
-@function(vjp=_standardized_vjp, shape=lambda shape, **_: shape, saves=("x", "out"), rounds=_standardized_rounds, public=False)
+@function(vjp=_standardized_vjp, shape=lambda shape, **_: shape, saves="x out", rounds=_standardized_rounds, public=False)
 def standardized(x: Any, *, axis: Any, eps: float) -> Any:
     """(x - mean)/sqrt(variance + eps) over axes."""
     return _standardized(x, axis, eps)
@@ -168,10 +175,12 @@ def instance_norm(
     torch="x, normalized_shape, weight, bias, eps",
     scalars="eps",
     backward="NativeLayerNorm",
-    examples=("layer_norm(x, normalized_shape=(3,))",),
 )
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, normalized_shape: Any, eps: float = 1e-5) -> Any:
-    """(x - mean)/sqrt(variance + eps) over the last axes, times weight, plus bias."""
+    """(x - mean)/sqrt(variance + eps) over the last axes, times weight, plus bias.
+
+    >>> layer_norm(x, normalized_shape=(3,))
+    """
     return _affine(_normalized(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps), weight, bias)
 
 
@@ -207,9 +216,7 @@ def local_response_norm(x: Any, *, size: int, alpha: float = 1e-4, beta: float =
     return x / (total * (alpha / size) + k) ** beta
 
 
-declare(
-    TORCH,
-    batch_norm=signature(
-        "batch_norm", "x, running_mean, running_var, weight, bias, training, momentum, eps", running_mean=REQUIRED, running_var=REQUIRED
-    ),
-)
+declare("""
+    torch:
+        batch_norm(x, running_mean!, running_var!, weight, bias, training, momentum, eps)
+""")

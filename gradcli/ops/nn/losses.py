@@ -13,8 +13,7 @@ from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack
-from gradcli.ops.calling.prefixes import SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip, maximum, minimum
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
@@ -69,7 +68,7 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
             doc=" ".join((body.__doc__ or "").split()), static={**static, "reduction": "mean", "size_average": None, "reduce": None},
             **record,
         )
-        declare(TORCH, **{made.name: signature(made.name, torch)})
+        declare(f"torch:\n{made.name}({torch})")
         return made
 
     return define
@@ -83,7 +82,7 @@ def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
     return sum_(weight * losses) / sum_(weight) if reduction == "mean" else total(weight * losses, reduction)
 
 
-@loss("input, target, size_average, reduce, reduction, weight", examples=("mse_loss(x, y)",))
+@loss("input, target, size_average, reduce, reduction, weight", example="mse_loss(x, y)")
 def mse_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
     """The squared differences; with a weight, their weighted mean."""
     return _weighted(square(input - target), weight, reduction)
@@ -130,7 +129,7 @@ def kl_div(input: Any, target: Any, *, log_target: bool = False, reduction: str 
     return sum_(losses) / input.shape[0] if input.shape else losses
 
 
-@function(public=False, domain="x > 0 and y > 0")
+@function(domain="x > 0 and y > 0")
 def scipy_kl_div(x: Any, y: Any) -> Any:
     """scipy.special.kl_div: x*log(x/y) - x + y, entry by entry; y where x is 0."""
     none = equal(x, 0)
@@ -138,7 +137,10 @@ def scipy_kl_div(x: Any, y: Any) -> Any:
     return where(logical_or(less(x, 0), less(y, 0)), math.inf, where(none, y, inside))
 
 
-declare(SCIPY, kl_div="scipy_kl_div(x, y, -out)")
+declare("""
+    scipy:
+        kl_div = scipy_kl_div(x, y, -out)
+""")
 
 
 @loss("input, target, var, full, eps, reduction, size_average, reduce")
@@ -194,18 +196,18 @@ def _bernoulli_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y
 
 bernoulli_nll = structural(
     "bernoulli_nll", "input target", _bernoulli, witness("products.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
-    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1", extended=Whole("running.BERNOULLI"),
+    saves="input target", ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1", extended=Whole("running.BERNOULLI"),
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1).",
-    examples=("bernoulli_nll([0.2, 0.7], [0, 1])",),
+    example="bernoulli_nll([0.2, 0.7], [0, 1])",
     composed=lambda x, y: -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST)),
 )  # fmt: skip
 
 
 @loss(
     "input, target, weight, size_average, reduce, reduction", domain="0 <= input <= 1",
-    examples=("binary_cross_entropy([0.2, 0.7], [0, 1])",),
+    example="binary_cross_entropy([0.2, 0.7], [0, 1])",
 )  # fmt: skip
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None) -> Any:
     """-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y, its logarithms and slopes limited as bernoulli_nll's."""
@@ -224,7 +226,7 @@ def _bernoulli_of_logits_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any,
     return by_x, -cotangent * x if wanted[1] else None
 
 
-@function(vjp=_bernoulli_of_logits_vjp, forward=_bernoulli_of_logits, shape=_same_shape, saves=("input", "target"), ulps=8, public=False)
+@function(vjp=_bernoulli_of_logits_vjp, forward=_bernoulli_of_logits, shape=_same_shape, saves="input target", ulps=8, public=False)
 def bernoulli_nll_of_logits(input: Any, target: Any) -> Any:
     """bernoulli_nll(sigmoid(x), y), stable for logits x of any size."""
     return target * softplus(-input) + (1 - target) * softplus(input)
@@ -232,7 +234,7 @@ def bernoulli_nll_of_logits(input: Any, target: Any) -> Any:
 
 @loss(
     "input, target, weight, size_average, reduce, reduction, pos_weight", backward="BinaryCrossEntropyWithLogits",
-    examples=("binary_cross_entropy_with_logits(x, y)",),
+    example="binary_cross_entropy_with_logits(x, y)",
 )  # fmt: skip
 def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None) -> Any:
     """-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; averaged, summed or
@@ -268,7 +270,7 @@ def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
 
 class_labels = elementwise(
     "class_labels", "x", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", result="int",
-    static={"classes": 1, "ignored": None}, indices=frozenset({"x"}), public=False, ulps=0,
+    static={"classes": 1, "ignored": None}, indices="x", public=False, ulps=0,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
     numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",
     torch=lambda shapes, classes, ignored: "" if ignored is not None else "torch.as_tensor({0}).to(torch.int64)",
@@ -324,7 +326,7 @@ def _label_nll_vjp(wanted: Any, cotangent: Any, out: Any, input: Any, target: An
 
 
 @function(
-    vjp=_label_nll_vjp, forward=_label_nll, shape=_label_nll_shape, saves=("input", "target"), indices=frozenset({"target"}), public=False,
+    vjp=_label_nll_vjp, forward=_label_nll, shape=_label_nll_shape, saves="input target", indices="target", public=False,
     rounds=lambda m, out, input, target, **_: (12 + m.size(target)) * m.abs(out),
 )  # fmt: skip
 def label_nll(input: Any, target: Any, *, ignored: int, reduction: str) -> Any:
@@ -347,7 +349,7 @@ def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, sm
     return sum_(losses) / sum_(where(ignored, 0.0, masses))
 
 
-@loss("input, target, weight, size_average, ignore_index, reduce, reduction", indices=frozenset({"target"}))
+@loss("input, target, weight, size_average, ignore_index, reduce, reduction", indices="target")
 def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
     """-input at the labels, the input being log-probabilities with the classes along the second axis; the mean is weighted by the
     classes' weights, and leaves out the label ignore_index.
@@ -357,7 +359,7 @@ def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int =
 
 @loss(
     "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing", scalars="label_smoothing",
-    backward="NllLoss", examples=("cross_entropy([1.5, -0.3, 0.2], 0)",),
+    backward="NllLoss", example="cross_entropy([1.5, -0.3, 0.2], 0)",
 )  # fmt: skip
 def cross_entropy(
     input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: Any = 0.0
@@ -381,9 +383,12 @@ def cross_entropy(
     return total(-sum_(shares * weighted, axis=axis), reduction)
 
 
-@function(indices=frozenset({"x"}), examples=("one_hot([2, 0], 3)",))
+@function(indices="x")
 def one_hot(x: Any, *, num_classes: int) -> Any:
-    """1 at the label and 0 at the other classes, along a new last axis."""
+    """1 at the label and 0 at the other classes, along a new last axis.
+
+    >>> one_hot([2, 0], 3)
+    """
     room_for(*x.shape, num_classes)
     labels = expand_dims(class_labels(x, classes=num_classes, ignored=None), axis=-1)
     return where(equal(labels, np.arange(num_classes)), 1.0, 0.0)
@@ -443,7 +448,7 @@ def _log_likelihood(log_probs: Any, targets: Any, input_lengths: Any, target_len
 
 @loss(
     "log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity, size_average, reduce",
-    indices=frozenset({"targets", "input_lengths", "target_lengths"}),
+    indices="targets input_lengths target_lengths",
 )  # fmt: skip
 def ctc_loss(
     log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *, blank: int = 0, zero_infinity: bool = False,
@@ -553,7 +558,7 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, *, margin: Any 
 _AT_MARGIN = (noted("exactly at the margin", "0"),)
 
 
-@loss(f"input, target, p, margin, weight, {_REDUCED}", scalars="margin", indices=frozenset({"target"}), kinks=_AT_MARGIN)
+@loss(f"input, target, p, margin, weight, {_REDUCED}", scalars="margin", indices="target", kinks=_AT_MARGIN)
 def multi_margin_loss(input: Any, target: Any, weight: Any = None, *, p: int = 1, margin: Any = 1.0) -> Any:
     """The sum of max(0, margin - x[label] + x[i])**p over the other classes i, over the number of classes."""
     if p not in (1, 2):
@@ -568,7 +573,7 @@ def multi_margin_loss(input: Any, target: Any, weight: Any = None, *, p: int = 1
     return sum_(terms, axis=axis) / x.shape[axis]
 
 
-@loss(f"input, target, {_REDUCED}", indices=frozenset({"target"}), kinks=_AT_MARGIN)
+@loss(f"input, target, {_REDUCED}", indices="target", kinks=_AT_MARGIN)
 def multilabel_margin_loss(input: Any, target: Any) -> Any:
     """The sum of max(0, 1 - x[j] + x[i]) over labels j (those before the first negative one) and classes i that are no label, over the
     number of classes.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.ops.calling.meanings import declare_class, refuse_class
-from gradcli.ops.calling.prefixes import JAX, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt
 from gradcli.ops.elementwise.logic import greater, less, where
+from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.softmax_and_attention import logsumexp
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import mean as mean_of
@@ -138,47 +139,68 @@ def logmeanexp(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
     return logsumexp(x, axis=axis, keepdims=keepdims) - log(1.0 * count(x.shape, axis))
 
 
-@function(public=False)
+@function()
 def jax_hard_tanh(x: Any) -> Any:
     """jax.nn.hard_tanh: hardtanh with the derivative 1 at -1 and 1."""
     return where(greater(x, 1.0), 1.0, where(less(x, -1.0), -1.0, x))
 
 
+@function()
+def jax_gelu(x: Any, *, approximate: bool = True) -> Any:
+    """jax.nn.gelu: gelu by a hyperbolic tangent, or exactly."""
+    return gelu(x, approximate="tanh" if approximate else "none")
+
+
 _X = "x|operand"
-declare(
-    JAX,
-    **{
-        "nn.hard_sigmoid": "hardsigmoid(x)", "nn.hard_silu": "hardswish(x)",
-        "nn.hard_swish": "hardswish(x)",
-        "nn.hard_tanh": "jax_hard_tanh(x)", "nn.soft_sign": "softsign(x)",
-        "nn.squareplus": "squareplus(x, b)",
-        "nn.standardize": "standardize(x, axis, mean, variance, epsilon)",
-        "nn.normalize": "standardize(x, axis, mean, variance, epsilon)",
-        "nn.softplus": "softplus(x)", "nn.log1mexp": "log1mexp(x)", "nn.identity": "positive(x)",
-        "nn.logmeanexp": "logmeanexp(x, axis, -where, keepdims)", "nn.glu": signature("glu", "x, axis", axis=-1),
-        "nn.logsumexp": "logsumexp(x|a, axis, b, keepdims, return_sign)",
-        # lax
-        "lax.clamp": "clip(low|min, x, high|max)", "lax.max": "maximum(x, y)",
-        "lax.min": "minimum(x, y)",
-        "lax.logistic": "sigmoid(x)", "lax.erf_inv": "erfinv(x)", "lax.integer_pow": "pow(x, y)",
-        "lax.is_finite": "isfinite(x)", "lax.rem": "fmod(x, y)",
-        "lax.rev": f"flip({_X}, axis|dimensions)",
-        "lax.reduce_sum": f"sum({_X}, axis|axes)", "lax.reduce_max": f"max({_X}, axis|axes)",
-        "lax.reduce_min": f"min({_X}, axis|axes)", "lax.reduce_prod": f"prod({_X}, axis|axes)",
-        **{f"lax.{name}": signature(name, f"{_X}, axis, -reverse", axis=0) for name in ("cumsum", "cumprod")},
-        "lax.cumlogsumexp": signature("logcumsumexp", f"{_X}, axis, -reverse", axis=0),
-        "lax.concatenate": "joined(arrays|operands, axis|dimension)",
-        "lax.reshape": f"reshape({_X}, shape|new_sizes)",
-        "lax.transpose": f"transpose({_X}, axes|permutation)",
-        "lax.expand_dims": "expand_dims(x|array, axis|dimensions)",
-        "lax.squeeze": "squeeze(x|array, axis|dimensions)", "lax.sort": signature("sort", f"{_X}, axis|dimension", axis=-1),
-        "lax.top_k": f"topk({_X}, k, axis)", "lax.argmax": f"argmax({_X}, axis, -index_dtype)",
-        "lax.argmin": f"argmin({_X}, axis, -index_dtype)", "lax.bessel_i0e": "i0e(x)",
-        "lax.bessel_i1e": "i1e(x)",
-        "lax.igamma": "gammainc(a, x)", "lax.igammac": "gammaincc(a, x)",
-        "lax.betainc": "betainc(a, b, x)",
-        "lax.dot": "matmul(x|lhs, y|rhs, -precision, -preferred_element_type)",
-        "lax.batch_matmul": "matmul(x|lhs, y|rhs, -precision)",
-        "lax.atan2": "atan2(y|x, x|y)",
-    },
-)  # fmt: skip
+declare(f"""
+    jax:
+        nn.gelu = jax_gelu(x, approximate)
+        nn.softmax = softmax(x, axis=-1)
+        nn.log_softmax = log_softmax(x, axis=-1)
+        lax.select = where(condition|pred, x|on_true, y|on_false)
+        nn.hard_sigmoid = hardsigmoid(x)
+        nn.hard_silu nn.hard_swish = hardswish(x)
+        nn.hard_tanh = jax_hard_tanh(x)
+        nn.soft_sign = softsign(x)
+        nn.squareplus = squareplus(x, b)
+        nn.standardize nn.normalize = standardize(x, axis, mean, variance, epsilon)
+        nn.softplus = softplus(x)
+        nn.log1mexp = log1mexp(x)
+        nn.identity = positive(x)
+        nn.logmeanexp = logmeanexp(x, axis, -where, keepdims)
+        nn.glu = glu(x, axis=-1)
+        nn.logsumexp = logsumexp(x|a, axis, b, keepdims, return_sign)
+        lax.clamp = clip(low|min, x, high|max)
+        lax.max = maximum(x, y)
+        lax.min = minimum(x, y)
+        lax.logistic = sigmoid(x)
+        lax.erf_inv = erfinv(x)
+        lax.integer_pow = pow(x, y)
+        lax.is_finite = isfinite(x)
+        lax.rem = fmod(x, y)
+        lax.rev = flip({_X}, axis|dimensions)
+        lax.reduce_sum = sum({_X}, axis|axes)
+        lax.reduce_max = max({_X}, axis|axes)
+        lax.reduce_min = min({_X}, axis|axes)
+        lax.reduce_prod = prod({_X}, axis|axes)
+        lax.cumsum = cumsum({_X}, axis=0, -reverse)
+        lax.cumprod = cumprod({_X}, axis=0, -reverse)
+        lax.cumlogsumexp = logcumsumexp({_X}, axis=0, -reverse)
+        lax.concatenate = joined(arrays|operands, axis|dimension)
+        lax.reshape = reshape({_X}, shape|new_sizes)
+        lax.transpose = transpose({_X}, axes|permutation)
+        lax.expand_dims = expand_dims(x|array, axis|dimensions)
+        lax.squeeze = squeeze(x|array, axis|dimensions)
+        lax.sort = sort({_X}, axis|dimension=-1)
+        lax.top_k = topk({_X}, k, axis)
+        lax.argmax = argmax({_X}, axis, -index_dtype)
+        lax.argmin = argmin({_X}, axis, -index_dtype)
+        lax.bessel_i0e = i0e(x)
+        lax.bessel_i1e = i1e(x)
+        lax.igamma = gammainc(a, x)
+        lax.igammac = gammaincc(a, x)
+        lax.betainc = betainc(a, b, x)
+        lax.dot = matmul(x|lhs, y|rhs, -precision, -preferred_element_type)
+        lax.batch_matmul = matmul(x|lhs, y|rhs, -precision)
+        lax.atan2 = atan2(y|x, x|y)
+""")

@@ -76,7 +76,7 @@ logsumexp: Op = reduction(
     _logsumexp,
     witness("reducing.logsumexp"),
     _logsumexp_vjp,
-    saves=("x", "out"),
+    saves="x out",
     ulps=4,
     parts=_logsumexp_of_entries,
     less=_exponential_of_difference,
@@ -114,7 +114,7 @@ def _softmax_of_entries(x: Any, axis: Any) -> Any:
     vjp=_softmax_vjp,
     forward=_softmax,
     shape=_softmax_shape,
-    saves=("out",),
+    saves="out",
     stated="axis",
     ulps=6,
     parts=_softmax_of_entries,
@@ -159,7 +159,7 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
     vjp=_log_softmax_vjp,
     forward=_log_softmax,
     shape=_softmax_shape,
-    saves=("out",),
+    saves="out",
     ulps=12,
     parts=_log_softmax_of_entries,
     raised=_log_softmax_raised,
@@ -178,7 +178,6 @@ def _masked_softmax(scores: Any) -> Any:
 
 @function(
     torch="query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa", scalars="scale",
-    examples=("F.scaled_dot_product_attention([x], [y, 2*y], [w, -w])",),
 )  # fmt: skip
 def scaled_dot_product_attention(
     query: Any,
@@ -191,7 +190,10 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """softmax(query @ key.T / sqrt(d)) @ value, of keys that the mask (truth values, or numbers to add) leaves."""
+    """softmax(query @ key.T / sqrt(d)) @ value, of keys that the mask (truth values, or numbers to add) leaves.
+
+    >>> F.scaled_dot_product_attention([x], [y, 2*y], [w, -w])
+    """
     name = "scaled_dot_product_attention"
     if dropout_p:
         raise ArgumentError(f"{name}: dropout_p must be 0; dropout is random")
@@ -245,7 +247,7 @@ def _thirds(whole: Any) -> list[Any]:
     torch="query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p, "
     "out_proj_weight, out_proj_bias, training, key_padding_mask, need_weights, attn_mask, use_separate_proj_weight, q_proj_weight, "
     "k_proj_weight, v_proj_weight, static_k, static_v, average_attn_weights, is_causal",
-    results=("output", "weights"),
+    results="output weights",
 )  # fmt: skip
 def multi_head_attention_forward(
     query: Any, key: Any, value: Any, out_proj_weight: Any, in_proj_weight: Any = None, in_proj_bias: Any = None, bias_k: Any = None,

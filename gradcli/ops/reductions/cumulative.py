@@ -11,8 +11,7 @@ from gradcli.errors import ShapeError
 from gradcli.ops import cutting
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import flip, part_of, reshape, transpose
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import equal, greater_equal, isnan, where
@@ -114,8 +113,8 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
 
 cumprod = structural(
     "cumprod", "x", _cumprod, witness("reducing.cumprod"), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
-    saves=("x", "out"),
-    doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, compounds=True,
+    saves="x out",
+    doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, algebra="product of entries",
     carries=carried.product_of_entries, rounds=carried.product_rounds,
     integral=True, extended=Whole("running.CUMPROD"), composed=_running_composed("prod", 1.0),
     numpy=lambda shapes, axis: f"np.cumprod({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumprod(np.ravel({0}), 0)",
@@ -141,7 +140,7 @@ def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int
 
 reversed_horner: Op = structural(
     "reversed_horner", "c x", _horner, witness("reducing.reversed_horner"), vjp=_horner_vjp,
-    shape=lambda c, x, axis: np.broadcast_shapes(c, x), static={"axis": 0}, public=False, saves=("x", "out"), ulps=8,
+    shape=lambda c, x, axis: np.broadcast_shapes(c, x), static={"axis": 0}, public=False, saves="x out", ulps=8,
     doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
     carries=carried.product_of_entries, rounds=carried.horner_rounds,
 )  # fmt: skip
@@ -173,11 +172,14 @@ def _along(old: Shape, axis: int) -> Shape:
 
 
 @function(
-    vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=_along, parts=_logcumsumexp_of_entries, saves=("x", "out"), between=(), ulps=8,
-    rounds=carried.running_rounds, examples=("logcumsumexp(x, 0)",),
+    vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=_along, parts=_logcumsumexp_of_entries, saves="x out", between=(), ulps=8,
+    rounds=carried.running_rounds,
 )  # fmt: skip
 def logcumsumexp(x: Any, *, axis: int) -> Any:
-    """log(cumsum(exp(x))) along an axis, without overflow."""
+    """log(cumsum(exp(x))) along an axis, without overflow.
+
+    >>> logcumsumexp(x, 0)
+    """
     return log(cumsum(exp(x), axis=axis)) if x.shape else x
 
 
@@ -187,13 +189,13 @@ def _in_place(op: Op, x: Any, axis: int) -> Any:
     return op(x, axis=axis) if x.shape else x
 
 
-@function(copied=True, public=False)
+@function(memory="own")
 def torch_cumsum(x: Any, *, axis: int) -> Any:
     """torch.cumsum."""
     return _in_place(cumsum, x, axis)
 
 
-@function(copied=True, public=False)
+@function(memory="own")
 def torch_cumprod(x: Any, *, axis: int) -> Any:
     """torch.cumprod."""
     return _in_place(cumprod, x, axis)
@@ -233,7 +235,12 @@ def cumulative_prod(x: Any, *, axis: int | None = None, include_initial: bool = 
     return _begun(cumprod, x, 1.0, axis, include_initial)
 
 
-declare(NUMPY, **{name: signature(name, "x, axis, -dtype, -out") for name in ("cumsum", "cumprod", "nancumsum", "nancumprod")},
-        **{name: signature(name, "x, axis, -dtype, -out, include_initial") for name in ("cumulative_sum", "cumulative_prod")},
-        logcumsumexp=signature("logcumsumexp", "x, axis"))  # fmt: skip
-declare(TORCH, cumsum=signature("torch_cumsum", "x, axis, -dtype"), cumprod=signature("torch_cumprod", "x, axis, -dtype"))
+declare("""
+    numpy:
+        cumsum cumprod nancumsum nancumprod(x, axis, -dtype, -out)
+        cumulative_sum cumulative_prod(x, axis, -dtype, -out, include_initial)
+        logcumsumexp(x, axis)
+    torch:
+        cumsum = torch_cumsum(x, axis, -dtype)
+        cumprod = torch_cumprod(x, axis, -dtype)
+""")

@@ -14,8 +14,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.shapes import part_of, reshape, transpose
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.bounds import maximum, minimum
@@ -99,7 +98,7 @@ argcummax = structural(
     public=False, ulps=0, doc="The index of the (last) largest entry so far.", kinks=_LAST_TIES,
 )  # fmt: skip
 
-PAIR = ("values", "indices")
+PAIR = "values indices"
 
 
 def _sort(x: Any, axis: int | None, descending: bool) -> Any:
@@ -108,13 +107,16 @@ def _sort(x: Any, axis: int | None, descending: bool) -> Any:
     return take_along(flat, order, axis=-1 if axis is None else axis), order
 
 
-@function(kinks=TIES, examples=("sort(x)",))
+@function(kinks=TIES)
 def sort(x: Any, *, axis: Any = -1) -> Any:
-    """The entries in ascending order along an axis."""
+    """The entries in ascending order along an axis.
+
+    >>> sort(x)
+    """
     return _sort(x, axis, False)[0]
 
 
-@function(results=PAIR, kinks=TIES, public=False)
+@function(results=PAIR, kinks=TIES)
 def torch_sort(x: Any, *, axis: Any = -1, descending: bool = False, stable: bool = False) -> Any:
     """torch.sort: the entries in order along an axis, and their indices."""
     return _sort(x, axis, descending)
@@ -148,13 +150,13 @@ def _extreme_of(choose: Op, reduce: Op, pair: Op, x: Any, y: Any, axis: Any, kee
     return chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
 
 
-@function(results=PAIR, public=False, kinks=TIES)
+@function(results=PAIR, kinks=TIES)
 def torch_max(x: Any, y: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
     """torch.max: of all entries; of two arrays; or along an axis, then with the indices."""
     return _extreme_of(argmax, max_, maximum, x, y, axis, keepdims)
 
 
-@function(results=PAIR, public=False, kinks=TIES)
+@function(results=PAIR, kinks=TIES)
 def torch_min(x: Any, y: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
     """torch.min: of all entries; of two arrays; or along an axis, then with the indices."""
     return _extreme_of(argmin, min_, minimum, x, y, axis, keepdims)
@@ -166,21 +168,30 @@ def _running(x: Any, axis: int, sign: int) -> Any:
     return take_along(x, index, axis=axis), index
 
 
-@function(copied=True, results=PAIR, kinks=_LAST_TIES, examples=("cummax(x, 0)[0]",))
+@function(memory="own", results=PAIR, kinks=_LAST_TIES)
 def cummax(x: Any, *, axis: int) -> Any:
-    """The largest entry so far along an axis, and its index (the last of equal ones)."""
+    """The largest entry so far along an axis, and its index (the last of equal ones).
+
+    >>> cummax(x, 0)[0]
+    """
     return _running(x, axis, 1)
 
 
-@function(copied=True, results=PAIR, kinks=_LAST_TIES, examples=("cummin(x, 0)[0]",))
+@function(memory="own", results=PAIR, kinks=_LAST_TIES)
 def cummin(x: Any, *, axis: int) -> Any:
-    """The smallest entry so far along an axis, and its index (the last of equal ones)."""
+    """The smallest entry so far along an axis, and its index (the last of equal ones).
+
+    >>> cummin(x, 0)[0]
+    """
     return _running(x, axis, -1)
 
 
-@function(results=PAIR, copied=True, kinks=TIES, examples=("kthvalue(x, 2)[0]",))
+@function(results=PAIR, memory="own", kinks=TIES)
 def kthvalue(x: Any, *, k: int, axis: int = -1, keepdims: bool = False) -> Any:
-    """The k-th smallest entry along an axis, counting from 1, and its index."""
+    """The k-th smallest entry along an axis, counting from 1, and its index.
+
+    >>> kthvalue(x, 2)[0]
+    """
     n = x.shape[axis] if x.shape else 1
     if not 1 <= k <= n:
         raise ArgumentError(f"kthvalue: k must be from 1 to {n}, not {k}")
@@ -190,9 +201,12 @@ def kthvalue(x: Any, *, k: int, axis: int = -1, keepdims: bool = False) -> Any:
     return chosen(x, part_of(argsort(x, axis=place), place, k - 1, k), place, keepdims)
 
 
-@function(results=PAIR, copied=True, kinks=TIES, examples=("topk(x, 2)[0]",))
+@function(results=PAIR, memory="own", kinks=TIES)
 def topk(x: Any, *, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest entries along an axis, the largest first, and their indices."""
+    """The k largest entries along an axis, the largest first, and their indices.
+
+    >>> topk(x, 2)[0]
+    """
     if not x.shape:
         return x, argsort(x, axis=0)
     place = one_axis(axis, len(x.shape))
@@ -217,7 +231,7 @@ argmode = structural(
     static={"axis": -1}, shape=lambda x, axis: reduced(x, axis, True),
     doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
 )  # fmt: skip
-@function(copied=True, results=PAIR, kinks=_LAST_TIES)
+@function(memory="own", results=PAIR, kinks=_LAST_TIES)
 def mode(x: Any, *, axis: int = -1, keepdims: bool = False) -> Any:
     """The most frequent entry along an axis, and its index."""
     if not x.shape:
@@ -226,21 +240,10 @@ def mode(x: Any, *, axis: int = -1, keepdims: bool = False) -> Any:
     return chosen(x, argmode(x, axis=place), place, keepdims)
 
 
-@function(results=("min", "max"))
+@function(results="min max")
 def aminmax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The smallest and the largest entry."""
     return min_(x, axis=axis, keepdims=keepdims), max_(x, axis=axis, keepdims=keepdims)
-
-
-declare(NUMPY, **{name: signature(name, "x, axis?, -kind, -fields|order, -stable") for name in ("argsort", "sort")})
-declare(
-    TORCH,
-    sort=signature("torch_sort", "x, axis, descending, *, stable"),
-    argsort=signature("argsort", "x, axis, descending, *, -stable"),
-    aminmax=signature("aminmax", "x, *, axis, keepdims"),
-    max=signature("torch_max", "x, axis@y, keepdims, *, y"),
-    min=signature("torch_min", "x, axis@y, keepdims, *, y"),
-)
 
 
 # -- Medians and quantiles: entries of a certain rank, and what lies between two of them -----------
@@ -255,10 +258,10 @@ def _lower_median(x: Any, ignore_nan: bool) -> Any:
 
 
 lower_median = structural(
-    "lower_median", "x", _lower_median, witness("reducing.median_from_below"), shape=lambda x, ignore_nan: (), saves=("x", "out"), ulps=0,
+    "lower_median", "x", _lower_median, witness("reducing.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
     public=False, integral=True, extended=extended.MEDIAN, static={"ignore_nan": False},
     vjp=lambda wanted, cotangent, out, x, ignore_nan: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
-    kinks=(noted("several entries equal to the median", "shared evenly among them"),),
+    kinks=noted("several entries equal to the median", "shared evenly among them"),
     doc="torch.median of all entries: the lower one of two in the middle; of those that are numbers, if NaN is ignored.",
     between=(), among=entries,
 )  # fmt: skip
@@ -284,13 +287,13 @@ def _torch_median(x: Any, axis: Any, keepdims: bool, ignore_nan: bool) -> Any:
     return chosen(x, take_along(argsort(x, axis=place), to_int(rank), axis=place), place, keepdims)
 
 
-@function(copied=True, results=PAIR, public=False, kinks=TIES)
+@function(memory="own", results=PAIR, kinks=TIES)
 def torch_median(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """torch.median: the lower one of the middle entries; along an axis with its index."""
     return _torch_median(x, axis, keepdims, False)
 
 
-@function(copied=True, results=PAIR, public=False, kinks=TIES)
+@function(memory="own", results=PAIR, kinks=TIES)
 def torch_nanmedian(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """torch.nanmedian: the median of the entries that are numbers."""
     return _torch_median(x, axis, keepdims, True)
@@ -337,9 +340,12 @@ def _ranked(ordered: Any, rank: Any) -> Any:
     return take_along(ordered, place, axis=-1)
 
 
-@function(kinks=TIES, examples=("quantile(x, 0.5)",))
+@function(kinks=TIES)
 def quantile(x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear") -> Any:
-    """The quantiles of the entries at q from 0 to 1, interpolated between the two nearest entries."""
+    """The quantiles of the entries at q from 0 to 1, interpolated between the two nearest entries.
+
+    >>> quantile(x, 0.5)
+    """
     return _quantile(x, q, axis, keepdims, interpolation)
 
 
@@ -349,9 +355,12 @@ def nanquantile(x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, int
     return _quantile(x, q, axis, keepdims, interpolation, True)
 
 
-@function(kinks=TIES, examples=("percentile(x, 50)",))
+@function(kinks=TIES)
 def percentile(x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear") -> Any:
-    """The quantiles at q from 0 to 100."""
+    """The quantiles at q from 0 to 100.
+
+    >>> percentile(x, 50)
+    """
     return _quantile(x, q / 100, axis, keepdims, interpolation)
 
 
@@ -361,9 +370,12 @@ def nanpercentile(x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, i
     return _quantile(x, q / 100, axis, keepdims, interpolation, True)
 
 
-@function(kinks=TIES, examples=("median(x)",))
+@function(kinks=TIES)
 def median(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The median: the middle entry, or the mean of the two in the middle (torch.median: the lower one)."""
+    """The median: the middle entry, or the mean of the two in the middle (torch.median: the lower one).
+
+    >>> median(x)
+    """
     return _quantile(x, np.float64(0.5), axis, keepdims, "midpoint")
 
 
@@ -374,14 +386,18 @@ def nanmedian(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 _METHOD = "x, q, axis, -out, -overwrite_input, interpolation|method, keepdims, -weights"
-declare(
-    NUMPY,
-    **{name: signature(name, _METHOD) for name in ("quantile", "nanquantile", "percentile", "nanpercentile")},
-    **{name: signature(name, "x, axis, -out, -overwrite_input, keepdims") for name in ("median", "nanmedian")},
-)
-declare(
-    TORCH,
-    median=signature("torch_median", "x, axis, keepdims"),
-    nanmedian=signature("torch_nanmedian", "x, axis, keepdims"),
-    **{name: signature(name, "x, q, axis, keepdims, *, interpolation") for name in ("quantile", "nanquantile")},
-)
+declare(f"""
+    numpy:
+        argsort sort(x, axis?, -kind, -fields|order, -stable)
+        quantile nanquantile percentile nanpercentile({_METHOD})
+        median nanmedian(x, axis, -out, -overwrite_input, keepdims)
+    torch:
+        sort = torch_sort(x, axis, descending, *, stable)
+        argsort(x, axis, descending, *, -stable)
+        aminmax(x, *, axis, keepdims)
+        max = torch_max(x, axis@y, keepdims, *, y)
+        min = torch_min(x, axis@y, keepdims, *, y)
+        median = torch_median(x, axis, keepdims)
+        nanmedian = torch_nanmedian(x, axis, keepdims)
+        quantile nanquantile(x, q, axis, keepdims, *, interpolation)
+""")

@@ -10,8 +10,7 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, transpose
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
@@ -55,12 +54,15 @@ def _squeezed(matrix: Any) -> Any:
 
 
 @function(
-    numpy="x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype", scalars="ddof", examples=("cov(x)",)
+    numpy="x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype", scalars="ddof"
 )  # fmt: skip
 def cov(
     x: Any, y: Any = None, fweights: Any = None, aweights: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: Any = None
 ) -> Any:
-    """The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default)."""
+    """The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default).
+
+    >>> cov(x)
+    """
     rows = [_observations("cov", v) for v in (x, y) if v is not None]
     if not rowvar:  # as NumPy has it: a second array of one row is one variable
         columns = [len(x.shape) > 1, *(r.shape[0] != 1 for r in rows[1:])]
@@ -77,7 +79,7 @@ def _correlation(covariance: Any) -> Any:
     return covariance / reshape(size, shape=(-1, 1)) / size
 
 
-@function(scalars="correction", public=False)
+@function(scalars="correction")
 def torch_cov(x: Any, fweights: Any = None, aweights: Any = None, *, correction: float = 1) -> Any:
     """torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations."""
     return _squeezed(_covariance("cov", _observations("cov", x), fweights, aweights, correction))
@@ -89,9 +91,12 @@ def corrcoef(x: Any, y: Any = None, *, rowvar: bool = True) -> Any:
     return _correlation(cov(x, y, rowvar=rowvar))
 
 
-@function(numpy="x, axis, weights, returned, keepdims", examples=("average(x, weights=w)",))
+@function(numpy="x, axis, weights, returned, keepdims")
 def average(x: Any, weights: Any = None, *, axis: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
-    """The mean, of weighted entries if weights are given; with returned, also the sum of the weights."""
+    """The mean, of weighted entries if weights are given; with returned, also the sum of the weights.
+
+    >>> average(x, weights=w)
+    """
     if weights is None:
         result, total = mean(x, axis=axis, keepdims=keepdims), float(count(x.shape, axis))
     else:
@@ -129,4 +134,7 @@ def nanstd(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, kee
     return variation("nanstd", True, x, where, mean, axis, keepdims, ddof, True)
 
 
-declare(TORCH, cov=signature("torch_cov", "x, *, correction, fweights, aweights"))
+declare("""
+    torch:
+        cov = torch_cov(x, *, correction, fweights, aweights)
+""")

@@ -11,8 +11,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, ShapeError, TypeMismatchError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import entries
 from gradcli.ops.constants import difference
 from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
@@ -150,7 +149,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 _total: Function = np.add.reduce
 sum_: Op = reduction(
     "sum", _total, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True,
-    doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
+    doc="The sum of the entries.", example="sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total",
     axes=axes.Reduction(axes.SUM),
     wider=_wider("sum", "x where? initial?", lambda *call, **axes: _begun(sum_, 0.0, add, *call, **axes)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.sum", shapes, axis, keepdims),
@@ -166,12 +165,15 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 @function(
-    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, adds="entries",
-    examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", partial(_average, "mean")),
+    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, algebra="mean", rounding="terms", ulps=4,
+    wider=_wider("mean", "x where?", partial(_average, "mean")),
     refuses=pytorch.only_floats("mean"),
 )  # fmt: skip
 def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The mean of the entries."""
+    """The mean of the entries.
+
+    >>> mean(x, axis=1)
+    """
     return sum_(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
 
@@ -187,7 +189,7 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 @function(
-    vjp=_var_vjp, forward=_var, shape=reduced, saves=("x",), refuses=pytorch.only_floats("std and var"),
+    vjp=_var_vjp, forward=_var, shape=reduced, saves="x", refuses=pytorch.only_floats("std and var"),
     ulps=8,
     wider=_wider("var", "x where? mean?", partial(variation, "var", False), ddof=0),
 )  # fmt: skip
@@ -210,10 +212,10 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 std = reduction(
-    "std", _std, witness("reducing.std"), _std_vjp, static={"ddof": 0}, saves=("x", "out"), ulps=8,
+    "std", _std, witness("reducing.std"), _std_vjp, static={"ddof": 0}, saves="x out", ulps=8,
     parts=lambda x, **static: sqrt(var.loops.parts(x, **static)),
     extended=extended.STD, refuses=pytorch.only_floats("std and var"),
-    kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
+    kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
     doc="The standard deviation, the square root of var.",
     wider=_wider("std", "x where? mean?", partial(variation, "std", True), ddof=0),
 )
@@ -225,9 +227,9 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 prod: Op = reduction(
     "prod", np.prod, witness("reducing.prod"), _prod_vjp,
-    saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
+    saves="x", doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carried.product_of_entries, rounds=carried.product_rounds,
-    compounds=True, integral=True, extended=extended.PROD,
+    algebra="product of entries", integral=True, extended=extended.PROD,
     axes=axes.Reduction(axes.PRODUCT),
     wider=_wider("prod", "x where? initial?", lambda *call, **axes: _begun(prod, 1.0, mul, *call, **axes)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.prod", shapes, axis, keepdims),
@@ -254,8 +256,8 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
         return forward(x, axis=axis, keepdims=keepdims)
 
     made: Op = reduction(
-        name, checked, witness(f"reducing.{name}_"), equal_to_result_vjp, saves=("x", "out"), aliases=(f"a{name}",), ulps=0, integral=True,
-        kinks=(noted(f"several {word}est entries", "shared evenly among them", SAME),), sign=rf"\{name}",
+        name, checked, witness(f"reducing.{name}_"), equal_to_result_vjp, saves="x out", aliases=(f"a{name}",), ulps=0, integral=True,
+        kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python.", axes=axes.Reduction(rule),
         wider=_wider(name, "x where? initial?", lambda *call, **static: _extreme_of(made, unit, pair, *call, **static)),
         between=(), among=entries, numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
@@ -264,7 +266,7 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
     return made
 
 
-max_ = _extreme("max", "larg", np.max, axes.LARGEST, -math.inf, maximum, extended=extended.MAX, examples=("max(abs(x))",))
+max_ = _extreme("max", "larg", np.max, axes.LARGEST, -math.inf, maximum, extended=extended.MAX, example="max(abs(x))")
 min_ = _extreme("min", "small", np.min, axes.SMALLEST, math.inf, minimum, extended=extended.MIN)
 
 
@@ -312,11 +314,11 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 
 norm = reduction(
-    "norm", _norm, witness("reducing.norm"), _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4, extended=extended.NORM,
-    kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
+    "norm", _norm, witness("reducing.norm"), _norm_vjp, static={"ord": None}, saves="x out", ulps=4, extended=extended.NORM,
+    kinks=Kink(lambda out: out == 0, "x = 0", "0"),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
     "Of a matrix without ord, the Frobenius norm.",
-    examples=("norm(x - a)",), backward="LinalgVectorNorm", parts=_norm_of_entries,
+    example="norm(x - a)", backward="LinalgVectorNorm", parts=_norm_of_entries,
 )
 
 
@@ -334,7 +336,7 @@ def _deviation(op: Op, and_mean: bool) -> Function:
 _CORRECTED = {"axis": None, "unbiased": None, "keepdims": False, "correction": None}
 for _op in (var, std):
     composite(
-        f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, scalars="correction", public=False,
+        f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, scalars="correction",
         doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
     )  # fmt: skip
     composite(
@@ -343,9 +345,12 @@ for _op in (var, std):
     )  # fmt: skip
 
 
-@function(numpy="x, axis, -dtype, -out, keepdims, initial, where", torch="x, axis, keepdims, -dtype, -out", examples=("nansum(x)",))
+@function(numpy="x, axis, -dtype, -out, keepdims, initial, where", torch="x, axis, keepdims, -dtype, -out")
 def nansum(x: Any, where: Any = None, initial: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The sum of the entries that are numbers."""
+    """The sum of the entries that are numbers.
+
+    >>> nansum(x)
+    """
     total = sum_(_kept(x, _chosen("nansum", x, where, True), 0.0), axis=axis, keepdims=keepdims)
     return total if initial is None else total + _number("nansum", initial)
 
@@ -357,8 +362,9 @@ def nanmean(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = Fal
 
 
 _SPREAD = "x, axis@unbiased, unbiased, keepdims, *, correction"
-declare(
-    TORCH,
-    **{name: signature(f"torch_{name}", _SPREAD) for name in ("var", "std")},
-    **{name: signature(name, _SPREAD) for name in ("var_mean", "std_mean")},
-)
+declare(f"""
+    torch:
+        var = torch_var({_SPREAD})
+        std = torch_std({_SPREAD})
+        var_mean std_mean({_SPREAD})
+""")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
@@ -33,7 +32,7 @@ def _bessel(name: str, word: str, slope: Callable[[Op, Any, float], Any], doc: s
     forward = OfSciPy(name)
     op = elementwise(
         name, "x", of_one_order, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, aliases=(word,),
-        doc=f"{doc} In a program the order comes first: {name}(1, x).", examples=(f"{name}(1, x)",),
+        doc=f"{doc} In a program the order comes first: {name}(1, x).", example=f"{name}(1, x)",
         written=f"{name}({{v}}, {{x}})", latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)",
         numpy=lambda shapes, v: f"special.{name}({v!r}, {{0}})", **{"torch": "", "jax": "", **record},
     )  # fmt: skip
@@ -74,37 +73,37 @@ kv = _bessel(
 )
 
 
-@function(aliases=("bessel_j0",))
+@function(aliases="bessel_j0")
 def j0(x: Any) -> Any:
     """The Bessel function jv(0, x)."""
     return jv(x, v=0)
 
 
-@function(aliases=("bessel_j1",))
+@function(aliases="bessel_j1")
 def j1(x: Any) -> Any:
     """The Bessel function jv(1, x)."""
     return jv(x, v=1)
 
 
-@function(aliases=("bessel_y0",), domain="x > 0")
+@function(aliases="bessel_y0", domain="x > 0")
 def y0(x: Any) -> Any:
     """The Bessel function yv(0, x)."""
     return yv(x, v=0)
 
 
-@function(aliases=("bessel_y1",), domain="x > 0")
+@function(aliases="bessel_y1", domain="x > 0")
 def y1(x: Any) -> Any:
     """The Bessel function yv(1, x)."""
     return yv(x, v=1)
 
 
-@function(aliases=("modified_bessel_k0",), domain="x > 0")
+@function(aliases="modified_bessel_k0", domain="x > 0")
 def k0(x: Any) -> Any:
     """kv(0, x)."""
     return kv(x, v=0)
 
 
-@function(aliases=("modified_bessel_k1",), domain="x > 0")
+@function(aliases="modified_bessel_k1", domain="x > 0")
 def k1(x: Any) -> Any:
     """kv(1, x)."""
     return kv(x, v=1)
@@ -112,12 +111,12 @@ def k1(x: Any) -> Any:
 
 i0 = elementwise(
     "i0", "x", OfSciPy("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), ulps=6,
-    aliases=("modified_bessel_i0",), sign="I_{0}", doc="The modified Bessel function iv(0, x).",
+    aliases="modified_bessel_i0", latex=r"I_{{0}}\left({x}\right)", doc="The modified Bessel function iv(0, x).",
     between=(0.0,),
 )
 i1: Op = elementwise(
     "i1", "x", OfSciPy("i1"), lambda m, x: m.besseli(1, x), lambda out, x: (i0(x) + iv(x, v=2)) / 2, ulps=16,
-    aliases=("modified_bessel_i1",), sign="I_{1}", doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
+    aliases="modified_bessel_i1", latex=r"I_{{1}}\left({x}\right)", doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
     between=(),
 )
 
@@ -148,16 +147,20 @@ i0e_slope: Op = elementwise(
 i0e = elementwise(
     "i0e", "x", OfSciPy("i0e"), lambda m, x: m.besseli(0, x) * m.exp(-abs(x)),
     lambda out, x: -sign(x) * i0e_slope(abs_(x), n=1), symbolic=lambda s, x: s.besseli(0, x) * s.exp(-s.Abs(x)),
-    kinks=(Kink(lambda x: x == 0, "x = 0", "0"),), doc="exp(-abs(x))*i0(x), without overflow.", backward="SpecialI0E", ulps=12,
+    kinks=Kink(lambda x: x == 0, "x = 0", "0"), doc="exp(-abs(x))*i0(x), without overflow.", backward="SpecialI0E", ulps=12,
     between=(0.0,),
 )
 i1e = elementwise(
     "i1e", "x", OfSciPy("i1e"), lambda m, x: m.besseli(1, x) * m.exp(-abs(x)),
     lambda out, x: where(equal(x, 0), 0.5, i0e_slope(abs_(x), n=1) - out / x), backward="SpecialI1E",
-    symbolic=lambda s, x: s.besseli(1, x) * s.exp(-s.Abs(x)), saves=("x", "out"), doc="exp(-abs(x))*i1(x), without overflow.", ulps=16,
+    symbolic=lambda s, x: s.besseli(1, x) * s.exp(-s.Abs(x)), saves="x out", doc="exp(-abs(x))*i1(x), without overflow.", ulps=16,
     between=(-1.5451371173815606, 1.5451371173815606),
 )
 
-for _op in (jv, yv, iv, kv):
-    for _name in (_op.name, *_op.aliases, *({"jv": ["jn"], "yv": ["yn"], "kv": ["kn"]}.get(_op.name, ()))):
-        declare(NUMPY, **{_name: f"{_op.name}(v, x|z)"})
+declare("""
+    numpy:
+        jv jn besselj = jv(v, x|z)
+        yv yn bessely = yv(v, x|z)
+        iv besseli = iv(v, x|z)
+        kv kn besselk = kv(v, x|z)
+""")

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import LN_PI
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.room import nodes_for
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.special.gamma import digamma, gamma, lgamma
 from gradcli.ops.writing import OfSciPy
 
@@ -93,7 +92,7 @@ def _by_size(m: Any, out: Any, x: Any, y: Any) -> Any:
 beta = elementwise(
     "beta", "x y", OfSciPy("beta"), lambda m, x, y: m.beta(x, y),
     lambda out, x, y: -out * _rise(x, y), lambda out, x, y: -out * _rise(y, x),
-    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), rounds=_by_size,
+    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves="x y out", rounds=_by_size,
     ulps=8000, domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
     between=((0.0,), (0.0,)), above=0.0,
     torch="_beta({0}, {1})",
@@ -112,18 +111,21 @@ betaln = elementwise(
 binomial = elementwise(
     "binomial", "n k", OfSciPy("binom"), lambda m, n, k: m.binomial(n, k),
     lambda out, n, k: out * _rise(n - k + 1, k), lambda out, n, k: out * _rise(k + 1, n - 2 * k),
-    symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves=("n", "k", "out"),
-    aliases=("binom", "comb"), domain="n > -1 and -1 < k < n + 1",
-    doc="The binomial coefficient n over k, with gamma functions as factorials.", examples=("binomial(n, 2)",), ulps=8000,
+    symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves="n k out",
+    aliases="binom comb", domain="n > -1 and -1 < k < n + 1",
+    doc="The binomial coefficient n over k, with gamma functions as factorials.", example="binomial(n, 2)", ulps=8000,
     rounds=_by_size,
     torch="_binomial({0}, {1})",
     jax="_binomial({0}, {1})",
 )
 
 
-@function(numpy="x|n, -exact", domain="x > -1", examples=("factorial(5)",))
+@function(numpy="x|n, -exact", domain="x > -1")
 def factorial(x: Any) -> Any:
-    """x!, which is gamma(x + 1)."""
+    """x!, which is gamma(x + 1).
+
+    >>> factorial(5)
+    """
     return gamma(x + 1)
 
 
@@ -135,12 +137,14 @@ def perm(n: Any, k: Any) -> Any:
 
 @function(
     numpy="x, p",
-    aliases=("multigammaln",),
+    aliases="multigammaln",
     domain="x > (p - 1)/2",
-    examples=("mvlgamma(x, 2)",),
 )
 def mvlgamma(x: Any, *, p: Any) -> Any:
-    """The logarithm of the multivariate gamma function of dimension p."""
+    """The logarithm of the multivariate gamma function of dimension p.
+
+    >>> mvlgamma(x, 2)
+    """
     if isinstance(p, bool) or not isinstance(p, int) or p < 1:
         raise ArgumentError(f"p must be a whole number of at least 1, not {p!r}")
     nodes_for(3 * p, "mvlgamma")
@@ -227,17 +231,25 @@ hurwitz_zeta: Op = elementwise(
     lambda out, x, q: zeta_slope(x, q, n=1), lambda out, x, q: -x * hurwitz_zeta(x + 1, q),
     symbolic=_zeta_symbolic, domain="x > -5 and q > 0, or q = 1", ulps=300,
     rounds=_zeta_rounds,
-    written="zeta({x}, {q})", sign=r"\zeta",
+    written="zeta({x}, {q})", latex=r"\zeta\left({x}, {q}\right)",
     doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
     numpy="special.zeta({0}, {1})",
 )
 
 
-@function(numpy="x, q|other", domain="x is not 1", backward="SpecialZeta", examples=("zeta(x)", "zeta(2, q)"))
+@function(numpy="x, q|other", domain="x is not 1", backward="SpecialZeta")
 def zeta(x: Any, q: Any = None) -> Any:
-    """The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5."""
+    """The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5.
+
+    >>> zeta(x)
+    """
     return hurwitz_zeta(x, 1.0 if q is None else q)
 
 
-declare(NUMPY, comb="binomial(n|N, k, -exact, -repetition)", multigammaln="mvlgamma(x|a, p|d)")
-declare(TORCH, zeta=signature("zeta", "x, q|other", q=REQUIRED))
+declare("""
+    numpy:
+        comb = binomial(n|N, k, -exact, -repetition)
+        multigammaln = mvlgamma(x|a, p|d)
+    torch:
+        zeta(x, q|other!)
+""")

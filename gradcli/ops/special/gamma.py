@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import joined_rounds
 from gradcli.ops.constants import LN2
 from gradcli.ops.elementwise import extended
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise, function
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.text import number_in_c
 from gradcli.ops.writing import OfSciPy, witness
 
@@ -60,7 +59,7 @@ polygamma: Op = elementwise(
     written="polygamma({n}, {x})",
     latex=r"\psi^{{({n})}}\left({x}\right)",
     doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
-    examples=("polygamma(1, x)",),
+    example="polygamma(1, x)",
     ulps=16,
     between=(0.0,),
     above=0.0,
@@ -73,9 +72,9 @@ digamma = elementwise(
     OfSciPy("digamma"),
     lambda m, x: m.digamma(x),
     lambda out, x: polygamma(x, n=1),
-    aliases=("psi",),
+    aliases="psi",
     domain="x is not 0, -1, -2, ...",
-    sign=r"\psi",
+    latex=r"\psi\left({x}\right)",
     doc="The derivative of lgamma.",
     ulps=200,
     between=(0.0,),
@@ -87,11 +86,11 @@ gamma = elementwise(
     OfSciPy("gamma"),
     lambda m, x: m.gamma(x),
     lambda out, x: out * digamma(x),
-    saves=("x", "out"),
+    saves="x out",
     domain="x is not 0, -1, -2, ...",
-    sign=r"\Gamma",
+    latex=r"\Gamma\left({x}\right)",
     doc="The gamma function.",
-    examples=("gamma(x)",),
+    example="gamma(x)",
     ulps=10,
     between=(0.0, 1.4616321449683622),
     above=0.0,
@@ -110,7 +109,7 @@ lgamma = elementwise(
     _lgamma_reference,
     lambda out, x: digamma(x),
     symbolic=lambda s, x: s.loggamma(x),
-    aliases=("gammaln", "loggamma"),
+    aliases="gammaln loggamma",
     domain="x is not 0, -1, -2, ...",
     doc="The logarithm of the absolute value of gamma(x).",
     ulps=40,
@@ -133,10 +132,10 @@ sigmoid: Op = elementwise(
     _sigmoid,
     lambda m, x: 1 / (1 + m.exp(-x)),
     lambda out, x: out * sigmoid(-x),
-    aliases=("expit",),
-    saves=("x", "out"),
+    aliases="expit",
+    saves="x out",
     doc="1/(1 + exp(-x)), accurate in both tails.",
-    examples=("sigmoid(w*x + b)",),
+    example="sigmoid(w*x + b)",
     ulps=4,
     between=(), by_result=True,
     c="g_sigmoid({0})",
@@ -215,12 +214,12 @@ softplus: Op = elementwise(
     symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta,
     kind="piecewise",
     static={"beta": 1, "threshold": float("inf")},
-    saves=("x",),
+    saves="x",
     ulps=4,
     extended=extended.SOFTPLUS,
-    kinks=(Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),),
+    kinks=Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
-    examples=("softplus(x)",),
+    example="softplus(x)",
     wider=composition(
         "softplus",
         "x",
@@ -234,5 +233,9 @@ softplus: Op = elementwise(
     moderate=True,
 )
 
-declare(NUMPY, polygamma="polygamma(n@x, x)")
-declare(TORCH, polygamma=signature("polygamma", "n@x, x", n=REQUIRED))
+declare("""
+    numpy:
+        polygamma(n@x, x)
+    torch:
+        polygamma(n@x!, x)
+""")

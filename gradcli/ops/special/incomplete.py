@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.exponential import exp, log, log1p, xlog1py, xlogy
 from gradcli.ops.facts import Function
@@ -139,7 +138,7 @@ gammainc: Op = elementwise(
     lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x),
     symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), ulps=200, domain="a > 0 and x >= 0",
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
-    examples=("gammainc(a, x)",),
+    example="gammainc(a, x)",
     between=((0.0,), (0.0,)),
 )
 
@@ -148,7 +147,7 @@ gammaincc: Op = elementwise(
     "gammaincc", "a x", OfSciPy("gammaincc"), _gammaincc_reference,
     lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
     symbolic=in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1)), ulps=400, domain="a > 0 and x >= 0",
-    doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", examples=("gammaincc(a, x)",),
+    doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", example="gammaincc(a, x)",
     between=((0.0,), (0.0,)),
 )
 
@@ -239,14 +238,15 @@ betainc: Op = elementwise(
         ulps=400,
     domain="a > 0 and b > 0 and 0 <= x <= 1",
     doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
-    examples=("betainc(a, b, x)",),
+    example="betainc(a, b, x)",
     between=((0.0,), (0.0,), (0.0, 1.0)),
     torch="",
 )
 
-for _library in (NUMPY, SCIPY, TORCH):
-    declare(
-        _library, gammainc="gammainc(a|input|self, x|other, -out)",
-            gammaincc="gammaincc(a|input|self, x|other, -out)",
-    )  # fmt: skip
-declare(TORCH, igamma="gammainc(a|input, x|other, -out)", igammac="gammaincc(a|input, x|other, -out)")
+declare("""
+    numpy scipy torch:
+        gammainc gammaincc(a|input|self, x|other, -out)
+    torch:
+        igamma = gammainc(a|input, x|other, -out)
+        igammac = gammaincc(a|input, x|other, -out)
+""")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
@@ -78,7 +77,7 @@ lambertw: Op = elementwise(
     lambda out, x, k: exp(-out) / (1 + out),
     symbolic=lambda s, x, k: s.LambertW(x, k),
     static={"k": 0},
-    saves=("out",),
+    saves="out",
     ulps=64,
     domain="x > -0.367879",
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
@@ -331,13 +330,7 @@ for _name, (_first, _step, _torch, _who) in _POLYNOMIALS.items():
         _name, "x", _recurrence(_name, _first, _step), static={"n": REQUIRED}, aliases=(_torch,),
         doc=f"The polynomial of {_who}, of degree n. In SciPy's spelling the degree comes first: {_name}(2, x).",
     )  # fmt: skip
-    declare(NUMPY, **{_name: f"{_name}(n, x)"})
-    declare(TORCH, **{_torch: f"{_name}(x|input, n, -out)", _name: f"{_name}(n, x)"})
-    declare(NUMPY, **{_torch: f"{_name}(x|input, n, -out)"})
-declare(
-    NUMPY, lambertw="lambertw(x|z, k, -tol)", exprel="exprel(x)", dawsn="dawsn(x)",
-    ellipk="ellipk(m)", ellipe="ellipe(m)",
-)  # fmt: skip
+    declare(f"numpy torch:\n{_name}(n, x)\n{_torch} = {_name}(x|input, n, -out)")
 
 
 # -- Integrals that have names: of exponentials, sines and logarithms; and sin(x)/x, which is one's
@@ -421,7 +414,7 @@ sinc = elementwise(
     "sinc", "x", lambda x: _quotient(x, 0, True), lambda m, x: m.sincpi(x), lambda out, x: sine_quotient(x, n=1, turns=True) * PI,
     extended=extended.SINC,
     symbolic=lambda s, x: _quotient_symbolic(s, x, n=0, turns=True), ulps=5,
-    doc="sin(pi*x)/(pi*x), and 1 at x = 0.", examples=("sinc(x)",),
+    doc="sin(pi*x)/(pi*x), and 1 at x = 0.", example="sinc(x)",
     carries=lambda m, out, x, e: e * (math.pi / 2),
     c="g_sinc({0})",
     numpy="np.sinc({0})",
@@ -463,7 +456,7 @@ chi = elementwise(
 )
 ei = elementwise(
     "Ei", "x", OfSciPy("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
-    aliases=("expi",),
+    aliases="expi",
     domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
     between=(0.0,),
     torch="",
@@ -485,7 +478,7 @@ def _expn(x: Any, n: int) -> Any:
 expn: Op = elementwise(
     "expn", "x", _expn, lambda m, x, n: m.expint(n, x),
     lambda out, x, n: -expn(x, n=n - 1) if n else -out * (1 + 1 / x), symbolic=lambda s, x, n: s.expint(n, x),
-    static={"n": 1}, saves=("x", "out"), domain="x > 0", ulps=24, examples=("expn(2, x)",),
+    static={"n": 1}, saves="x out", domain="x > 0", ulps=24, example="expn(2, x)",
     written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first.",
     between=(0.0,),
@@ -494,28 +487,40 @@ expn: Op = elementwise(
 )
 
 
-@function(examples=("spherical_bessel_j0(x)",))
+@function()
 def spherical_bessel_j0(x: Any) -> Any:
-    """sin(x)/x, and 1 at x = 0."""
+    """sin(x)/x, and 1 at x = 0.
+
+    >>> spherical_bessel_j0(x)
+    """
     return sine_quotient(x, n=0)
 
 
-@function(name="E1", aliases=("exp1",), domain="x > 0")
+@function(name="E1", aliases="exp1", domain="x > 0")
 def e1(x: Any) -> Any:
     """The exponential integral expn(1, x)."""
     return expn(x, n=1)
 
 
-@function(results=("si", "ci"), examples=("sici(x)[0]",))
+@function(results="si ci")
 def sici(x: Any) -> Any:
-    """Si(x) and Ci(x)."""
+    """Si(x) and Ci(x).
+
+    >>> sici(x)[0]
+    """
     return (si(x), ci(x))
 
 
-@function(results=("shi", "chi"))
+@function(results="shi chi")
 def shichi(x: Any) -> Any:
     """Shi(x) and Chi(x)."""
     return (shi(x), chi(x))
 
 
-declare(NUMPY, expn="expn(n, x)")
+declare("""
+    numpy:
+        lambertw(x|z, k, -tol)
+        exprel dawsn(x)
+        ellipk ellipe(m)
+        expn(n, x)
+""")

@@ -9,7 +9,7 @@ from typing import Any
 
 from gradcli.ops.calling.meanings import declare_class
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlog1py, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, where
@@ -53,7 +53,8 @@ def declare_family(
             doc = f"{method} of the distribution {name}, as {library} has it."
             fields = {"indices": frozenset({start} if "pmf" in method else ()), **record}
             MADE[called] = made = composite(called, f"{start} {operands}", body, public=False, doc=doc, **fields)
-        declare(library, **{f"{name}.{method}": signature(made.name, f"{start}|value, {spelled}" if start else spelled)})
+        variable = f"{start}|value, " if start else ""
+        declare(f"{library}:\n{name}.{method} = {made.name}({variable}{spelled})")
     kept = f"{spelled}, {ignored}" if ignored else spelled
     declare_class(library, name, kept, {method: f"{name}.{method}" for method in methods}, properties=properties)
 

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from gradcli.errors import ShapeError
-from gradcli.ops.calling.prefixes import SCIPY
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
@@ -96,7 +95,7 @@ composite(
 )  # fmt: skip
 
 
-@function(results=("statistic",), public=False)
+@function(results="statistic", public=False)
 def pearsonr(x: Any, y: Any) -> Any:
     """scipy.stats.pearsonr: the correlation of two samples, as statistic."""
     if x.shape != y.shape or len(x.shape) != 1:
@@ -109,16 +108,16 @@ composite(
     "central_moment", "x", _moment, static={"order": 1, "axis": 0}, public=False,
     doc="scipy.stats.moment: the mean of powers of what x is away from its mean.",
 )  # fmt: skip
-declare(
-    SCIPY,
-    **{
-        "stats.zscore": "zscore(x|a, axis, ddof, -nan_policy)",
-        "stats.gmean": "gmean(x|a, axis, -dtype, weights)",
-        "stats.hmean": "hmean(x|a, axis, -dtype, weights)", "stats.sem": "sem(x|a, axis, ddof, -nan_policy)",
-        "stats.variation": "variation(x|a, axis, -nan_policy, ddof)",
-        "stats.skew": "skew(x|a, axis, bias, -nan_policy)",
-        "stats.kurtosis": "kurtosis(x|a, axis, fisher, bias, -nan_policy)",
-        "stats.entropy": "stats_entropy(pk, qk, base, axis)", "stats.pearsonr": "pearsonr(x, y)",
-        "stats.moment": "central_moment(x|a, order, axis, -nan_policy)",
-    },
-)  # fmt: skip
+declare("""
+    scipy:
+        stats.zscore = zscore(x|a, axis, ddof, -nan_policy)
+        stats.gmean = gmean(x|a, axis, -dtype, weights)
+        stats.hmean = hmean(x|a, axis, -dtype, weights)
+        stats.sem = sem(x|a, axis, ddof, -nan_policy)
+        stats.variation = variation(x|a, axis, -nan_policy, ddof)
+        stats.skew = skew(x|a, axis, bias, -nan_policy)
+        stats.kurtosis = kurtosis(x|a, axis, fisher, bias, -nan_policy)
+        stats.entropy = stats_entropy(pk, qk, base, axis)
+        stats.pearsonr = pearsonr(x, y)
+        stats.moment = central_moment(x|a, order, axis, -nan_policy)
+""")

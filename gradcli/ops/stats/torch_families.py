@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcli.ops.calling.meanings import refuse_class
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlog1py, xlogy
@@ -136,7 +136,7 @@ def declare_divergence(name: str, parameters: str, body: Function) -> None:
     both = " ".join([*words, *(f"other_{word}" for word in words)])
     record = f"kl_{name.lower()}"
     composite(record, both, body, public=False, doc=f"torch.distributions.kl_divergence of a {name} from another one.")
-    declare(TORCH, **{f"{name}.kl_{name}": signature(record, both.replace("?", "").replace(" ", ", "))})
+    declare(f"torch:\n{name}.kl_{name} = {record}({both.replace('?', '').replace(' ', ', ')})")
 
 
 def _normals(m: Any, s: Any, n: Any, t: Any) -> Any:

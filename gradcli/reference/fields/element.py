@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from math import comb
 from typing import Any
 
 import numpy as np
-import sympy
 
 from gradcli.reference.algebra import Unsupported
 
@@ -37,16 +36,12 @@ class TooSmall(Exception):
     """More generators than the field has room for."""
 
 
-By = Callable[["Element"], "Element"]
-
-
 @dataclass(eq=False)
 class Generator:
     """A symbol of the ring.
 
     kind         "variable", "constant", "exp", "log", "power", "abs", "cos", "sin", or the name of a function of sympy's
     parts        the elements that it was made of
-    slope        its derivative, from itself as an element and what differentiates its parts; None for what depends on nothing
     exponent     of a power
     relation     ``(n, value)``: the generator to the power n is this polynomial in earlier ones
     real         whether it is real wherever the expression is that it was made for
@@ -55,7 +50,6 @@ class Generator:
 
     kind: str
     parts: tuple[Element, ...] = ()
-    slope: Callable[[Element, By], Element] | None = None
     exponent: Fraction = Fraction(1)
     relation: tuple[int, Polynomial] | None = None
     real: bool = True
@@ -82,7 +76,6 @@ class Field:
         self._places: dict[Hashable, int] = {}
         self._factored: dict[str, tuple[Any, list[tuple[str, int]]]] = {}
         self.left = _WORK
-        self.functions: Any = None  # of its elements; powers need them
 
     def spend(self, work: int) -> None:
         """Raises Unsupported where so much is not left."""
@@ -210,13 +203,28 @@ class Field:
 _NOTHING: Mapping[str, int] = {}
 
 
+_NUMBERS = (int, float, Fraction, np.number, np.bool_)
+
+
 def _binary(combine: Callable[[Element, Element], Element]) -> Callable[[Element, Any], Element]:
-    """An operator of an element and another, or a number. NumPy takes the scalar into its own loop over arrays."""
+    """An operator of an element and another, or a number. Arrays and scalars with a history take it into their own."""
 
     def combined(x: Element, y: Any) -> Element:
-        return NotImplemented if isinstance(y, np.ndarray) else combine(x, x.of(y))
+        return combine(x, x.of(y)) if isinstance(y, (Element, *_NUMBERS)) else NotImplemented
 
     return combined
+
+
+def _comparison(holds: Callable[[Any, Any], bool]) -> Any:
+    """A comparison of elements that differ by a number."""
+
+    def compared(x: Element, y: Any) -> bool:
+        difference: Fraction | None = (x - y).rational
+        if difference is None:
+            raise Unsupported("a comparison of what varies")
+        return holds(difference, 0)
+
+    return compared
 
 
 class Element:
@@ -232,14 +240,11 @@ class Element:
         """A number, exactly. Raises Unsupported for what is not finite."""
         from flint import fmpq
 
-        if isinstance(x, (float, np.floating)):
-            if not np.isfinite(x):
-                raise Unsupported("a number that is not finite")
-            x = Fraction(float(x))
-        elif isinstance(x, (bool, int, np.integer, np.bool_)):
-            x = Fraction(int(x))
-        elif not isinstance(x, Fraction):
+        if not isinstance(x, _NUMBERS):
             raise Unsupported(type(x).__name__)
+        if isinstance(x, (float, np.floating)) and not np.isfinite(x):
+            raise Unsupported("a number that is not finite")
+        x = Fraction(x.item() if isinstance(x, np.generic) else x)
         return cls(field, field.one * fmpq(x.numerator, x.denominator))
 
     @property
@@ -373,41 +378,15 @@ class Element:
     def __rtruediv__(self, other: Element) -> Element:
         return other * self.inverse()
 
-    def __abs__(self) -> Element:
-        return self.field.functions.magnitude(self)  # type: ignore[no-any-return]
-
-    def __rpow__(self, base: Any) -> Element:
-        return self.of(base) ** self
-
     def __pow__(self, exponent: Any) -> Element:
-        exact = self.of(exponent).rational
-        if exact is None or exact.denominator != 1:
-            return self.field.functions.Pow(self, exponent)  # type: ignore[no-any-return]
-        n = int(exact)
+        """A whole power."""
+        n = int(exponent)
         if n < 0:
             return self.inverse() ** -n
         return Element(self.field, self.field.power(self.p, n), {key: n * e for key, e in self.below.items()} if n else _NOTHING)
 
-    def _apart(self, other: Any) -> Fraction:
-        difference: Fraction | None = (self - other).rational
-        if difference is None:
-            raise Unsupported("a comparison of what varies")
-        return difference
-
-    def __eq__(self, other: object) -> bool:
-        return self._apart(other) == 0
-
-    def __lt__(self, other: Any) -> bool:
-        return self._apart(other) < 0
-
-    def __le__(self, other: Any) -> bool:
-        return self._apart(other) <= 0
-
-    def __gt__(self, other: Any) -> bool:
-        return self._apart(other) > 0
-
-    def __ge__(self, other: Any) -> bool:
-        return self._apart(other) >= 0
+    __eq__, __lt__, __le__ = map(_comparison, (operator.eq, operator.lt, operator.le))
+    __gt__, __ge__ = map(_comparison, (operator.gt, operator.ge))
 
     __hash__ = object.__hash__
 
@@ -418,94 +397,3 @@ def fraction(x: Any) -> Fraction:
 
     x = fmpq(x)
     return Fraction(int(x.p), int(x.q))
-
-
-# -- derivatives
-
-
-class Differentiation:
-    """The derivative by one generator, a variable: of other generators by their slopes, of quotients by their rule."""
-
-    def __init__(self, field: Field, place: int) -> None:
-        self.field = field
-        self._slopes: dict[int, Element] = {place: Element.number(field, 1)}
-
-    def __call__(self, x: Element) -> Element:
-        total = self._of(x.p) * Element(self.field, self.field.one, x.below)
-        for key, exponent in x.below.items():
-            inner = self._of(self.field.factors[key])
-            if not inner.is_zero:
-                total = total - x * exponent * inner * Element(self.field, self.field.one, {key: 1})
-        return total
-
-    def _of(self, p: Polynomial) -> Element:
-        total = Element.number(self.field, 0)
-        for i in self.field.used(p):
-            if i not in self._slopes:
-                slope = self.field.generators[i].slope
-                self._slopes[i] = (
-                    Element.number(self.field, 0) if slope is None else slope(Element(self.field, self.field.symbols[i]), self)
-                )
-            if not self._slopes[i].is_zero:
-                total = total + Element(self.field, self.field.lowered(p.derivative(i))) * self._slopes[i]
-        return total
-
-
-# -- sympy's derivatives of single functions, as elements of a field -------------------------------
-
-
-def is_function(name: str) -> bool:
-    """Return whether sympy has a function of that name."""
-    found = getattr(sympy, name, None)
-    return isinstance(found, type) and issubclass(found, sympy.Function) and not issubclass(found, sympy.Piecewise)
-
-
-@cache
-def is_odd(name: str) -> bool:
-    """Return whether sympy knows that a function of -x is the opposite of that of x."""
-    x = sympy.Dummy("x", real=True)
-    try:
-        return bool(getattr(sympy, name)(-x) == -getattr(sympy, name)(x))
-    except (TypeError, ValueError):
-        return False
-
-
-@cache
-def _slope(name: str, place: int, parameters: tuple[int | None, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """sympy's derivative of a function by one of its arguments, of symbols but for whole numbers, and these."""
-    symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(len(parameters)))
-    arguments = [symbol if number is None else sympy.Integer(number) for symbol, number in zip(symbols, parameters, strict=True)]
-    return sympy.diff(getattr(sympy, name)(*arguments), symbols[place]), symbols
-
-
-def slope(functions: Any, name: str, place: int, arguments: Sequence[Element]) -> Element:
-    """The derivative of a function by one of its arguments. Raises Unsupported where sympy has none."""
-    numbers = tuple(None if x.rational is None or x.rational.denominator != 1 else int(x.rational) for x in arguments)
-    expression, symbols = _slope(name, place, numbers)
-    done: dict[Any, Element] = dict(zip(symbols, arguments, strict=True))
-    for node in sympy.postorder_traversal(expression):
-        if node not in done:
-            done[node] = _of(functions, node, [done[a] for a in node.args])
-    return done[expression]
-
-
-_CONSTANTS = {sympy.pi: "pi", sympy.E: "E", sympy.EulerGamma: "euler"}
-
-
-def _of(functions: Any, node: Any, parts: list[Element]) -> Element:
-    if node.is_Rational:
-        return functions.Rational(int(node.p), int(node.q))  # type: ignore[no-any-return]
-    if node in _CONSTANTS:
-        return getattr(functions, _CONSTANTS[node])  # type: ignore[no-any-return]
-    if node.is_Add:
-        return sum(parts, functions.zero)
-    if node.is_Mul:
-        product = functions.one
-        for part in parts:
-            product = product * part
-        return product  # type: ignore[no-any-return]
-    if node.is_Pow:
-        return functions.Pow(*parts)  # type: ignore[no-any-return]
-    if isinstance(node, sympy.Function) and is_function(type(node).__name__):
-        return getattr(functions, type(node).__name__)(*parts)  # type: ignore[no-any-return]
-    raise Unsupported(type(node).__name__)

@@ -1,14 +1,18 @@
-"""Functions on elements of a field, under the names that sympy and mpmath have for them: what records' references are evaluated with."""
+"""Functions on elements of a field: what sympy's expressions of operations, and of their derivatives, are evaluated with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from fractions import Fraction
+from functools import cache
 from math import floor, lcm
 from typing import Any, NamedTuple
 
+import sympy
+
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.fields.element import By, Element, Field, Generator, Polynomial, fraction, is_function, is_odd, slope
+from gradcli.reference.fields.element import Element, Field, Generator, Polynomial, fraction
+from gradcli.reference.symbolic.translate import OfSympy
 
 # -- What is known of an expression before it is read: the units of its exponents and angles, the
 # orders of its roots, the signs of its parts.
@@ -105,20 +109,24 @@ _ANGLES = 4  # terms of a sum whose sine is expanded
 _EXPONENTS = 12  # terms of a sum whose exponential is a product
 
 
-def _reciprocal(name: str) -> Any:
-    return lambda functions, x: 1 / getattr(functions, name)(x)
+@cache
+def _is_odd(function: Any) -> bool:
+    """Return whether sympy knows that a function of -x is the opposite of that of x."""
+    x = sympy.Dummy("x", real=True)
+    try:
+        return bool(function(-x) == -function(x))
+    except (TypeError, ValueError):
+        return False
 
 
-def _of_reciprocal(name: str) -> Any:
-    return lambda functions, x: getattr(functions, name)(1 / functions.of(x))
+class Functions(OfSympy):
+    """sympy's functions of elements: those that are known here, and others as generators of their own."""
 
-
-class Functions:
-    """A stand-in for sympy, or for mpmath's context, where references are evaluated on elements."""
+    inf = ninf = nan = None  # nothing can be computed with them
 
     def __init__(self, field: Field, known: Known) -> None:
         self.field, self.known = field, known
-        field.functions = self
+        self.zero, self.one = self.number(0), self.number(1)
 
     def number(self, x: Any) -> Element:
         return Element.number(self.field, x)
@@ -198,27 +206,9 @@ class Functions:
         field, base = self.field, Element(self.field, p)
 
         def make() -> Generator:
-            return Generator("abs", (base,), lambda own, by: own * by(base) / base, relation=(2, field.power(p, 2)), positive=True)
+            return Generator("abs", (base,), relation=(2, field.power(p, 2)), positive=True)
 
         return field.symbol(("abs", str(p)), make)
-
-    def magnitude(self, x: Element) -> Element:
-        """The absolute value. Raises Unsupported where an element may not be real."""
-        if x.is_zero:
-            return x
-        parts = self.split(x)
-        result = self.exp(parts.exponent)
-        for base, exponent in parts.bases:
-            result = result * self._of_base(base, exponent)
-        if parts.rest is None:
-            return result
-        if not self.real(parts.rest.p):
-            raise Unsupported("an absolute value of what may not be real")
-        constant, factors = self.field.factored(parts.rest.p)
-        result = result * abs(fraction(constant))
-        for key, times in factors:
-            result = result * self._magnitude(self.field.factors[key]) ** times
-        return result
 
     def root(self, x: Element, exponent: Fraction) -> Element:
         """A rational power of what is not negative where it has a value, unless the power is whole."""
@@ -254,16 +244,9 @@ class Functions:
         of, relation = (part, None) if order is None else (Fraction(1, order), (order, base.p))
 
         def make() -> Generator:
-            return Generator("power", (base,), lambda own, by: own * of * by(base) / base, of, relation, positive=True)
+            return Generator("power", (base,), of, relation, positive=True)
 
         return base**whole * self.field.symbol(("power", key, of), make) ** (part / of)
-
-    def _real_log(self, x: Element) -> Element:
-        """The real logarithm: of what is positive where it has a value."""
-        parts = self.split(x)
-        if parts.rest is not None:
-            self._learn(parts.rest)
-        return self._sum_of_logarithms(parts)
 
     def _sum_of_logarithms(self, parts: Product) -> Element:
         total = parts.exponent
@@ -274,17 +257,7 @@ class Functions:
     def _logarithm(self, base: Element, real: bool) -> Element:
         if base.rational is not None and base.rational < 0:
             raise Unsupported("a power of a negative number")
-        return self.field.symbol(("log", str(base.p), real), lambda: Generator("log", (base,), lambda own, by: by(base) / base, real=real))
-
-    @property
-    def zero(self) -> Element:
-        return self.number(0)
-
-    @property
-    def one(self) -> Element:
-        return self.number(1)
-
-    inf = nan = None  # nothing can be computed with them
+        return self.field.symbol(("log", str(base.p), real), lambda: Generator("log", (base,), real=real))
 
     @property
     def pi(self) -> Element:
@@ -294,20 +267,13 @@ class Functions:
     def euler(self) -> Element:
         return self._constant("euler")
 
-    @property
-    def E(self) -> Element:
-        return self.exp(1)
-
     def _constant(self, name: str) -> Element:
         return self.field.symbol(name, lambda: Generator("constant", positive=True))
 
     def of(self, x: Any) -> Element:
         return x if isinstance(x, Element) else self.number(x)
 
-    mpf = Integer = Float = sympify = of
-
-    def Rational(self, p: Any, q: Any = 1) -> Element:
-        return self.of(p) / self.of(q)
+    mpf = of
 
     # -- exponentials, logarithms, powers
 
@@ -339,46 +305,50 @@ class Functions:
         real, exponent = all(self.field.generators[i].real for i in term.used()), term * unit
 
         def make() -> Generator:
-            return Generator("exp", (exponent,), lambda own, by: own * by(exponent), real=real, positive=real)
+            return Generator("exp", (exponent,), real=real, positive=real)
 
         return self.field.symbol(("exp", term.key, unit), make) ** (multiple / unit)
 
-    def log(self, x: Any, base: Any = None) -> Element:
-        logarithm = self._real_log(self.of(x))
-        return logarithm if base is None else logarithm / self._real_log(self.of(base))
-
-    ln = log
+    def log(self, x: Any) -> Element:
+        """The real logarithm: of what is positive where it has a value."""
+        parts = self.split(self.of(x))
+        if parts.rest is not None:
+            self._learn(parts.rest)
+        return self._sum_of_logarithms(parts)
 
     def sqrt(self, x: Any) -> Element:
         return self.root(self.of(x), Fraction(1, 2))
 
-    def cbrt(self, x: Any) -> Element:
-        return self.root(self.of(x), Fraction(1, 3))
-
-    def Pow(self, x: Any, y: Any) -> Element:
+    def pow(self, x: Any, y: Any) -> Element:
         x, y = self.of(x), self.of(y)
         exponent = y.rational
         if exponent is not None:
             return self.root(x, exponent)
         return self.exp(y * self._sum_of_logarithms(self.split(x)))
 
-    power = Pow
-
-    def expm1(self, x: Any) -> Element:
-        return self.exp(x) - 1
-
-    def log1p(self, x: Any) -> Element:
-        return self.log(1 + self.of(x))
-
     # -- absolute values and signs, away from zero
 
-    def Abs(self, x: Any) -> Element:
-        return self.magnitude(self.of(x))
-
-    fabs = Abs
+    def abs(self, x: Any) -> Element:
+        """Raises Unsupported where an element may not be real."""
+        x = self.of(x)
+        if x.is_zero:
+            return x
+        parts = self.split(x)
+        result = self.exp(parts.exponent)
+        for base, exponent in parts.bases:
+            result = result * self._of_base(base, exponent)
+        if parts.rest is None:
+            return result
+        if not self.real(parts.rest.p):
+            raise Unsupported("an absolute value of what may not be real")
+        constant, factors = self.field.factored(parts.rest.p)
+        result = result * abs(fraction(constant))
+        for key, times in factors:
+            result = result * self._magnitude(self.field.factors[key]) ** times
+        return result
 
     def sign(self, x: Any) -> Element:
-        return (self.Abs(x) / self.of(x)).lowest()
+        return (self.abs(x) / self.of(x)).lowest()
 
     # -- trigonometric functions
 
@@ -416,14 +386,9 @@ class Functions:
         """The cosine and the sine, whose square is 1 less that of the cosine."""
         field = self.field
 
-        def make_cosine() -> Generator:
-            return Generator("cos", (angle,), lambda own, by: -self._angle(key, angle, unit)[1] * by(angle))
-
-        def make_sine() -> Generator:
-            return Generator("sin", (angle,), lambda own, by: cosine * by(angle), relation=(2, field.one - cosine.p**2))
-
-        cosine = field.symbol(("cos", key, unit), make_cosine)
-        return cosine, field.symbol(("sin", key, unit), make_sine)
+        cosine = field.symbol(("cos", key, unit), lambda: Generator("cos", (angle,)))
+        relation = 2, field.one - cosine.p**2
+        return cosine, field.symbol(("sin", key, unit), lambda: Generator("sin", (angle,), relation=relation))
 
     def cos(self, x: Any) -> Element:
         return self.cos_sin(x)[0]
@@ -436,7 +401,7 @@ class Functions:
         return s / c
 
     def acos(self, x: Any) -> Element:
-        return self.pi / 2 - self.asin(x)
+        return self.pi / 2 - self.call(sympy.asin, x)
 
     # -- hyperbolic functions, by exponentials
 
@@ -466,34 +431,16 @@ class Functions:
 
     # -- others
 
-    sec, csc, cot, sech, csch, coth = map(_reciprocal, ("cos", "sin", "tan", "cosh", "sinh", "tanh"))
-    asec, acsc, asech, acsch, acoth = map(_of_reciprocal, ("acos", "asin", "acosh", "asinh", "atanh"))
-
     def erfc(self, x: Any) -> Element:
-        return 1 - self.erf(x)
+        return 1 - self.call(sympy.erf, x)
 
-    def digamma(self, x: Any) -> Element:
-        return self.polygamma(0, x)
-
-    def __getattr__(self, name: str) -> Callable[..., Element]:
-        """Any other function of sympy's: nothing is known of it but its derivatives there."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if not is_function(name):
-            raise Unsupported(name)
-        return lambda *arguments: self.call(name, *arguments)
-
-    def call(self, name: str, *arguments: Any) -> Element:
+    def call(self, function: Any, *arguments: Any) -> Element:
+        """A function of sympy's; nothing is known of most."""
+        name = function.__name__
+        if (known := getattr(self, name.lower(), None)) is not None:
+            found: Element = known(*arguments)
+            return found
         elements = tuple(self.of(x).lowest() for x in arguments)
-        if len(elements) == 1 and not elements[0].is_zero and elements[0].p.leading_coefficient() < 0 and is_odd(name):
-            return -self.call(name, -elements[0])
-
-        def differentiated(own: Element, by: By) -> Element:
-            total = self.zero
-            for i, argument in enumerate(elements):
-                inner = by(argument)
-                if not inner.is_zero:
-                    total = total + slope(self, name, i, elements) * inner
-            return total
-
-        return self.field.symbol(("call", name, *(x.key for x in elements)), lambda: Generator(name, elements, differentiated))
+        if len(elements) == 1 and not elements[0].is_zero and elements[0].p.leading_coefficient() < 0 and _is_odd(function):
+            return -self.call(function, -elements[0])
+        return self.field.symbol(("call", name, *(x.key for x in elements)), lambda: Generator(name, elements))

@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import GradcliError
-from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
-from gradcli.reference.algebra import Unsupported
+from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.deadline import in_time
 from gradcli.reference.fields.element import Element, Field, TooSmall
 from gradcli.reference.fields.functions import Functions, Known, Refined
-from gradcli.reference.fields.reading import Reading
+from gradcli.reference.fields.reading import FieldTape
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import exact_array
 
 # -- What algebra has to say of a formula ----------------------------------------------------------
 
@@ -83,30 +84,24 @@ def _decided(question: Question, order: list[Expr], size: int, alike: bool) -> D
 
 
 def _compared(question: Question, order: list[Expr], functions: Functions, alike: bool) -> Decision:
-    reading = Reading(functions, question.leaves, question.precision, alike)
-    table = interpret(order, reading, {})
-    y, said = table[question.root], table[question.formula]
-    truth = y
-    if question.wrt is not None:
-        x = table[question.wrt] if question.wrt in table else reading.leaf(question.wrt)
-        truth = reading.slopes(y, _weights(question, table, functions, alike), x)
+    wrt = [] if question.wrt is None else [question.wrt]
+    leaves = dict.fromkeys([*(node for node in order if node.is_leaf), *wrt])
+    tape = FieldTape(functions, list(leaves), question.leaves, question.precision, alike)
+    truth = tape.run(question.root, [question.formula, *wrt])
+    for x in wrt:
+        weights = tape.table[question.seed] if isinstance(question.seed, Expr) else exact_array(functions, question.seed, "float")
+        truth = tape.gradient(truth, Algebra.map(plain, np.ravel(weights)[: 1 if alike else None]), tape.table[x])
     if truth.size > _ENTRIES:
         raise Unsupported("a gradient of so many entries")
     found = Decision.SAME
-    for right, claimed in in_time(zip(np.ravel(truth), np.ravel(np.broadcast_to(said, truth.shape)), strict=True)):
-        difference = functions.of(claimed) - functions.of(right)
+    said = np.broadcast_to(tape.table[question.formula], truth.shape)
+    for right, claimed in in_time(zip(np.ravel(truth), np.ravel(said), strict=True)):
+        difference = functions.of(plain(claimed)) - functions.of(plain(right))
         if not difference.is_zero:
             if not _in_variables(difference):
                 return Decision.OPEN
             found = Decision.DIFFERENT
     return found
-
-
-def _weights(question: Question, table: Mapping[Expr, Any], functions: Functions, alike: bool) -> Any:
-    if isinstance(question.seed, Expr):
-        return table[question.seed]
-    weights = [functions.of(float(v)) for v in np.ravel(np.asarray(question.seed, float))]
-    return weights[:1] if alike else weights
 
 
 def _in_variables(x: Element) -> bool:

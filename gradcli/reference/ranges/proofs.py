@@ -191,10 +191,12 @@ def _element(functions: Functions, root: Cell, opaque: dict[int, Cell] | None = 
         elif isinstance(cell, Sum):
             found[cell] = sum((found[c] * _fraction(q) for q, c in cell.terms), functions.number(_fraction(cell.constant)))
         elif isinstance(cell, Product):
-            found[cell] = prod((found[f.base] ** _fraction(f.exponent) for f in cell.factors), start=functions.one)
+            found[cell] = prod((functions.root(found[f.base], _fraction(f.exponent)) for f in cell.factors), start=functions.one)
         elif isinstance(cell, Call) and opaque is None:
-            known = getattr(functions, {"e": "E"}.get(cell.name, cell.name) if cell.function is None else cell.function.__name__)
-            found[cell] = known if cell.function is None else known(*[found[a] for a in cell.args])
+            if cell.function is None:
+                found[cell] = functions.exp(1) if cell.name == "e" else getattr(functions, cell.name)
+            else:
+                found[cell] = functions.call(cell.function, *[found[a] for a in cell.args])
         else:
             place = field.place(cell, partial(Generator, "variable"))
             found[cell] = Element(field, field.symbols[place])

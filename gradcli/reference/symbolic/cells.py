@@ -1,8 +1,9 @@
-"""Operations as cells: sympy's expression of each single operation, and sympy's derivatives of its functions, as cells of ranges."""
+"""Operations as cells of ranges: sympy's expression of each single operation, and sympy's derivatives of its functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,31 +12,42 @@ from flint import fmpq
 
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ranges.cells import ANY, EQUAL, LESS, UNIT, Call, Cell, Cells, Number, Signs
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Number
+from gradcli.reference.symbolic.translate import RECIPROCALS, OfSympy, Steps
 
 _SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
 
 
 def of_operation(cells: Cells, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]) -> Cell:
     """A smooth operation on cells. Numbers are told to sympy: x**2 is no power with a variable in its exponent."""
-    exponents = [name in op.facts.exponents for name in op.operands]
     given: list[Any] = []
-    table: dict[Any, Cell] = {}
     for place, argument in enumerate(arguments):
-        if argument is None:
-            given.append(None)
-        elif isinstance(argument, Number) and (exponents[place] or argument.value.p.bit_length() < _SMALL):
-            given.append(sympy.Rational(int(argument.value.p), int(argument.value.q)))
-        else:
-            symbol = _symbol(place)
-            given.append(symbol)
-            table[symbol] = argument
+        is_exponent = op.rewriting.algebra == "power" and place > 0
+        is_told = isinstance(argument, Number) and (is_exponent or argument.value.p.bit_length() < _SMALL)
+        given.append(_told(argument) if is_told else None if argument is None else _symbol(place))
     try:
-        expression = _expression(op, tuple(sorted(static.items())), tuple(given))
+        program = _operation(op, tuple(sorted(static.items())), tuple(given))
     except (TypeError, ValueError, AttributeError) as error:
         raise Unsupported(f"{op.name}: {error}") from None
-    made = of_expression(cells, expression, table)
+    made = _made(cells, program, arguments)
     return made if op.domain else cells.filled(made)
+
+
+def partial(cells: Cells, call: Call, place: int) -> Cell:
+    """sympy's derivative of a function by one of its arguments."""
+    if call.function is None:
+        raise Unsupported(f"the derivative of {call.name}")
+    given = [_told(a) if isinstance(a, Number) and i != place else _symbol(i) for i, a in enumerate(call.args)]
+    return _made(cells, _slope(call.function, tuple(given), place), call.args)
+
+
+def _made(cells: Cells, program: Steps, arguments: Sequence[Any]) -> Cell:
+    found: Cell = cells.recorder.branching(lambda: program.run(_Context(cells), tuple(arguments))[0])
+    return found
+
+
+def _told(x: Any) -> Any:
+    return sympy.Rational(int(x.value.p), int(x.value.q))
 
 
 @cache
@@ -44,122 +56,59 @@ def _symbol(place: int) -> Any:
 
 
 @cache
-def _expression(op: Op, static: tuple[tuple[str, Any], ...], given: tuple[Any, ...]) -> Any:
-    return (op.symbolic or op.reference)(sympy, *given, **dict(static))
-
-
-def partial(cells: Cells, call: Call, place: int) -> Cell:
-    """sympy's derivative of a function by one of its arguments."""
-    symbols = tuple(_symbol(i) for i in range(len(call.args)))
-    if call.function is None:
-        raise Unsupported(f"the derivative of {call.name}")
-    given = [_told(a) if isinstance(a, Number) and i != place else s for i, (a, s) in enumerate(zip(call.args, symbols, strict=True))]
-    return of_expression(cells, _slope(call.function, tuple(given), symbols[place]), dict(zip(symbols, call.args, strict=True)))
+def _operation(op: Op, static: tuple[tuple[str, Any], ...], given: tuple[Any, ...]) -> Steps:
+    return Steps([(op.symbolic or op.reference)(sympy, *given, **dict(static))], tuple(map(_symbol, range(len(given)))))
 
 
 @cache
-def _slope(function: Any, given: tuple[Any, ...], symbol: Any) -> Any:
-    return sympy.diff(function(*given), symbol)
+def _slope(function: Any, given: tuple[Any, ...], place: int) -> Steps:
+    return Steps([sympy.diff(function(*given), _symbol(place))], tuple(map(_symbol, range(len(given)))))
 
 
-def _told(x: Number) -> Any:
-    return sympy.Rational(int(x.value.p), int(x.value.q))
+class _Context(OfSympy):
+    """sympy's functions of cells."""
+
+    def __init__(self, cells: Cells) -> None:
+        self.cells, self.zero, self.mpf = cells, cells.zero, cells.of
+        self.inf, self.ninf, self.nan = map(cells.of, (math.inf, -math.inf, math.nan))
+        self.pi, self.euler = cells.call("pi", None, ()), cells.call("euler", None, ())
+
+    def make_mpf(self, parts: Any) -> Cell:
+        exact = sympy.Rational(sympy.Float._new(parts, 100))
+        return self.cells.number(fmpq(int(exact.p), int(exact.q)))
+
+    def exp(self, x: Any) -> Cell:
+        return self.cells.call("e", None, ()) if x == 1 else self.call(sympy.exp, x)
+
+    def fsum(self, terms: Any) -> Cell:
+        return self.cells.sum([(UNIT, term) for term in terms])
+
+    def fprod(self, factors: Any) -> Cell:
+        return self.cells.product([(factor, UNIT) for factor in factors])
+
+    def pow(self, base: Any, exponent: Any) -> Cell:
+        if isinstance(exponent, Number):
+            return self.cells.power(base, exponent.value)
+        return self.cells.call("pow", sympy.Pow, (base, exponent))
+
+    def call(self, function: Any, *arguments: Any) -> Any:
+        x = arguments[0]
+        if function is sympy.tan:
+            return self.call(sympy.sin, x) / self.call(sympy.cos, x)
+        if function in RECIPROCALS:
+            return 1 / self.call(RECIPROCALS[function], x)
+        if function in _OF_RECIPROCALS:
+            return self.call(_OF_RECIPROCALS[function], 1 / x)
+        if function is sympy.Abs:
+            return x if x >= 0 else -x
+        if function is sympy.sign:
+            return self.cells.of(1 if x > 0 else -1 if x < 0 else 0)
+        if function is sympy.floor:
+            return self.cells.recorder.floor(x)
+        return self.cells.call(function.__name__.lower(), function, arguments)
 
 
-def of_expression(cells: Cells, root: Any, table: Mapping[Any, Cell]) -> Cell:
-    """A sympy expression as cells, its symbols being cells already."""
-
-    def run() -> Any:
-        found: dict[Any, Any] = dict(table)
-        stack = [root]
-        while stack:
-            node = stack.pop()
-            missing = [part for part in _parts(node) if part not in found]
-            if missing:
-                stack += [node, *missing]
-            elif node not in found:
-                found[node] = _made(cells, node, [found[part] for part in _parts(node)])
-        return found[root]
-
-    made: Cell = cells.recorder.branching(run)
-    return made
-
-
-def _parts(node: Any) -> tuple[Any, ...]:
-    if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)):
-        return ()
-    if type(node) in _REWRITTEN:
-        return (node.rewrite(_REWRITTEN[type(node)]),)
-    if isinstance(node, (sympy.tan, sympy.cot)):
-        quotient = sympy.sin(node.args[0]) / sympy.cos(node.args[0])
-        return (quotient if isinstance(node, sympy.tan) else 1 / quotient,)
-    if node.is_Pow and node.exp.is_Rational:
-        return (node.base,)
-    if isinstance(node, sympy.Piecewise):
-        return tuple(part for pair in node.args for part in pair.args)
-    return tuple(node.args)
-
-
-def _made(cells: Cells, node: Any, parts: list[Any]) -> Any:
-    if node.is_Rational or node.is_Float:
-        exact = sympy.Rational(node)
-        return cells.number(fmpq(int(exact.p), int(exact.q)))
-    if type(node) in _REWRITTEN or isinstance(node, (sympy.tan, sympy.cot)):
-        return parts[0]
-    if node in _CONSTANTS:
-        return cells.call(_CONSTANTS[node], None, ())
-    if isinstance(node, sympy.logic.boolalg.BooleanAtom):
-        return bool(node)
-    if node.is_Add:
-        return cells.sum([(UNIT, part) for part in parts])
-    if node.is_Mul:
-        return cells.product([(part, UNIT) for part in parts])
-    if node.is_Pow and node.exp.is_Rational:
-        return cells.power(parts[0], fmpq(int(node.exp.p), int(node.exp.q)))
-    if node.is_Pow and node.base is sympy.E:
-        return cells.call("exp", sympy.exp, parts[1:])
-    if node.is_Pow:
-        return cells.call("pow", sympy.Pow, parts)
-    if isinstance(node, (sympy.DiracDelta, sympy.Derivative)):
-        return _of_jump(cells, node)
-    make = _OTHERS.get(type(node))
-    if make is not None:
-        return make(cells, *parts)
-    if not isinstance(node, sympy.Function) and not isinstance(node, sympy.exp):
-        raise Unsupported(type(node).__name__)
-    return cells.call(type(node).__name__.lower(), type(node), parts)
-
-
-def _of_jump(cells: Cells, node: Any) -> Cell:
-    if isinstance(node, sympy.Derivative) and not isinstance(node.expr, (sympy.floor, sympy.ceiling, sympy.sign)):
-        raise Unsupported("a derivative that sympy does not know")
-    return cells.zero
-
-
-def _piecewise(cells: Cells, *parts: Any) -> Any:
-    for value, truth in zip(parts[::2], parts[1::2], strict=True):
-        if truth:
-            return value
-    raise Unsupported("a piece that is missing")
-
-
-def _truth(signs: Signs) -> Callable[..., Any]:
-    return lambda cells, x, y: cells.compared(x, y, signs)
-
-
-_CONSTANTS = {sympy.pi: "pi", sympy.E: "e", sympy.EulerGamma: "euler"}
-_REWRITTEN = {
-    sympy.sec: sympy.cos, sympy.csc: sympy.sin, sympy.sech: sympy.cosh, sympy.csch: sympy.sinh, sympy.coth: sympy.tanh,
-    sympy.asec: sympy.acos, sympy.acsc: sympy.asin, sympy.asech: sympy.acosh, sympy.acsch: sympy.asinh, sympy.acoth: sympy.atanh,
-    sympy.acot: sympy.atan,
-}  # fmt: skip
-_OTHERS: dict[Any, Callable[..., Any]] = {
-    sympy.Abs: lambda cells, x: x if x >= 0 else -x,
-    sympy.sign: lambda cells, x: cells.of(1 if x > 0 else -1 if x < 0 else 0),
-    sympy.floor: lambda cells, x: cells.recorder.floor(x),
-    sympy.ceiling: lambda cells, x: cells.recorder.ceil(x),
-    sympy.Max: lambda cells, *parts: max(parts), sympy.Min: lambda cells, *parts: min(parts), sympy.Piecewise: _piecewise,
-    sympy.StrictLessThan: _truth(LESS), sympy.LessThan: _truth(LESS | EQUAL), sympy.StrictGreaterThan: _truth(ANY - LESS - EQUAL),
-    sympy.GreaterThan: _truth(ANY - LESS), sympy.Equality: _truth(EQUAL), sympy.Unequality: _truth(ANY - EQUAL),
-    sympy.And: lambda cells, *truths: all(truths), sympy.Or: lambda cells, *truths: any(truths),
+_OF_RECIPROCALS = {
+    sympy.asec: sympy.acos, sympy.acsc: sympy.asin, sympy.acot: sympy.atan,
+    sympy.asech: sympy.acosh, sympy.acsch: sympy.asinh, sympy.acoth: sympy.atanh,
 }  # fmt: skip

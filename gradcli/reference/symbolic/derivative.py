@@ -78,8 +78,7 @@ def _written(node: Traced, expressions: list[Any]) -> Any:
     if isinstance(step, Arithmetic):
         return step.value(*expressions)
     if isinstance(step, Stated):
-        exponents = [x for x, name in zip(expressions, step.op.operands, strict=True) if name in step.op.facts.exponents]
-        if any(x.is_Rational and x.q > _FINEST for x in exponents):
+        if any(x.is_Rational and x.q > _FINEST for x in expressions[1:]):
             raise Unsupported("an exponent of so many digits")
         smooth: Smooth = smooth_function(step.op, len(expressions), {})
     elif isinstance(step, Differentiated):

@@ -6,6 +6,7 @@ from text, with symbols of our own.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
@@ -13,10 +14,42 @@ from typing import Any
 import numpy as np
 import sympy
 
+from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, settled
-from gradcli.reference.symbolic.on_arrays import LongArrays, magnitude
+
+
+class OfSympy(ABC):
+    """A context of our own, which has sympy's functions and powers of what it computes with, and mpmath's names for the rest."""
+
+    NoConvergence: tuple[()] = ()
+    mpc: tuple[()] = ()
+
+    @abstractmethod
+    def call(self, function: Any, *arguments: Any) -> Any:
+        """A function of sympy's, or one that a record has made."""
+
+    @abstractmethod
+    def pow(self, base: Any, exponent: Any) -> Any: ...
+
+    def fsum(self, terms: Any) -> Any:
+        return sum(terms)
+
+    def fprod(self, factors: Any) -> Any:
+        product, *others = factors
+        for factor in others:
+            product = product * factor
+        return product
+
+    def isfinite(self, x: Any) -> bool:
+        return True
+
+
+RECIPROCALS = {
+    sympy.sec: sympy.cos, sympy.csc: sympy.sin, sympy.cot: sympy.tan,
+    sympy.sech: sympy.cosh, sympy.csch: sympy.sinh, sympy.coth: sympy.tanh,
+}  # fmt: skip
 
 
 class Smooth:
@@ -40,7 +73,7 @@ class Smooth:
         """This slope of a function, whose value is ``out``, and the size of the terms that it is computed of, in long double."""
         if self._on_arrays is None:
             self._on_arrays = Steps([self.expression, magnitude(self.expression)], (*self.symbols, of.expression))
-        values, m = [*arrays, out], LongArrays()
+        values, m = [*arrays, out], _LONG_ARRAYS
         for function, places in self._on_arrays.steps:
             values.append(function(m, *[values[p] for p in places]))
         shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
@@ -147,6 +180,12 @@ def _step(node: Any) -> Callable[..., Any]:
         return lambda m: m.zero
     if isinstance(node, sympy.DiracDelta):
         return lambda m: m.zero
+    known = _by_mpmath(node)
+    return lambda m, *arguments: m.call(type(node), *arguments) if isinstance(m, OfSympy) else known(m, *arguments)
+
+
+def _by_mpmath(node: Any) -> Callable[..., Any]:
+    """Return what computes a function in a context of mpmath's."""
     if isinstance(node, sympy.polygamma):
         return lambda m, order, x: find("polygamma").reference(m, x, n=int(order))
     if isinstance(node, sympy.exp):
@@ -169,13 +208,12 @@ _CONSTANTS: dict[Any, Callable[[Any], Any]] = {
     sympy.nan: lambda m: m.nan,
     sympy.zoo: lambda m: m.nan,
     sympy.EulerGamma: lambda m: +m.euler,
-    sympy.GoldenRatio: lambda m: +m.phi,
 }
 
 
 def _power(m: Any, base: Any, exponent: Any) -> Any:
-    if isinstance(m, LongArrays):
-        return m.power_of_arrays(base, exponent)
+    if isinstance(m, OfSympy):
+        return m.pow(base, exponent)
     if base == 0 and exponent < 0:
         return m.inf
     if isinstance(exponent, m.mpf) and isinstance(base, m.mpf):
@@ -183,3 +221,85 @@ def _power(m: Any, base: Any, exponent: Any) -> Any:
     if exponent == int(exponent) if m.isfinite(exponent) else False:
         return base ** int(exponent)
     return m.power(base, exponent)
+
+
+# -- Functions of sympy on arrays of long doubles --------------------------------------------------
+
+
+class _LongArrays(OfSympy):
+    """NumPy's functions of long doubles. Raises Unsupported for those of which NumPy has no loop."""
+
+    mpf = LONG_DOUBLE
+    inf, ninf, nan, zero = (LONG_DOUBLE(x) for x in (np.inf, -np.inf, np.nan, 0))
+    pi, euler = LONG_DOUBLE("3.14159265358979323846264338327950288"), LONG_DOUBLE("0.577215664901532860606512090082402431")
+
+    def exp(self, x: Any) -> Any:
+        return np.exp(LONG_DOUBLE(x) if isinstance(x, int) else x)
+
+    def make_mpf(self, parts: Any) -> Any:
+        return LONG_DOUBLE(str(sympy.Float._new(parts, 100)))
+
+    def call(self, function: Any, *arguments: Any) -> Any:
+        if function in RECIPROCALS:
+            return 1 / self.call(RECIPROCALS[function], *arguments)
+        loop = getattr(np, function.__name__.lower(), None)
+        if not isinstance(loop, np.ufunc):
+            raise Unsupported(function.__name__)
+        return loop(*arguments)
+
+    def pow(self, base: Any, exponent: Any) -> Any:
+        if np.ndim(exponent):
+            return np.power(base, exponent)
+        if abs(exponent) == 0.5:
+            return np.sqrt(base) if exponent > 0 else 1 / np.sqrt(base)
+        if exponent == LONG_DOUBLE(1) / 3:
+            return np.where(base < 0, np.nan, np.cbrt(base))
+        if exponent == int(exponent) and 0 < abs(exponent) <= 4:
+            product = self.fprod([base] * abs(int(exponent)))
+            return product if exponent > 0 else 1 / product
+        return np.power(base, exponent)
+
+
+_LONG_ARRAYS = _LongArrays()
+
+
+# -- How large the terms are that an expression is computed of: its rounding error is so many units
+# in the last place of that.
+
+
+def magnitude(expression: Any) -> Any:
+    """An expression for the size of an expression's terms, rounding included: of a sum, that of all its terms together.
+
+    A function's own is its value's, and what the rounding of its arguments makes of it.
+    """
+    known: dict[Any, Any] = {}
+    for node in sympy.postorder_traversal(expression):
+        if node not in known:
+            known[node] = _of(node, [known[a] for a in node.args])
+    return known[expression]
+
+
+def _of(node: Any, sizes: list[Any]) -> Any:
+    if not node.args:
+        return sympy.Abs(node)
+    if node.is_Add:
+        return sympy.Add(*sizes)
+    if node.is_Mul:
+        return sympy.Mul(*sizes)
+    total = sympy.Abs(node)
+    for i, (argument, size) in enumerate(zip(node.args, sizes, strict=True)):
+        if argument.is_number:
+            continue
+        try:
+            slope = node if node.is_Pow else node.fdiff(i + 1)
+        except (sympy.function.ArgumentIndexError, AttributeError, TypeError, ValueError):
+            continue
+        total += sympy.Abs(_substituted(node, argument, slope)) * size
+    return total
+
+
+def _substituted(node: Any, argument: Any, slope: Any) -> Any:
+    if not node.is_Pow:
+        return slope
+    base, exponent = node.args
+    return exponent * base ** (exponent - 1) if argument == base else node * sympy.log(base)

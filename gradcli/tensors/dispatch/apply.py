@@ -79,7 +79,7 @@ def traits_of(op: Op) -> _Traits:
     kind = None if callable(naming(op)) else kind_of(op, (), {})
     free = frozenset({0}) if op.operands[0] == "condition" else frozenset() if op.variadic else op.index_places
     new = isinstance(op.forward, np.ufunc)
-    return _Traits(forward, op.on_scalars, bool(op.torch.shares), new, op.elementwise, differentiable, free, kind)
+    return _Traits(forward, op.operator, op.torch.shares, new, op.elementwise, differentiable, free, kind)
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -129,7 +129,7 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         out, static = viewed(op, given[0], static)
         if out.dtype is not dtype:
             out = as_array(op, out, dtype)
-        tensor = viewing(out, operands[0], op.torch.shares)
+        tensor = viewing(out, operands[0], op.torch.memory)
         out = tensor.array
     else:
         out = computed(op, forward, scalars, given, static, dtype)
@@ -236,7 +236,7 @@ def promoted(
     if common is None or common.kind not in FLOATS:
         common = None if op.result in ("bool", "int") else _common(op, operands, arrays)
         half = half or (common is not None and is_half(common))
-    if not half or op.torch.shares or op.always or op.torch.format:
+    if not half or op.torch.shares or op.always or op.torch.memory == "format":
         return arrays, common
     return computed_with(op, arrays, common), common
 
@@ -251,13 +251,13 @@ def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any]
     if not deciding:
         return dtypes.constant_float() if op.result == "float" else None
     target, whole = dtypes.result_type(deciding), None
-    if op.torch.counts and target.kind == "b":
+    if op.rewriting.algebra == "square" and target.kind == "b":  # which is a power by the number 2
         target = dtypes.int64.numpy
     error = None if op.torch.refuses is None else op.torch.refuses(target, arrays)
     if error is not None:
         raise error
     if target.kind not in dtypes.FLOATS:
-        if op.result == "same" or (op.facts.integral and not op.torch.floats):
+        if op.result == "same" or (op.facts.integral and not op.text.transparent):
             if not op.elementwise:
                 return None
             whole = target
@@ -348,8 +348,8 @@ def _shown(x: Tensor, array: np.ndarray, place: dict[str, Any], again: Callable[
 
 def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any]) -> Tensor | None:
     """The result of a function that PyTorch has as a view; None where it is none, or what it was given does not fit."""
-    view, x = record.torch.region, operands[0] if operands else None
-    if view is None or not isinstance(x, Tensor):
+    view, x = record.torch.memory, operands[0] if operands else None
+    if isinstance(view, str) or not isinstance(x, Tensor):
         return None
     levels = levels_of([x])
     physical = x.physical if isinstance(x, Batched) else x

@@ -62,7 +62,7 @@ def in_float32(record: Composite, operands: list[Any], apply: Callable[[list[Any
 
     It is where a result shows an operand's memory: such functions move entries, and round nothing.
     """
-    if record.torch.shares or record.torch.region or record.torch.sealed or record.torch.format:
+    if record.torch.memory not in ("", "own"):
         return None
     given: list[tuple[Tensor, Tensor]] = []
 
@@ -263,7 +263,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         )
         for place, part in enumerate(result):
             _relabel(record, part, start)
-            if record.torch.sealed and isinstance(part, Tensor):
+            if record.torch.memory == "parts" and isinstance(part, Tensor):
                 one_of_several(part, place)
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
     result = _own(record, given_tensors, _as_result(result))
@@ -281,7 +281,7 @@ def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any) -> Any
         result._view = None  # of something that was made on the way
     if not isinstance(result, Tensor):
         return result
-    if record.torch.copied:
+    if record.torch.memory == "own":
         if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
             result = apply(clone, [result], {})
         result._view = None

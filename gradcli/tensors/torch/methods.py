@@ -129,9 +129,9 @@ def _recorded() -> dict[str, Callable[..., Any]]:
     """The methods of the operations that are operators: from the left, from the right, and in place."""
     found: dict[str, Callable[..., Any]] = {}
     for op in registry().values():
-        name = op.torch.operator
-        if not name:
+        if op.operator is None or len(op.operands) == 1:
             continue
+        name = op.operator.__name__
         found[f"__{name}__"] = _operator(op)
         if op.result != "bool":
             # with a number on the left, the tensor is the first operand where the order does not matter, as in PyTorch
