@@ -70,15 +70,6 @@ def in_sympy(name: str, reference: Any, slope: Any) -> Any:
     return symbolic
 
 
-# B(2k) of Euler and Maclaurin's formula.
-_FRACTIONS = (
-    (1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510), (43867, 798), (-174611, 330), (854513, 138)
-)  # fmt: skip
-_STEPS = 12  # by which q is moved before the series is used
-_WIDE = 8 * float(np.finfo(np.longdouble).eps / np.finfo(np.float64).eps)  # its rounding beside a float's, where the sum is in long double
-_ENOUGH = 8  # where it suffices of Hurwitz's zeta function, whose series has small factors below 0
-
-
 def _rise(x: Any, y: Any) -> Any:
     """Return what digamma gains from x to x + y."""
     return digamma(x + y) - digamma(x)
@@ -157,47 +148,28 @@ def mvlgamma(x: Any, *, p: Any) -> Any:
 def _zeta(x: Any, q: Any) -> Any:
     from scipy import special
 
-    return np.where(np.equal(q, 1), special.zeta(x), _zeta_slope(x, q, 0))[()]
+    first, far = np.equal(q, 1), np.greater(x, 1)
+    found = np.where(first, special.zeta(x), special.zeta(x, q))
+    return found if (first | far).all() else np.where(first | far, found, _zeta_slope(np.where(first | far, np.nan, x), q, 0))[()]
 
 
 def _zeta_slope(x: Any, q: Any, n: int) -> Any:
-    """Euler and Maclaurin's formula, differentiated n times by x: Taylor series in x are multiplied term by term."""
-    x, q = np.broadcast_arrays(np.asarray(x), np.asarray(q))
-    kind, x, q = np.result_type(x, q), x.astype(np.longdouble), q.astype(np.longdouble)
+    """Entry by entry by mpmath, at as many digits as a result has zeros before it: SciPy has none of these."""
+    from mpmath import workprec, zeta
 
-    def derivative(base: Any, power: Any, factor: list[Any]) -> Any:
-        """The n-th derivative by x of base**-power(x)*factor(x), the factor as Taylor coefficients."""
-        log_base = np.log(base) if n else 0
-        return base**-power * sum(
-            math.comb(n, i) * math.factorial(i) * factor[i] * (-log_base) ** (n - i) for i in range(min(n, len(factor) - 1) + 1)
-        )
+    def at(x: float, q: float) -> float:
+        if x == 1 or not (-5 < x < math.inf and 0 < q < math.inf):
+            return math.nan
+        with workprec(100 + int(min(1200, max(0, x * math.log2(q))))):
+            return float(zeta(x, q, n))
 
-    one = np.ones_like(x)
-    steps = np.where(x < 0, np.clip(np.ceil(_ENOUGH - q), 0, _ENOUGH), _STEPS)  # what is added up grows with them, and cancels there
-    total = np.zeros_like(x)
-    for k in range(_STEPS):
-        total = total + np.where(k < steps, derivative(q + k, x, [one]), 0)
-    unit = q + steps
-    total = total + derivative(unit, x - 1, [(-1) ** i / (x - 1) ** (i + 1) for i in range(n + 1)]) + derivative(unit, x, [one]) / 2
-    low = np.minimum(x, 6 * unit)  # beyond, the first term is all that counts
-    rising = [low / unit, 1 / unit]  # x (x + 1) ... (x + 2k - 2) / unit**(2k - 1), as a polynomial in a step from x
-    for k, (above, below) in enumerate(_FRACTIONS, 1):
-        total = total + np.longdouble(above) / np.longdouble(below * math.factorial(2 * k)) * derivative(unit, x, rising)
-        for shift in (2 * k - 1, 2 * k):
-            pairs = zip([*rising, 0 * one], [0 * one, *rising], strict=True)
-            rising = [(same * (low + shift) + lower) / unit for same, lower in pairs][: n + 1]
-    return np.where((x > -5) & (q > 0), total, np.nan).astype(kind)[()]
+    return np.vectorize(at, otypes=[np.result_type(x, q, np.float32)])(x, q)[()]
 
 
-def _zeta_rounds(m: Any, out: Any, x: Any, q: Any, n: int = 0) -> Any:
-    """What is added up is rounded in long double: below 0 it cancels all but for a small part, and near the zeros of the sum all of it.
-
-    SciPy's of q = 1 is off by some units of the operand, in the size of the values around zeros.
-    """
+def _zeta_rounds(m: Any, out: Any, x: Any, q: Any) -> Any:
+    """SciPy's is off by some units of the operand, in the size of the values around zeros."""
     z = m.maximum(1 - x, 1.0)
-    last = q + _ENOUGH
-    summed = 8 * m.abs(out) + _WIDE * (q**-x * m.abs(m.log(q)) ** n + last ** (1 - x) * m.log(last) ** n)
-    return summed if n else m.where(m.equal(q, 1), (300 + 4 * m.abs(x)) * m.abs(out) - 10 * m.minimum(x, 0.0) * (z / 17.08) ** z, summed)
+    return (300 + 4 * m.abs(x)) * m.abs(out) - 10 * m.minimum(x, 0.0) * (z / 17.08) ** z
 
 
 def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
@@ -224,7 +196,7 @@ zeta_slope: Op = elementwise(
     lambda out, x, q, n: zeta_slope(x, q, n=n + 1),
     lambda out, x, q, n: -x * zeta_slope(x + 1, q, n=n) - n * (zeta_slope(x + 1, q, n=n - 1) if n > 1 else hurwitz_zeta(x + 1, q)),
     symbolic=_zeta_symbolic, static={"n": 1}, public=False, ulps=4,
-    rounds=_zeta_rounds, domain="x > -5 and q > 0", doc="The n-th derivative of the Hurwitz zeta function by x.",
+    domain="x > -5 and q > 0", doc="The n-th derivative of the Hurwitz zeta function by x.",
 )
 hurwitz_zeta: Op = elementwise(
     "hurwitz_zeta", "x q", _zeta, _zeta_reference,
