@@ -102,5 +102,4 @@ ROUGH_SLOPES: dict[str, tuple[str, float]] = {
 # Methods that arrays and tensors both have mean NumPy's, unless PyTorch's keywords are written; these mean PyTorch's.
 TENSORS_FIRST = frozenset({"repeat", "squeeze", "view", "flatten", "resize"})
 # What a name without a prefix means, where that is not the first library's function that has it.
-BARE = {"kl_div": "F", "max": "Python's, of several values", "min": "Python's, of several values", "lu_solve": "torch",
-        "multi_head_attention_forward": "its record's order, all arrays first"}  # fmt: skip
+BARE = {"kl_div": "F", "max": "Python's, of several values", "min": "Python's, of several values", "lu_solve": "torch"}

@@ -509,7 +509,11 @@ def soft_margin_loss(input: Any, target: Any) -> Any:
     return softplus(-target * input)
 
 
-def _triplet(anchor: Any, positive: Any, negative: Any, margin: Any, p: float, eps: Any, swap: bool) -> Any:
+@loss(f"anchor, positive, negative, margin, p, eps, swap, {_REDUCED}", scalars="margin eps", kinks=_FREE)
+def triplet_margin_loss(
+    anchor: Any, positive: Any, negative: Any, *, margin: Any = 1.0, p: float = 2.0, eps: Any = 1e-6, swap: bool = False
+) -> Any:
+    """max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor and positive counts."""
     if is_number(margin) and margin <= 0:
         raise ArgumentError(f"triplet_margin_loss: the margin must be greater than 0, not {margin}")
     if not len(anchor.shape) == len(positive.shape) == len(negative.shape):
@@ -520,26 +524,10 @@ def _triplet(anchor: Any, positive: Any, negative: Any, margin: Any, p: float, e
     return _above(margin + near - far)
 
 
-@loss(f"anchor, positive, negative, margin, p, eps, swap, {_REDUCED}", scalars="margin eps", kinks=_FREE)
-def triplet_margin_loss(
-    anchor: Any, positive: Any, negative: Any, *, margin: Any = 1.0, p: float = 2.0, eps: Any = 1e-6, swap: bool = False
-) -> Any:
-    """max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor and positive counts."""
-    return _triplet(anchor, positive, negative, margin, p, eps, swap)
-
-
-@loss(
-    "anchor, positive, negative, distance_function, margin, swap, reduction, size_average, reduce", scalars="margin", kinks=_FREE
-)  # fmt: skip
-def triplet_margin_with_distance_loss(
-    anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None, margin: Any = 1.0, swap: bool = False
-) -> Any:
-    """triplet_margin_loss with pairwise_distance; other distance functions are refused."""
-    if distance_function is not None:
-        raise ArgumentError("triplet_margin_with_distance_loss: a distance_function cannot be given here", help="write out the loss")
-    return _triplet(anchor, positive, negative, margin, 2.0, 1e-6, swap)
-
-
+declare("""
+    torch:
+        triplet_margin_with_distance_loss = triplet_margin_loss(anchor, positive, negative, *, margin, swap, reduction)
+""")
 _EPSILON = float(np.float32(1e-12))  # a float32 in PyTorch
 
 

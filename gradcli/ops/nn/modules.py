@@ -40,7 +40,7 @@ _CLASSES = {
     "multilabel_soft_margin_loss": f"MultiLabelSoftMarginLoss(weight, {_REDUCED})",
     "soft_margin_loss": f"SoftMarginLoss({_REDUCED})",
     "triplet_margin_loss": f"TripletMarginLoss(margin, p, eps, swap, {_REDUCED})",
-    "triplet_margin_with_distance_loss": "TripletMarginWithDistanceLoss(distance_function, margin, swap, reduction)",
+    "triplet_margin_with_distance_loss": "TripletMarginWithDistanceLoss(margin, swap, reduction)",
     "ctc_loss": "CTCLoss(blank, reduction, zero_infinity)",
     "relu": "ReLU(-inplace)", "relu6": "ReLU6(-inplace)", "selu": "SELU(-inplace)", "silu": "SiLU(-inplace)",
     "mish": "Mish(-inplace)", "hardsigmoid": "Hardsigmoid(-inplace)", "hardswish": "Hardswish(-inplace)",
