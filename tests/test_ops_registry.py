@@ -48,7 +48,7 @@ RANGES: dict[str, list[tuple[float, float]]] = {
     **{name: [(-900.0, math.inf)] for name in ("polygamma", "digamma", "gamma", "lgamma")},
     "beta": [(-math.inf, 100.0), (-math.inf, 100.0)],
     "betaln": [(-math.inf, 1e10), (-math.inf, 1e10)],
-    "binomial": [(-math.inf, 1e10), (-math.inf, 10.0)],
+    "binomial": [(-math.inf, 100.0), (-math.inf, 10.0)],
     "hurwitz_zeta": [(0.3, 60.0), (1e-3, 200.0)],
     "zeta_slope": [(0.05, 60.0), (1e-3, 200.0)],
     **{name: [(-1e14, 1e14)] for name in ("jv", "yv")},  # SciPy's phase has no digits beyond
@@ -213,7 +213,7 @@ def test_forward_is_as_accurate_as_its_record_says(op: Op, dtype: type) -> None:
         for found in map(float, results):
             error = abs(mpmath.mpf(found) - wanted) if math.isfinite(found) else mpmath.inf
             if op.accuracy.ulps > 4 and op.accuracy.ulps * unit < error < mpmath.inf:
-                error = max(0, error - by_operands(op, operands, wanted, dtype))
+                error = max(0, error - (1 if op.accuracy.rounds is None else 4) * by_operands(op, operands, wanted, dtype))
             said = f"{float(error / unit):.3g} ulp, the record says {op.accuracy.ulps:g}, at {operands}: {found!r} for {float(wanted)!r}"
             worst = max(worst, (float(error / unit), said))
         compared += 1
