@@ -58,16 +58,18 @@ _CLASSES = {
     "fold": "Fold(output_size, kernel_size, dilation, padding, stride)",
     "interpolate": "Upsample(size, scale_factor, mode, align_corners, recompute_scale_factor)",
     "local_response_norm": "LocalResponseNorm(size, alpha, beta, k)", "dropout": "Dropout(p, -inplace)",
-    **{f"dropout{n}d": f"Dropout{n}d(p, -inplace)" for n in (1, 2, 3)},
-    **{f"max_pool{n}d": f"MaxPool{n}d({_PLACED}, dilation, return_indices, ceil_mode)" for n in (1, 2, 3)},
-    **{f"avg_pool{n}d": f"AvgPool{n}d({_PLACED}, ceil_mode, count_include_pad, divisor_override)" for n in (2, 3)},
-    "avg_pool1d": f"AvgPool1d({_PLACED}, ceil_mode, count_include_pad)",
-    **{f"lp_pool{n}d": f"LPPool{n}d(norm_type, kernel_size, stride, ceil_mode)" for n in (1, 2, 3)},
-    **{f"adaptive_avg_pool{n}d": f"AdaptiveAvgPool{n}d(output_size)" for n in (1, 2, 3)},
-    **{f"adaptive_max_pool{n}d": f"AdaptiveMaxPool{n}d(output_size, return_indices)" for n in (1, 2, 3)},
-    **{f"max_unpool{n}d": f"MaxUnpool{n}d({_PLACED})" for n in (1, 2, 3)},
 }  # fmt: skip
 
+for _n in (1, 2, 3):
+    _CLASSES |= {
+        f"dropout{_n}d": f"Dropout{_n}d(p, -inplace)",
+        f"max_pool{_n}d": f"MaxPool{_n}d({_PLACED}, dilation, return_indices, ceil_mode)",
+        f"lp_pool{_n}d": f"LPPool{_n}d(norm_type, kernel_size, stride, ceil_mode)",
+        f"adaptive_avg_pool{_n}d": f"AdaptiveAvgPool{_n}d(output_size)",
+        f"adaptive_max_pool{_n}d": f"AdaptiveMaxPool{_n}d(output_size, return_indices)",
+        f"max_unpool{_n}d": f"MaxUnpool{_n}d({_PLACED})",
+        f"avg_pool{_n}d": f"AvgPool{_n}d({_PLACED}, ceil_mode, count_include_pad{', divisor_override' * (_n > 1)})",
+    }
 for _function, _class in _CLASSES.items():
     declare_class(TORCH, *_class.rstrip(")").split("("), _function)
 declare_class(TORCH, "Flatten", "start_dim, end_dim", "flatten", start_dim=1)
@@ -83,31 +85,26 @@ for _n in (1, 2, 3):
 
 _DRAWN = "nn.{} has parameters of its own, which are drawn at random"
 _ONES = "nn.{} has parameters of its own"
-refuse_class(TORCH, "Linear LazyLinear", _DRAWN, "bind them, and write F.linear(x, weight, bias)")
-refuse_class(TORCH, "Bilinear", _DRAWN, "bind them, and write F.bilinear(x1, x2, weight, bias)")
-for _n in (1, 2, 3):
-    refuse_class(TORCH, f"Conv{_n}d LazyConv{_n}d", _DRAWN, f"bind them, and write F.conv{_n}d(x, weight, bias)")
-    refuse_class(TORCH, f"ConvTranspose{_n}d", _DRAWN, f"bind them, and write F.conv_transpose{_n}d(x, weight, bias)")
-    refuse_class(
-        TORCH, f"BatchNorm{_n}d", _ONES,
-        "write F.batch_norm(x, None, None, weight, bias, training=True), or give the running mean and variance",
-    )  # fmt: skip
-    refuse_class(TORCH, f"InstanceNorm{_n}d", "nn.{} keeps statistics", "write F.instance_norm(x)")
-refuse_class(TORCH, "LayerNorm", _ONES, "write F.layer_norm(x, [3], weight, bias), with the shape of the weight in place of [3]")
-refuse_class(TORCH, "RMSNorm", _ONES, "write F.rms_norm(x, [3], weight), with the shape of the weight in place of [3]")
-refuse_class(TORCH, "GroupNorm", _ONES, "write F.group_norm(x, 2, weight, bias), with the number of groups in place of 2")
-refuse_class(TORCH, "Embedding EmbeddingBag", _DRAWN, "bind them, and write F.embedding(index, weight)")
-refuse_class(TORCH, "PReLU", _ONES, "write F.prelu(x, weight)")
-refuse_class(TORCH, "MultiheadAttention", _DRAWN, "bind them, and write F.scaled_dot_product_attention(q, k, v)")
-refuse_class(
-    TORCH,
-    "RNN RNNCell LSTM LSTMCell GRU GRUCell Transformer TransformerEncoder TransformerDecoder "
-    "TransformerEncoderLayer TransformerDecoderLayer",
-    _DRAWN, "bind them, and write its steps as formulas: h = tanh(w_x @ x + w_h @ h + b)",
-)  # fmt: skip
-refuse_class(TORCH, "Sequential ModuleList ModuleDict Module", "nn.{} is a container of modules",
-    "write one module after the other: nn.ReLU()(x)")
-refuse_class(TORCH, "AlphaDropout FeatureAlphaDropout", "nn.{} draws at random which entries to keep", "leave it out")
+for _names, _why, _help in (
+    ("Linear LazyLinear", _DRAWN, "bind them, and write F.linear(x, weight, bias)"),
+    ("Bilinear", _DRAWN, "bind them, and write F.bilinear(x1, x2, weight, bias)"),
+    *((f"Conv{n}d LazyConv{n}d", _DRAWN, f"bind them, and write F.conv{n}d(x, weight, bias)") for n in (1, 2, 3)),
+    *((f"ConvTranspose{n}d", _DRAWN, f"bind them, and write F.conv_transpose{n}d(x, weight, bias)") for n in (1, 2, 3)),
+    ("BatchNorm1d BatchNorm2d BatchNorm3d", _ONES,
+     "write F.batch_norm(x, None, None, weight, bias, training=True), or give the running mean and variance"),
+    ("InstanceNorm1d InstanceNorm2d InstanceNorm3d", "nn.{} keeps statistics", "write F.instance_norm(x)"),
+    ("LayerNorm", _ONES, "write F.layer_norm(x, [3], weight, bias), with the shape of the weight in place of [3]"),
+    ("RMSNorm", _ONES, "write F.rms_norm(x, [3], weight), with the shape of the weight in place of [3]"),
+    ("GroupNorm", _ONES, "write F.group_norm(x, 2, weight, bias), with the number of groups in place of 2"),
+    ("Embedding EmbeddingBag", _DRAWN, "bind them, and write F.embedding(index, weight)"),
+    ("PReLU", _ONES, "write F.prelu(x, weight)"),
+    ("MultiheadAttention", _DRAWN, "bind them, and write F.scaled_dot_product_attention(q, k, v)"),
+    ("RNN RNNCell LSTM LSTMCell GRU GRUCell Transformer TransformerEncoder TransformerDecoder TransformerEncoderLayer "
+     "TransformerDecoderLayer", _DRAWN, "bind them, and write its steps as formulas: h = tanh(w_x @ x + w_h @ h + b)"),
+    ("Sequential ModuleList ModuleDict Module", "nn.{} is a container of modules", "write one module after the other: nn.ReLU()(x)"),
+    ("AlphaDropout FeatureAlphaDropout", "nn.{} draws at random which entries to keep", "leave it out"),
+):  # fmt: skip
+    refuse_class(TORCH, _names, _why, _help)
 
 
 # -- What jax.nn and jax.lax call functions, and the few that no other library has -----------------

@@ -165,13 +165,12 @@ def inv_boxcox1p(y: Any, lmbda: Any) -> Any:
     return expm1(_unlogged(y, lmbda))
 
 
-def _huber(delta: Any, r: Any) -> Any:
+@function()
+def huber(delta: Any, r: Any) -> Any:
+    """scipy.special.huber: r**2/2 up to delta, delta*(abs(r) - delta/2) beyond."""
     size = abs_(r)
     losses = where(greater(size, delta), delta * (size - delta / 2), square(r) / 2)
     return where(less(delta, 0), math.inf, losses)
-
-
-huber = composite("huber", "delta r", _huber, doc="scipy.special.huber: r**2/2 up to delta, delta*(abs(r) - delta/2) beyond.")
 
 
 @function()
