@@ -25,6 +25,7 @@ from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
 from gradcli.ops.writing import OfSciPy
 
+_SCIPYS = {"torch": "", "jax": ""}  # functions that only SciPy has
 _FAR = 1e18  # where the first term of an asymptotic series is all that counts
 
 
@@ -59,13 +60,12 @@ hypergeometric: Op = elementwise(
     symbolic=_in_sympy, static={"above": (2.0,), "below": (3.0,)}, public=False, ulps=2000,
     doc="The generalized hypergeometric function of one or two parameters above and one below.",
     numpy=lambda shapes, above, below: f"special.hyp{len(above)}f1({', '.join(map(repr, (*above, *below)))}, {{0}})",
-    torch="",
-    jax="",
+    **_SCIPYS,
 )  # fmt: skip
 exprel = elementwise(
     "exprel", "x", OfSciPy("exprel"), lambda m, x: m.hyp1f1(1, 2, x),
     lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2, symbolic=lambda s, x: _in_sympy(s, x, (1.0,), (2.0,)),
-    ulps=200, doc="(exp(x) - 1)/x, and 1 at 0.", between=(), torch="", jax="",
+    ulps=200, doc="(exp(x) - 1)/x, and 1 at 0.", between=(), **_SCIPYS,
 )
 
 
@@ -95,8 +95,7 @@ lambertw: Op = elementwise(
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
     between=(-0.36787944117144233, 0.0),
     numpy=lambda shapes, k: f"special.lambertw({{0}}, {k}).real",
-    torch="",
-    jax="",
+    **_SCIPYS,
 )
 
 
@@ -104,19 +103,19 @@ dawsn = elementwise(
     "dawsn", "x", OfSciPy("dawsn"), lambda m, x: x * m.hyp1f1(1, m.mpf(3) / 2, -x * x),
     lambda out, x: hypergeometric(-square(x), above=(1.0,), below=(0.5,)),
     symbolic=lambda s, x: s.sqrt(s.pi) / 2 * s.exp(-(x**2)) * s.erfi(x),
-    ulps=2000, doc="Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x).", carries=steady, torch="", jax="",
+    ulps=2000, doc="Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x).", carries=steady, **_SCIPYS,
 )
 ellipk = elementwise(
     "ellipk", "m", OfSciPy("ellipk"), lambda m, x: m.nan if x > 1 else m.pi / 2 * m.hyp2f1(m.mpf(0.5), m.mpf(0.5), 1, x),
     lambda out, m: hypergeometric(m, above=(1.5, 1.5), below=(2.0,)) * PI / 8,
     symbolic=lambda s, x: s.pi / 2 * _in_sympy(s, x, (0.5, 0.5), (1.0,)), domain="m < 1", ulps=2000,
-    doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared).", between=(1.0,), torch="", jax="",
+    doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared).", between=(1.0,), **_SCIPYS,
 )
 ellipe = elementwise(
     "ellipe", "m", OfSciPy("ellipe"), lambda m, x: m.nan if x > 1 else m.pi / 2 * m.hyp2f1(m.mpf(-0.5), m.mpf(0.5), 1, x),
     lambda out, m: hypergeometric(m, above=(0.5, 1.5), below=(2.0,)) * PI / -8,
     symbolic=lambda s, x: s.pi / 2 * _in_sympy(s, x, (-0.5, 0.5), (1.0,)), domain="m <= 1", ulps=2000,
-    doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared).", between=(1.0,), torch="", jax="",
+    doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared).", between=(1.0,), **_SCIPYS,
 )
 
 
@@ -335,40 +334,32 @@ sinc = elementwise(
     numpy="np.sinc({0})",
     moderate=True,
 )
-si = elementwise(
-    "Si", "x", lambda x: OfSciPy("sici")(x)[0], lambda m, x: m.si(x), lambda out, x: sine_quotient(x, n=0),
-    symbolic=lambda s, x: s.Si(x), doc="The sine integral, of sin(t)/t from 0 to x.", ulps=4,
-    carries=steady,
-    numpy="special.sici({0})[0]",
-    torch="",
-    jax="",
+
+
+def _integral(name: str, family: str, place: int, partial: Any, doc: str, **record: Any) -> Op:
+    """A trigonometric or hyperbolic integral: SciPy has two at once, of which the second one is of positive numbers."""
+    both = OfSciPy(family)
+    return elementwise(
+        name, "x", lambda x: np.where(np.less(x, 0), np.nan, both(x)[1])[()] if place else both(x)[0],
+        lambda m, x: getattr(m, name.lower())(x), partial, symbolic=lambda s, x: getattr(s, name)(x), doc=doc,
+        domain="x > 0" * place, numpy=f"special.{family}({{0}})[{place}]", **_SCIPYS, **record,
+    )  # fmt: skip
+
+
+si = _integral(
+    "Si", "sici", 0, lambda out, x: sine_quotient(x, n=0), "The sine integral, of sin(t)/t from 0 to x.", ulps=4, carries=steady,
 )
-ci = elementwise(
-    "Ci", "x", lambda x: np.where(np.less(x, 0), np.nan, OfSciPy("sici")(x)[1])[()], lambda m, x: m.ci(x),
-    lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), domain="x > 0",
-    doc="The cosine integral, of cos(t)/t from infinity to x.", ulps=400,
-    carries=logarithm,
-    numpy="special.sici({0})[1]",
-    torch="",
-    jax="",
+ci = _integral(
+    "Ci", "sici", 1, lambda out, x: cos(x) / x, "The cosine integral, of cos(t)/t from infinity to x.", ulps=400, carries=logarithm,
 )
-shi = elementwise(
-    "Shi", "x", lambda x: OfSciPy("shichi")(x)[0], lambda m, x: m.shi(x), lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
-    symbolic=lambda s, x: s.Shi(x), doc="The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16,
-    between=(),
-    numpy="special.shichi({0})[0]",
-    torch="",
-    jax="",
-)
-chi = elementwise(
-    "Chi", "x", lambda x: np.where(np.less(x, 0), np.nan, OfSciPy("shichi")(x)[1])[()], lambda m, x: m.chi(x),
-    lambda out, x: cosh(x) / x, symbolic=lambda s, x: s.Chi(x), domain="x > 0",
-    doc="The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16,
-    between=(0.0,),
-    numpy="special.shichi({0})[1]",
-    torch="",
-    jax="",
-)
+shi = _integral(
+    "Shi", "shichi", 0, lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
+    "The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16, between=(),
+)  # fmt: skip
+chi = _integral(
+    "Chi", "shichi", 1, lambda out, x: cosh(x) / x,
+    "The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16, between=(0.0,),
+)  # fmt: skip
 ei = elementwise(
     "Ei", "x", OfSciPy("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
     aliases="expi",
