@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -260,10 +261,6 @@ def _reduction(x: Any, index: Any, source: Any, axis: int, reduce: str, include_
     return total / (count + 1.0 if include_self else where(greater(count, 0), count, 1.0))
 
 
-def _product(x: Any, index: Any, source: Any, axis: int) -> Any:
-    return _together(prod, 1.0, x, index, source, axis)
-
-
 @function(numpy="x, axis, index, source|src|value, *, reduce", indices="index")
 def scatter(x: Any, index: Any, source: Any, *, axis: int, reduce: str | None = None) -> Any:
     """x with the entries of source (or one number) put to indices along an axis: out[index[i, j], j] = source[i, j] along axis 0. Of
@@ -271,7 +268,7 @@ def scatter(x: Any, index: Any, source: Any, *, axis: int, reduce: str | None = 
     """
     if reduce not in (None, "add", "multiply"):
         raise ArgumentError(f"scatter: reduce must be 'add' or 'multiply', not {reduce!r}")
-    return _at_entries({None: _copy, "add": _sum, "multiply": _product}[reduce], x, index, source, axis)
+    return _at_entries({None: _copy, "add": _sum, "multiply": partial(_together, prod, 1.0)}[reduce], x, index, source, axis)
 
 
 _SOURCE = "x, axis, index, source|src"

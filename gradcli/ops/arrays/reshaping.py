@@ -308,16 +308,13 @@ def _triangle(part: Any) -> Function:
             raise ShapeError(f"{name} needs a matrix, not a number")
         return part(x, k)
 
-    def shape(old: Shape, k: int) -> Shape:
-        checked(np.zeros((1,) * len(old)), k)
-        return old if len(old) > 1 else old * 2
-
     def text(function: str) -> Function:
         return lambda shapes, k: f"{function}({{0}}, {k})" if len(shapes[0]) > 1 else ""
 
     def define(body: Function) -> Op:
         op: Op = function(
-            vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),), forward=checked, shape=shape, moves=True, result="same",
+            vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),), forward=checked, shape=shape_by_example(checked),
+            moves=True, result="same",
             batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None, example=f"{name}(x)",
             numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=text(f"torch.{name}"), jax=text(f"jnp.{name}"),
         )(body)  # fmt: skip
