@@ -19,9 +19,11 @@ from gradcli.ops.arrays.shapes import (
     broadcast_to,
     getitem,
     indexed_shape,
+    laid_along,
     part_of,
     reshape,
     scatter_add,
+    shape_with,
     take_along,
 )
 from gradcli.ops.axes import numbered, numpy_index
@@ -49,8 +51,7 @@ def spread_index(index: Any, shape: Shape, axis: int) -> Any:
     index = reshape(index, shape=(-1,))
     if len(shape) < 2:
         return index
-    along = reshape(index, shape=(*(1,) * axis, *index.shape, *(1,) * (len(shape) - axis - 1)))
-    return broadcast_to(along, shape=(*shape[:axis], *index.shape, *shape[axis + 1 :]))
+    return broadcast_to(laid_along(index, axis, len(shape)), shape=shape_with(shape, axis, *index.shape))
 
 
 @function(
@@ -70,7 +71,7 @@ def take(x: Any, index: Any, *, axis: int | None = None, mode: str = "raise") ->
     if mode != "raise":
         flat = to_int(remainder(flat, n) if mode == "wrap" else clip(flat, 0, n - 1))
     taken = take_along(x, spread_index(flat, x.shape, place), axis=place)
-    return reshape(taken, shape=(*x.shape[:place], *index.shape, *x.shape[place + 1 :]))
+    return reshape(taken, shape=shape_with(x.shape, place, *index.shape))
 
 
 @function(numpy="x, axis, index", indices="index")
@@ -108,7 +109,7 @@ def take_along_dim(x: Any, index: Any, *, axis: int | None = None) -> Any:
         return gather(x, index, axis=axis)
     place = one_axis(axis, len(x.shape))
     common = common_shape(*(part_of(v, place, 0, 1) for v in (x, index)))
-    values, indices = (broadcast_to(v, shape=(*common[:place], v.shape[place], *common[place + 1 :])) for v in (x, index))
+    values, indices = (broadcast_to(v, shape=shape_with(common, place, v.shape[place])) for v in (x, index))
     return take_along(values, indices, axis=place)
 
 
@@ -226,7 +227,7 @@ def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
     order = argsort(index, axis=axis)
     ordered = take_along(index, order, axis=axis)
     ends = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
-    end = np.ones([1 if i == axis else n for i, n in enumerate(index.shape)], int)
+    end = np.ones(shape_with(index.shape, axis, 1), int)
     last = add_along(concatenate(where(ends, 1, 0), end, axis=axis), order, axis=axis, shape=tuple(index.shape))
     number, reached = (add_along(part, index, axis=axis, shape=shape) for part in (last * numbered(index.shape, math.prod(shape)), last))
     places = to_int(where(greater(reached, 0), number, numbered(shape)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, ShapeError
-from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, swapaxes, transpose
+from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, shape_with, swapaxes, transpose
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
@@ -149,7 +149,7 @@ def unflatten(x: Any, *, axis: int, shape: Shape) -> Any:
     whole = tuple(n // max(1, known) if k == -1 else k for k in shape)
     if not shape or math.prod(whole) != n or min(whole) < 0:
         raise ShapeError(f"unflatten: an axis of {n} entries cannot have the shape {shape}")
-    return reshape(x, shape=(*x.shape[:place], *whole, *x.shape[place + 1 :]))
+    return reshape(x, shape=shape_with(x.shape, place, *whole))
 
 
 @function()

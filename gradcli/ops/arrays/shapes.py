@@ -373,6 +373,16 @@ def part_of(x: Any, axis: int, start: int | None, stop: int | None, step: int | 
     return getitem(x, index=(*(ALL,) * (axis % len(x.shape)), (start, stop, step)))
 
 
+def shape_with(shape: Shape, axis: int, *extents: int) -> Shape:
+    """A shape with other extents in the place of that of an axis, which is counted from the first."""
+    return (*shape[:axis], *extents, *shape[axis + 1 :])
+
+
+def laid_along(vector: Any, axis: int, ndim: int) -> Any:
+    """A vector along one of several axes, the others of which have one entry."""
+    return reshape(vector, shape=shape_with((1,) * ndim, axis, *vector.shape))
+
+
 def parts_of(x: Any, axis: int, sizes: Sequence[int]) -> tuple[Any, ...]:
     """Parts of these sizes along an axis, in order."""
     return tuple(part_of(x, axis, start, stop) for start, stop in pairwise(accumulate(sizes, initial=0)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, shape_with, transpose
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, log
@@ -224,7 +224,7 @@ def _begun(op: Op, x: Any, unit: float, axis: int | None, include_initial: bool)
         raise ShapeError("the axis must be given for an array of other than one axis")
     axis = 0 if axis is None else axis
     out = op(x, axis=axis)
-    first = tuple(1 if i == axis % len(x.shape) else n for i, n in enumerate(x.shape))
+    first = shape_with(x.shape, axis % len(x.shape), 1)
     return concatenate(np.full(first, unit), out, axis=axis) if include_initial else out
 
 

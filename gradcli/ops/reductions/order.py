@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import part_of, reshape, take_along, transpose
+from gradcli.ops.arrays.shapes import laid_along, part_of, reshape, shape_with, take_along, transpose
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
@@ -220,10 +220,10 @@ def _most_frequent(x: Any, axis: int) -> Any:
     """The place of the last of the most frequent entries along an axis: the end of the longest run of equal ones in their order."""
     order = argsort(x, axis=axis)
     ordered = take_along(x, order, axis=axis)
-    numbers = np.arange(float(x.shape[axis])).reshape(tuple(-1 if i == axis else 1 for i in range(len(x.shape))))
+    numbers = laid_along(np.arange(float(x.shape[axis])), axis, len(x.shape))
     new = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
     begins = where(new, part_of(numbers, axis, 1, None), 0.0)
-    begins = concatenate(np.zeros([1 if i == axis else n for i, n in enumerate(x.shape)]), begins, axis=axis)
+    begins = concatenate(np.zeros(shape_with(x.shape, axis, 1)), begins, axis=axis)
     lengths = numbers - take_along(begins, argcummax(begins, axis=axis), axis=axis)
     return take_along(order, argmax(lengths, axis=axis, keepdims=True), axis=axis)
 
