@@ -12,7 +12,19 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, inverse, permuted
-from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, getitem, laid_along, part_of, reshape, scatter_add, shape_with, stack
+from gradcli.ops.arrays.shapes import (
+    ALL,
+    StaticArray,
+    broadcast_to,
+    getitem,
+    laid_along,
+    part_of,
+    reshape,
+    scatter_add,
+    shape_with,
+    stack,
+    vector_of,
+)
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
@@ -73,7 +85,7 @@ def repeat_interleave(x: Any, *, repeats: Any, axis: int | None = None, output_s
 
     >>> repeat(x, 2, axis=0)
     """
-    x = reshape(x, shape=(-1,)) if axis is None else at_least_1d(x)
+    x = vector_of(x) if axis is None else at_least_1d(x)
     place = one_axis(axis or 0, len(x.shape))
     counts, n = _counts(repeats), x.shape[place]
     if len(counts) not in (1, n):

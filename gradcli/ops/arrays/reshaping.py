@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, ShapeError
-from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, shape_with, swapaxes, transpose
+from gradcli.ops.arrays.shapes import (
+    ALL,
+    StaticArray,
+    broadcast_to,
+    flip,
+    getitem,
+    reshape,
+    scatter_add,
+    shape_with,
+    swapaxes,
+    transpose,
+    vector_of,
+)
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
@@ -35,7 +47,7 @@ def flatten(x: Any, *, start_dim: int = 0, end_dim: int = -1) -> Any:
 @function()
 def ravel(x: Any) -> Any:
     """All entries along one axis."""
-    return reshape(x, shape=(-1,))
+    return vector_of(x)
 
 
 @function()
@@ -254,7 +266,7 @@ def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
     >>> roll(x, 1)
     """
     if axis is None or axis == ():
-        return reshape(roll(reshape(x, shape=(-1,)), shift=shift, axis=0), shape=tuple(x.shape))
+        return reshape(roll(vector_of(x), shift=shift, axis=0), shape=tuple(x.shape))
     for step, place in np.broadcast(shift, axis) if x.shape else ():
         n = x.shape[place]
         x = getitem(x, index=(*(ALL,) * (place % len(x.shape)), StaticArray((np.arange(n) - step) % max(n, 1))))
@@ -393,7 +405,7 @@ def diag(x: Any, *, k: int = 0) -> Any:
 @function(numpy="x|v, k|offset", backward="DiagEmbed")
 def diagflat(x: Any, *, k: int = 0) -> Any:
     """The matrix with all entries of x on its k-th diagonal and zeros elsewhere."""
-    return diag(reshape(x, shape=(-1,)), k=k)
+    return diag(vector_of(x), k=k)
 
 
 @function()

@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate, place_along
 from gradcli.ops.arrays.reshaping import at_least_1d
-from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, laid_along, part_of, reshape, shape_with, take_along
+from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, laid_along, part_of, reshape, shape_with, take_along, vector_of
 from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, remainder, rint
@@ -106,7 +106,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, per
         raise ShapeError(f"interp needs as many points as values, not the shapes {tuple(xp.shape)} and {tuple(fp.shape)}")
     n = xp.shape[0]
     low, high = (getitem(fp, index=(i,)) for i in (0, -1))
-    flat = reshape(x, shape=(-1,))
+    flat = vector_of(x)
     if n == 1:
         inside = low + 0 * flat
     else:
@@ -284,7 +284,7 @@ def nanprod(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 @function()
 def ediff1d(x: Any) -> Any:
     """The differences of neighbours among all entries, in a row."""
-    return diff(reshape(x, shape=(-1,)), n=1, axis=0)
+    return diff(vector_of(x), n=1, axis=0)
 
 
 @function()

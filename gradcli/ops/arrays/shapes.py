@@ -373,6 +373,11 @@ def part_of(x: Any, axis: int, start: int | None, stop: int | None, step: int | 
     return getitem(x, index=(*(ALL,) * (axis % len(x.shape)), (start, stop, step)))
 
 
+def vector_of(x: Any) -> Any:
+    """All entries of an array along one axis."""
+    return reshape(x, shape=(-1,))
+
+
 def shape_with(shape: Shape, axis: int, *extents: int) -> Shape:
     """A shape with other extents in the place of that of an axis, which is counted from the first."""
     return (*shape[:axis], *extents, *shape[axis + 1 :])

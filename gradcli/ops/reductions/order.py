@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import laid_along, part_of, reshape, shape_with, take_along, transpose
+from gradcli.ops.arrays.shapes import laid_along, part_of, reshape, shape_with, take_along, transpose, vector_of
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
@@ -103,7 +103,7 @@ PAIR = "values indices"
 
 def _sort(x: Any, axis: int | None, descending: bool) -> Any:
     order = argsort(x, axis=axis, descending=descending)
-    flat = reshape(x, shape=(-1,)) if axis is None else x
+    flat = vector_of(x) if axis is None else x
     return take_along(flat, order, axis=-1 if axis is None else axis), order
 
 
@@ -310,7 +310,7 @@ def _quantile(x: Any, q: Any, axis: Any, keepdims: bool, interpolation: str, ign
         raise EvaluationError("the quantile of no entries does not exist")
     ordered = sort(rows, axis=-1)
     valid = _valid(rows, -1)
-    ranks = (reshape(q, shape=(-1,)) if q.shape else q) * (
+    ranks = (vector_of(q) if q.shape else q) * (
         where(less(valid, 1), math.nan, valid - 1) if ignore_nan else where(less(valid, n), math.nan, n - 1.0)
     )
     rounded = {"lower": floor, "higher": ceil, "nearest": rint}.get(interpolation)
