@@ -171,13 +171,9 @@ def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) 
     return (chain(reversed_horner(cotangent, exp(fall), axis=axis), exp(x - out)),)
 
 
-def _along(old: Shape, axis: int) -> Shape:
-    axes_of(axis, len(old))
-    return old
-
-
 @function(
-    vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=_along, parts=_logcumsumexp_of_entries, saves="x out", between=(), ulps=8,
+    vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=carried.ordered_shape, parts=_logcumsumexp_of_entries,
+    saves="x out", between=(), ulps=8,
     rounds=carried.running_rounds,
 )  # fmt: skip
 def logcumsumexp(x: Any, *, axis: int) -> Any:

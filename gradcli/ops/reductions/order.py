@@ -22,13 +22,13 @@ from gradcli.ops.elementwise.logic import isfinite, isnan, less, not_equal, wher
 from gradcli.ops.facts import Function, noted
 from gradcli.ops.looping import reduced_text
 from gradcli.ops.reductions import carried
-from gradcli.ops.reductions.carried import count, reduced
+from gradcli.ops.reductions.carried import count, ordered_shape, reduced
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
 from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.structure import to_int
-from gradcli.ops.writing import Shape, axes_of, one_axis, witness
+from gradcli.ops.writing import axes_of, one_axis, witness
 
 TIES = (noted("equal entries", "the whole gradient to the first of them"),)
 _LAST_TIES = (noted("equal entries", "the whole gradient to the last of them"),)
@@ -67,15 +67,8 @@ def _argsort(x: Any, axis: int | None, descending: bool) -> Any:
     return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
 
 
-def _sorted_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
-    if axis is None:
-        return (math.prod(x),)
-    axes_of(axis, len(x))
-    return x
-
-
 argsort = structural(
-    "argsort", "x", _argsort, witness("reducing.argsort"), shape=_sorted_shape, static={"axis": -1, "descending": False}, result="int",
+    "argsort", "x", _argsort, witness("reducing.argsort"), shape=ordered_shape, static={"axis": -1, "descending": False}, result="int",
     ulps=0, carries=carried.sorted_places, kinks=TIES,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
     numpy=lambda shapes, axis, descending: "" if descending else f"np.argsort({{0}}, axis={axis}, kind='stable')",
@@ -94,7 +87,7 @@ def _argcummax(x: Any, axis: int) -> Any:
 
 
 argcummax = structural(
-    "argcummax", "x", _argcummax, witness("reducing.argcummax"), shape=_sorted_shape, static={"axis": REQUIRED}, result="int",
+    "argcummax", "x", _argcummax, witness("reducing.argcummax"), shape=ordered_shape, static={"axis": REQUIRED}, result="int",
     public=False, ulps=0, doc="The index of the (last) largest entry so far.", kinks=_LAST_TIES,
 )  # fmt: skip
 
