@@ -114,7 +114,7 @@ def _to_int(x: Any) -> Any:
 
 
 to_int = elementwise(
-    "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", result="int", public=False, ulps=0,
+    "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", result="int", public=False,
     extended=Entrywise((None,), value=lambda x: np.rint(x).astype(np.int64)),
     doc="Whole numbers by which entries are addressed: class labels, indices.",
     numpy="np.asarray({0}, np.int64)",
