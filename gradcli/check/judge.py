@@ -113,6 +113,15 @@ def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence
     return [found[x].array if found.get(x) is not None else exact_array(m, np.zeros(x.shape), "float") for x in wrt]
 
 
+def computed(root: Expr, wrt: Sequence[Expr], seed: Any, values: Mapping[Expr, Any], precision: str) -> list[Any]:
+    """Return the value of a function and its gradients, as floats compute them."""
+    order = reachable([root])
+    table = forward([root], values, precision, order)
+    with np.errstate(all="ignore"):
+        found = gradients(order, {root: seed}, wrt, table.__getitem__) if wrt else {}
+    return [table[root], *(found.get(x, 0.0) for x in wrt)]
+
+
 def reference_at(
     m: Any, root: Expr, wrt: Sequence[Expr], seed: Any, leaves: Mapping[Expr, Any], precision: str
 ) -> tuple[ReferenceTape, np.ndarray, list[np.ndarray]]:
@@ -176,14 +185,6 @@ class Enclosed(NamedTuple):
             if check.worst is not None:
                 worst: Any = balls[check.worst.index]
                 check.enclosure = None if isinstance(worst, bool) else ends(worst)
-
-
-def _narrower(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    from gradcli.reference.ball import made
-
-    out = np.empty(x.size, dtype=object)
-    out[:] = [made(a.ball.intersection(b.ball)) for a, b in zip(np.ravel(x), np.ravel(y), strict=True)]
-    return out.reshape(x.shape)
 
 
 def _compared(m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray) -> Comparison:
@@ -271,10 +272,9 @@ class Judge:
     @classmethod
     def of(cls, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any) -> Judge:
         """Return the judge of what the engine computes for a root."""
-        values = forward([root], scope.values, scope.precision)
-        with np.errstate(all="ignore"):
-            found = gradients(reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
-        return cls(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in wrt.items()})
+        _, *found = computed(root, list(wrt.values()), seed, scope.values, scope.precision)
+        parts = zip(wrt.items(), found, strict=True)
+        return cls(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(part), x.shape) for (name, x), part in parts})
 
     @property
     def rules_hold(self) -> bool:
@@ -387,23 +387,26 @@ class Judge:
             inner = found.tape.scalars.events and has_inner(self.root)
             if not are_finite(balls, found.engine) or inner or any(active_kinks(found.tape, self.nodes).values()):
                 return None
-            source, reference = self._with_symbolic(balls, found.reference)
-            rows = zip(reference, found.engine, floats, strict=True)
+            source = self._source(balls, found.reference[:-1])
+            rows = zip(found.reference, found.engine, floats, strict=True)
             comparisons = [_compared(m, right, rules, *floats) for right, rules, floats in rows]
             if any(comparison.open or comparison.unsettled for comparison in comparisons):
                 raise Undecidable
-            return Enclosed(source, comparisons, reference, sorted(balls.uncertified))
+            return Enclosed(source, comparisons, found.reference, sorted(balls.uncertified))
 
         return by_balls(DIGITS, evaluate)
 
-    def _with_symbolic(self, balls: Any, composed: list[np.ndarray]) -> tuple[str, list[np.ndarray]]:
-        """Return the enclosures by sympy's derivative, narrowed by the composed ones which must overlap them; else these alone."""
-        if self._whole is not None:
-            found, (*slopes, value) = self._whole.evaluate(balls, self.leaves), composed
-            pairs = [pair for two in zip(found, slopes, strict=True) for pair in zip(*map(np.ravel, two), strict=True)]
-            if all(balls.isfinite(x) and x.ball.overlaps(y.ball) for x, y in pairs):
-                return "symbolic", [*(_narrower(x, y) for x, y in zip(found, slopes, strict=True)), value]
-        return "composed", composed
+    def _source(self, m: Any, composed: Sequence[np.ndarray]) -> str:
+        """Return who vouches for gradients: sympy, too, where its derivative of the whole has the same values."""
+        if self._whole is None:
+            return "composed"
+        near = m.mpf(10) ** -20
+        pairs = zip(self._whole.evaluate(m, self.leaves), composed, strict=True)
+        for x, y in (pair for two in pairs for pair in zip(*map(np.ravel, two), strict=True)):
+            same = m.isfinite(x) and (x.ball.overlaps(y.ball) if hasattr(x, "ball") else abs(x - y) <= near * max(abs(x), abs(y)))
+            if not same:
+                return "composed"
+        return "symbolic"
 
     def _by_numbers(self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]]:
         """Return the comparisons in plain multi-precision: more digits until nothing differs, or what does stays the same."""
@@ -429,11 +432,8 @@ class Judge:
         tape, (*reference, value) = found.tape, found.reference
         prober = Prober(self, tape, value, active_kinks(tape, self.nodes))
         sides = [prober.of(x, slopes) for x, slopes in zip(self.nodes, reference, strict=True)]
-        source = "composed"
-        if not tape.scalars.events and are_finite(m, reference) and self._whole is not None:
-            symbolic = self._whole.evaluate(m, self.leaves)
-            if _confirmed(m, symbolic, reference):
-                source, reference = "symbolic", symbolic
+        smooth = not tape.scalars.events and are_finite(m, reference)
+        source = self._source(m, reference) if smooth else "composed"
         columns = zip(reference, found.engine[:-1], floats[:-1], sides, tape.troubles(found.y, self.nodes), strict=True)
         comparisons = [Comparison(m, right, rules, *given, side, trouble) for right, rules, given, side, trouble in columns]
         for x, comparison in zip(self.nodes, comparisons, strict=True):
@@ -515,12 +515,6 @@ def _same(m: Any, x: Any, y: Any, digits: int) -> bool:
     if isinstance(x, bool) or not m.isfinite(x) or not m.isfinite(y):
         return bool(x == y) or (x != x and y != y)
     return bool(abs(x - y) <= m.mpf(10) ** -digits * abs(y))
-
-
-def _confirmed(m: Any, symbolic: list[np.ndarray], composed: list[np.ndarray]) -> bool:
-    """Return whether sympy's derivative has real values that the composed reference confirms."""
-    pairs = [pair for two in zip(symbolic, composed, strict=True) for pair in zip(*map(np.ravel, two), strict=True)]
-    return all(m.isfinite(x) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y)) for x, y in pairs)
 
 
 @cache

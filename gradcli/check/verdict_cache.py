@@ -74,7 +74,12 @@ def key_of(
     lines = [(line(node, places, values), node.payload.name if node.is_leaf else None) for node in order]
     given = [(claim.of, claim.rtol, claim.atol, claim.around, places.get(claim.formula), content(claim.numbers)) for claim in claims]
     asked = precision, convention, in_passing, [(name, places[x]) for name, x in wrt.items()], places[root]
-    return hashlib.sha256(repr((versions(), lines, asked, list(map(content, computed)), given)).encode()).hexdigest()
+    return digest_of(versions(), lines, asked, list(map(content, computed)), given)
+
+
+def digest_of(*things: Any) -> str:
+    """Return a digest of what things are in Python's text."""
+    return hashlib.sha256(repr(things).encode()).hexdigest()
 
 
 def line(node: Expr, places: Mapping[Any, int], values: Mapping[Expr, Any]) -> Hashable:
@@ -86,7 +91,11 @@ def line(node: Expr, places: Mapping[Any, int], values: Mapping[Expr, Any]) -> H
 
 
 def content(value: Any) -> Hashable:
-    """Return the kind, shape and bits of a value."""
+    """Return the kind, shape and bits of a value; of each part of a structure."""
+    if isinstance(value, Mapping):
+        value = list(value.items())
+    if isinstance(value, (tuple, list)):
+        return type(value).__name__, *map(content, value)
     array = np.asarray(value)
     bits = repr(value).encode() if array.dtype == object else array.tobytes()
     return type(value).__name__, array.dtype.str, array.shape, bits if len(bits) <= _SHORT else hashlib.sha256(bits).digest()
@@ -104,7 +113,7 @@ def _plain(value: Any, places: Mapping[Any, int]) -> Hashable:
 
 def steps(key: Callable[[], Any], make: Callable[[], Any]) -> Any:
     """Return what is kept under a key, which is data as JSON has them, or make it, and keep it."""
-    name = hashlib.sha256(repr((versions(), key())).encode()).hexdigest()
+    name = digest_of(versions(), key())
     content = VERDICTS.read(name)
     if content is not None:
         return json.loads(content)
