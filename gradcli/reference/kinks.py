@@ -355,9 +355,8 @@ def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
 def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Sides:
     finite = bool(m.isfinite(left) and m.isfinite(right))
     equal = finite and is_close(m, left, right)
-    place, convention = (event.kink.place, event.kink.convention) if event is not None else ("", "")
-    if event is None and finite and not equal:
-        place, convention = "the derivatives from both sides differ", "what the chain rule gives"
+    unnamed = ("the derivatives from both sides differ", "what the chain rule gives") if finite and not equal else ("", "")
+    place, convention = unnamed if event is None else (event.kink.place, event.kink.convention)
     middle = (left + right) / 2
     limit = None if not equal or gap else middle if abs(middle) > m.mpf(10) ** (STEPS[0] - 1) else m.zero
     least = m.zero if not left * right > 0 else min(left, right, key=abs)

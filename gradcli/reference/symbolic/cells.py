@@ -83,7 +83,7 @@ class _Context(OfSympy):
     def fprod(self, factors: Any) -> Cell:
         return self.cells.product([(factor, UNIT) for factor in factors])
 
-    def pow(self, base: Any, exponent: Any) -> Cell:
+    def pow(self, base: Any, exponent: Any) -> Any:
         if isinstance(exponent, Number):
             return self.cells.raised(base, exponent.value)
         return self.cells.call("pow", sympy.Pow, (base, exponent))
