@@ -344,11 +344,9 @@ def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
         poles = [f"goes to {float(v):g} from the {name}" for name, v in (("left", low), ("right", high)) if m.isinf(v)]
         if poles:
             return " and ".join(poles)
-        ends = [v for v in (low, high) if v == v]
-        if len(ends) == 2 and not is_same(m, low, high):
-            return f"jumps by {float(abs(high - low)):.6g}"
-        if ends and not is_same(m, ends[0], at):
-            return f"jumps by {float(abs(ends[0] - at)):.6g}"
+        for x, y in ((low, high), (low, at), (high, at)):
+            if x == x and y == y and not is_same(m, x, y):
+                return f"jumps by {float(abs(y - x)):.6g}"
     return "jumps"
 
 
