@@ -142,21 +142,11 @@ def test_a_compiler_that_is_named_and_does_not_work_stands_for_none(
     assert compiler.missing().note == why
 
 
-@pytest.mark.parametrize(
-    ("platform", "installer", "advice"),
-    [
-        ("linux", "apt", "apt install gcc libc6-dev, or name a compiler in CC"),
-        ("linux", "apk", "apk add gcc musl-dev, or name a compiler in CC"),
-        ("linux", None, "install gcc or clang, or name a compiler in CC"),
-        ("darwin", None, "xcode-select --install, or name a compiler in CC"),
-    ],
-)
-def test_what_to_install(platform: str, installer: str | None, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if installer:
-        script(tmp_path / "bin" / installer, "")
+@pytest.mark.parametrize(("platform", "advice"), [("linux", "install gcc or clang"), ("darwin", "xcode-select --install")])
+def test_what_to_install(platform: str, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    assert compiler.missing().help == advice
+    assert compiler.missing().help == f"{advice}, or name a compiler in CC"
 
 
 @pytest.mark.skipif(not Path("/usr/bin/cc").exists(), reason="no compiler there")

@@ -131,23 +131,6 @@ def test_an_interrupt_waits_for_the_blocks_that_are_under_way(monkeypatch: pytes
     assert f(x=X)[0] == gradient()[0]
 
 
-def test_a_helper_that_comes_late_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one does whose thread could not be started, when another call's thread works off the queue."""
-    late: list[Any] = []
-
-    class Queue:
-        def submit(self, offer: Any, threads: int) -> None:
-            late.append(offer)
-
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    monkeypatch.setattr(threads, "_pool", Queue)
-    assert threads.together(blocks_that(lambda: None), 100, 10) == [[*range(0, 100, 10)]]
-    assert len(late) == 2
-    for offer in late:
-        assert offer == []  # nor does it keep anything alive
-        threads._help(offer)
-
-
 def test_long_rows_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """A block is one row at least, and each thread has registers of its own."""
     monkeypatch.setenv("OMP_NUM_THREADS", "2")

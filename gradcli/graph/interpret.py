@@ -134,23 +134,6 @@ class Unnamed(Rebuilding):
         return inner
 
 
-class Floats(Domain[Any]):
-    """NumPy's values: what `forward` computes in a loop of its own, in a third of the time."""
-
-    def __init__(self, values: Mapping[Expr, Any], precision: str = "float64") -> None:
-        self.values, self.dtype = values, numpy_dtype("float", precision)
-
-    def leaf(self, node: Expr) -> Any:
-        return self.values[node]
-
-    def constant(self, node: Expr) -> Any:
-        return constant_value(node.payload, self.dtype, node.kind)
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        value = (op.forward if node.shape or op.operator is None else op.operator)(*operands, **node.static)
-        return value.astype(self.dtype) if node.kind == "float" and op.outputs == 1 else value
-
-
 def forward(roots: Iterable[Expr], values: Mapping[Expr, Any], precision: str = "float64", order: Sequence[Expr] | None = None) -> Values:
     """The value of every node that the roots depend on, given those of the leaves.
 

@@ -8,8 +8,9 @@ Of everything else each entry may depend on all. So a pattern is that of the der
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
+from itertools import chain, count, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +23,11 @@ from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
 
-# -- Patterns of matrices, and sets of entries by numbers: many entries of a graph's nodes depend
-# on one and the same set.
+# -- Patterns of matrices, and sets of entries: many entries of a graph's nodes depend on one and the
+# same set.
 
 
-_MOST = 20_000_000  # entries of sets that are united at once: what has more is taken for dense
+_MOST = 4_000_000  # entries of all unions
 
 
 class Pattern(NamedTuple):
@@ -63,78 +64,56 @@ def symmetric(pattern: Pattern) -> Pattern:
     return pattern_of(np.concatenate((rows, columns)), np.concatenate((columns, rows)), pattern.shape)
 
 
+_Set = frozenset[int]
+_NOTHING: _Set = frozenset()
+
+
 class Sets:
-    """Sets of entries, by numbers: 0 is the empty one, the next ones have one entry each."""
+    """Unions of sets of entries in arrays. Where they have become too many, they hold all entries: a pattern may have more."""
 
     def __init__(self, entries: int) -> None:
-        self.entries = entries
-        self._starts = np.concatenate(([0], np.arange(entries)))
-        self._lengths = np.concatenate(([0], np.ones(entries, int)))
-        self._members = np.arange(entries)
+        self._whole: _Set = frozenset(range(entries))
+        self._left = _MOST
 
-    def pattern(self, numbers: np.ndarray) -> Pattern:
-        """A row for each set."""
-        starts = np.concatenate(([0], np.cumsum(self._lengths[numbers])))
-        return Pattern(starts, self._of(numbers), (numbers.size, self.entries))
-
-    def _of(self, numbers: np.ndarray) -> np.ndarray:
-        """The members of sets, in a row."""
-        lengths = self._lengths[numbers]
-        begins = np.cumsum(lengths) - lengths
-        found: np.ndarray = self._members[np.arange(lengths.sum()) + np.repeat(self._starts[numbers] - begins, lengths)]
+    def union(self, sets: Iterable[_Set]) -> _Set:
+        distinct = {id(one): one for one in sets if one}
+        if len(distinct) < 2:
+            return next(iter(distinct.values()), _NOTHING)
+        if self._left < 0:
+            return self._whole
+        found = _NOTHING.union(*distinct.values())
+        self._left -= len(found)
         return found
-
-    def united(self, groups: np.ndarray, numbers: np.ndarray, count: int) -> np.ndarray:
-        """The union of the sets of each group: the numbers of as many new sets as there are groups."""
-        if groups.size == 0:
-            return np.zeros(count, int)
-        if int(self._lengths[numbers].sum()) > _MOST:
-            whole = self._added(np.zeros(1, int), np.array([self._all(numbers).size]), self._all(numbers))
-            found = np.zeros(count, int)
-            found[groups[self._lengths[numbers] > 0]] = whole
-            return found
-        keys = np.unique(np.repeat(groups, self._lengths[numbers]) * self.entries + self._of(numbers))
-        rows, members = np.divmod(keys, max(self.entries, 1))
-        lengths = np.bincount(rows, minlength=count)
-        return self._added(np.cumsum(lengths) - lengths, lengths, members)
-
-    def _all(self, numbers: np.ndarray) -> np.ndarray:
-        present = np.zeros(self.entries, bool)
-        for number in np.unique(numbers):
-            present[self._members[self._starts[number] : self._starts[number] + self._lengths[number]]] = True
-        return np.flatnonzero(present)
-
-    def _added(self, starts: np.ndarray, lengths: np.ndarray, members: np.ndarray) -> np.ndarray:
-        first = self._starts.size
-        self._starts = np.concatenate((self._starts, starts + self._members.size))
-        self._lengths = np.concatenate((self._lengths, lengths))
-        self._members = np.concatenate((self._members, members))
-        return np.where(lengths > 0, np.arange(first, first + lengths.size), 0)
 
     def both(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The unions of sets two by two, the arrays of their numbers broadcasting."""
-        x, y = np.broadcast_arrays(x, y)
-        found = np.where(x == 0, y, x)
-        open_ = (x != y) & (x != 0) & (y != 0)
-        if not open_.any():
-            return found
-        base = int(self._starts.size)
-        keys, places = np.unique(x[open_] * base + y[open_], return_inverse=True)
-        groups = np.tile(np.arange(keys.size), 2)
-        found[open_] = self.united(groups, np.concatenate(np.divmod(keys, base)), keys.size)[places]
-        return found
+        """The unions two by two, broadcasting. Of the same two sets there is one."""
+        known: dict[tuple[int, int], _Set] = {}
+
+        def join(one: _Set, other: _Set) -> _Set:
+            key = id(one), id(other)
+            if key not in known:
+                known[key] = self.union((one, other))
+            return known[key]
+
+        return np.asarray(np.frompyfunc(join, 2, 1)(x, y), object)
 
     def along(self, x: np.ndarray, axes: Sequence[int]) -> np.ndarray:
         """The unions along axes, which stay with an extent of 1."""
         shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
-        groups = np.broadcast_to(np.arange(int(np.prod(shape))).reshape(shape), x.shape)
-        return self.gathered(groups, x, int(np.prod(shape))).reshape(shape)
+        return self.gathered(np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), x.shape), x, shape)
 
-    def gathered(self, groups: np.ndarray, numbers: np.ndarray, count: int) -> np.ndarray:
-        """The unions of the sets of each group, of which many may be the same."""
-        base = int(self._starts.size)
-        parts, sets = np.divmod(np.unique(groups.ravel() * base + numbers.ravel()), base)
-        return self.united(parts, sets, count)
+    def gathered(self, places: np.ndarray, x: np.ndarray, shape: Shape) -> np.ndarray:
+        """The unions of what comes to each place of an array."""
+        groups: list[list[_Set]] = [[] for _ in range(math.prod(shape))]
+        for place, one in zip(places.ravel().tolist(), x.ravel(), strict=True):
+            groups[place].append(one)
+        return _array(map(self.union, groups), shape)
+
+
+def _array(sets: Iterable[_Set], shape: Shape) -> np.ndarray:
+    found = np.empty(math.prod(shape), object)
+    found[:] = list(sets)
+    return found.reshape(shape)
 
 
 # -- Colours of columns: those of one colour are found by one derivative in a direction, as no two
@@ -167,8 +146,8 @@ def _first_free(taken: int) -> int:
     return (~taken & (taken + 1)).bit_length() - 1
 
 
-def columns_apart(pattern: Pattern, most: int | None = None) -> np.ndarray | None:
-    """Colours of columns, no two of which meet in a row; None where that takes more than ``most``."""
+def columns_apart(pattern: Pattern) -> np.ndarray:
+    """Colours of columns, no two of which meet in a row."""
     rows, starts = pattern.transposed().columns.tolist(), pattern.transposed().starts.tolist()
     taken = [0] * pattern.shape[0]  # by row
     colors = np.zeros(pattern.shape[1], int)
@@ -178,8 +157,6 @@ def columns_apart(pattern: Pattern, most: int | None = None) -> np.ndarray | Non
         for row in own:
             union |= taken[row]
         color = _first_free(union)
-        if most is not None and color >= most:
-            return None
         for row in own:
             taken[row] |= 1 << color
         colors[column] = color
@@ -235,23 +212,14 @@ def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
     if not pattern.columns.size:
         return False, _none(pattern.shape[1])
     back = pattern.transposed()
-    forwards, backwards = _fullest(pattern), _fullest(back)
-    if 2 * min(forwards, backwards) > min(pattern.shape):  # nothing is to be gained
+    if 2 * min(_fullest(pattern), _fullest(back)) > min(pattern.shape):  # nothing is to be gained
         if pattern.shape[0] < pattern.shape[1]:
             return True, _each(pattern.rows, pattern.columns, pattern.shape[0])
         return False, _each(pattern.columns, pattern.rows, pattern.shape[1])
-    if forwards <= backwards:
-        colors = columns_apart(pattern)
-        assert colors is not None
-        others = columns_apart(back, _count(colors)) if backwards < _count(colors) else None
-    else:
-        others = columns_apart(back)
-        assert others is not None
-        colors = columns_apart(pattern, _count(others) + 1) if forwards <= _count(others) else None
-    if others is not None and (colors is None or _count(others) < _count(colors)):
-        return True, Compression(others, _count(others), others[pattern.rows], pattern.columns)
-    assert colors is not None
-    return False, Compression(colors, _count(colors), colors[pattern.columns], pattern.rows)
+    forwards, backwards = columns_apart(pattern), columns_apart(back)
+    if _count(backwards) < _count(forwards):
+        return True, Compression(backwards, _count(backwards), backwards[pattern.rows], pattern.columns)
+    return False, Compression(forwards, _count(forwards), forwards[pattern.columns], pattern.rows)
 
 
 def of_hessian(pattern: Pattern) -> Compression:
@@ -292,20 +260,18 @@ _PRODUCTS = 4_000_000  # entries that are multiplied in a sum of products: more 
 
 def dependence(roots: Sequence[Expr], variables: Sequence[Expr]) -> Pattern:
     """Of which entries of variables, one variable after the other, the entries of results may have a derivative."""
-    sizes = [int(np.prod(x.shape)) for x in variables]
-    sets = Sets(sum(sizes))
-    table: dict[Expr, Any] = {}
-    begin = 0
-    for x, size in zip(variables, sizes, strict=True):
-        table[x] = np.arange(begin + 1, begin + size + 1).reshape(x.shape)
-        begin += size
-    interpret(reachable(roots), Dependence(sets), table)
-    found = [np.zeros(root.shape, int) if table[root] is None else table[root] for root in roots]
-    return sets.pattern(np.concatenate([np.zeros(0, int), *(numbers.ravel() for numbers in found)]))
+    entries = count()
+    table: dict[Expr, Any] = {x: _array((frozenset((i,)) for i in islice(entries, math.prod(x.shape))), x.shape) for x in variables}
+    size = next(entries)
+    interpret(reachable(roots), Dependence(Sets(size)), table)
+    rows = [one for root in roots for one in (np.ravel(table[root]) if table[root] is not None else [_NOTHING] * math.prod(root.shape))]
+    members = {one: sorted(one) for one in rows}
+    starts = np.concatenate(([0], np.cumsum(list(map(len, rows)), dtype=int)))
+    return Pattern(starts, np.array(list(chain.from_iterable(map(members.__getitem__, rows))), int), (len(rows), size))
 
 
 class Dependence(Domain[Any]):
-    """The set that each entry of a node depends on, by its number; None for nodes that depend on nothing."""
+    """The set that each entry of a node depends on; None for nodes that depend on nothing."""
 
     def __init__(self, sets: Sets) -> None:
         self.sets = sets
@@ -329,7 +295,7 @@ class Dependence(Domain[Any]):
             return None
         if op.elementwise:
             return np.broadcast_to(reduce(self.sets.both, [operands[i] for i in moving]), node.shape)
-        for reading in (self._by_axes, self._moved, self._by_parts, self._by_axis, self._by_batch):
+        for reading in (self._by_axes, self._moved, self._by_axis, self._by_batch):
             found = reading(node, op, operands)
             if found is not None:
                 return found
@@ -337,8 +303,7 @@ class Dependence(Domain[Any]):
 
     def _dense(self, node: Expr, operands: Sequence[Any]) -> Any:
         """Each entry of everything: what is always right."""
-        numbers = np.unique(np.concatenate([x.ravel() for x in operands if x is not None]))
-        whole = self.sets.united(np.zeros(numbers.size, int), numbers, 1)[0]
+        whole = self.sets.union(one for x in operands if x is not None for one in x.ravel())
         shapes = node.shape if node.op is not None and node.op.outputs > 1 else (node.shape,)
         found = tuple(np.full(shape, whole) for shape in shapes)
         return found if node.op is not None and node.op.outputs > 1 else found[0]
@@ -351,32 +316,23 @@ class Dependence(Domain[Any]):
         if known is None:
             return None
         views = [
-            known[o] if o in known else np.zeros(o.shape, int) if x is None else x
+            known[o] if o in known else np.full(o.shape, _NOTHING) if x is None else x
             for o, x in zip(node.operands, operands, strict=True)
             if o is not None
         ]
         try:
-            found = op.loops.axes(Along(self.sets), *views, **node.static)
+            found = np.asarray(op.loops.axes(Along(self.sets), *views, **node.static), object)
         except NoLoop:
             return None
         return found if found.shape == node.shape else None
-
-    def _by_parts(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
-        """Return what it is made of."""
-        if op.loops.parts is None or op.outputs > 1:
-            return None
-        made = op.loops.parts(*node.operands, **node.static)
-        known: dict[Expr, Any] = {o: x for o, x in zip(node.operands, operands, strict=True) if o is not None}
-        order = [part for part in _between([made], known) if part not in known]
-        return None if node in order else interpret(order, self, known)[made]  # itself, where its parts take no less
 
     def _moved(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Each entry of a result is one of an operand's, or nothing."""
         if not op.facts.moves:
             return None
         shapes = [o.shape for o in node.operands if o is not None]
-        numbers = [np.zeros(shape, int) if x is None else x for x, shape in zip(operands, shapes, strict=True)]
-        return np.concatenate([[0], *(x.ravel() for x in numbers)])[sources(op, shapes, node.static)]
+        sets = [np.full(shape, _NOTHING) if x is None else x for x, shape in zip(operands, shapes, strict=True)]
+        return np.asarray(np.concatenate([[_NOTHING], *(x.ravel() for x in sets)])[sources(op, shapes, node.static)], object)
 
     def _by_axis(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Entries mix along an axis only, which is reduced or stays."""
@@ -407,18 +363,6 @@ class Dependence(Domain[Any]):
         return np.broadcast_to(whole.reshape((*lead, *[1] * (len(node.shape) - len(lead)))), node.shape)
 
 
-def _between(roots: Sequence[Expr], ends: Mapping[Expr, Any]) -> list[Expr]:
-    """Return what roots are made of, each after its operands, as far as it is not known."""
-    seen = set(roots)
-    nodes = list(seen)
-    for node in nodes:  # which grow
-        for operand in () if node in ends else node.operands:
-            if operand is not None and operand not in seen:
-                seen.add(operand)
-                nodes.append(operand)
-    return sorted(nodes, key=lambda node: node.index)
-
-
 class Along(Arrays):
     """The reading of declared axes (`gradcli.ops.axes`) on arrays of sets."""
 
@@ -437,4 +381,4 @@ class Along(Arrays):
         return self.sets.both(x, y)
 
     def _added(self, x: np.ndarray, places: np.ndarray, shape: Shape) -> np.ndarray:
-        return self.sets.gathered(places, np.broadcast_to(x, places.shape), math.prod(shape)).reshape(shape)
+        return self.sets.gathered(places, np.broadcast_to(x, places.shape), shape)

@@ -69,8 +69,7 @@ def _is_plain(part: Any) -> bool:
 # what is computed there. A plan keeps the arrays of its last two calls (the results of one are
 # mostly at hand while the next one runs), and writes into one again once it is the only one that
 # refers to it. Whoever has an array, a view of it or a buffer on it refers to it. All plans
-# together keep so much and no more: those that have made no array for the longest time let go of
-# theirs.
+# together keep so much and no more.
 
 
 RETURNED = 1 << 16  # bytes from which on memory is given back to the system, to be taken page by page the next time
@@ -139,30 +138,21 @@ class Results:
 
 
 class Keepers:
-    """The plans that keep arrays, in the order in which they made their last one."""
+    """The plans that keep arrays. Where these are too much, all plans but the one that runs let go of theirs."""
 
     def __init__(self) -> None:
-        self._counted = 0  # bytes made since all was counted, and what there was then: what is kept is no more
-        self._references: dict[int, weakref.ref[Results]] = {}
+        self._counted = 0  # bytes made since then, and what was kept: what is kept is no more
+        self._results: weakref.WeakSet[Results] = weakref.WeakSet()
 
     def count(self, results: Results, made: int) -> None:
-        """Note that a plan keeps an array more, and let the others go that are too many."""
-        self._references.pop(id(results), None)
-        self._references[id(results)] = weakref.ref(results)
+        """Note that a plan keeps an array more."""
+        self._results.add(results)
         self._counted += made
-        if self._counted <= _MOST:
-            return
-        total = 0
-        for key, reference in reversed(list(self._references.items())):
-            other = reference()
-            held = 0 if other is None else other.held()
-            if other is None or (total + held > _MOST and other is not results):
-                self._references.pop(key, None)
-                if other is not None:
+        if self._counted > _MOST:
+            for other in list(self._results):
+                if other is not results:
                     other.let_go()
-            else:
-                total += held
-        self._counted = total
+            self._counted = results.held()
 
 
 _keepers = Keepers()

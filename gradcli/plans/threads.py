@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from itertools import chain
-from queue import SimpleQueue
-from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -32,106 +31,47 @@ def together(blocks: Blocks, rows: int, step: int, threads: int | None = None) -
     threads   how many at most, this one among them; None for as many as there are cores
     """
     whole = rows - rows % step
-    shared = _Shared(blocks, whole, step)
-    offer = [shared]  # what a thread finds that comes late, and what lives on in a queue that is never worked off: nothing
+    begins = range(0, whole, step)
+    turns = deque(enumerate(begins))
+    found: list[Lists] = [()] * len(begins)
+
+    def work() -> None:
+        try:
+            with np.errstate(all="ignore"):
+                for turn, begin in _rest(turns):
+                    found[turn] = blocks(begin, begin + step, step)
+        finally:
+            turns.clear()  # nobody begins another block where one has failed
+
+    helpers: list[Future[None]] = []
     problems: list[BaseException] = []
     try:
-        _call_helpers(offer, threads)
-        shared.work()
+        with suppress(RuntimeError):  # fewer threads are no fault
+            for _ in range((_threads() if threads is None else min(threads, _MOST)) - 1):
+                helpers.append(_pool().submit(work))
+        work()
     except BaseException as error:
         problems.append(error)
     while True:  # whatever interrupts: helpers write into arrays of the call
         try:
-            offer.clear()
-            shared.wait()
+            turns.clear()
+            problems += [error for helper in helpers if not helper.cancel() and (error := helper.exception()) is not None]
             break
         except BaseException as error:
             problems.append(error)
-    problems += shared.errors
     if problems:
         try:
             raise problems[0]
         finally:
             problems.clear()  # its traceback has this frame, which would keep the call's arrays alive
-    return _joined(shared.found, blocks, whole, rows)
+    return _joined(found, blocks, whole, rows)
 
 
-class _Shared:
-    """The blocks of a loop, taken one by one by whoever is free."""
-
-    def __init__(self, blocks: Blocks, whole: int, step: int) -> None:
-        begins = range(0, whole, step)
-        self.blocks, self.step = blocks, step
-        self.found: list[Lists] = [()] * len(begins)
-        self.turns = deque(enumerate(begins))
-        self.errors: list[BaseException] = []
-        self.helping: list[Any] = []  # a lock of each helper, which it holds while it does
-
-    def work(self) -> None:
-        while self.turns:
-            try:
-                turn, begin = self.turns.popleft()
-            except IndexError:
-                return  # another thread was faster
-            self.found[turn] = self.blocks(begin, begin + self.step, self.step)
-
-    def help(self) -> None:
-        doing = Lock()
-        with np.errstate(all="ignore"), doing:
-            self.helping.append(doing)  # before it takes a turn: who waits clears the turns first
-            try:
-                self.work()
-            except BaseException as error:
-                self.turns.clear()
-                self.errors.append(error)
-            finally:
-                self.helping.remove(doing)
-
-    def wait(self) -> None:
-        """Begin no other block, and wait for those that are under way."""
-        self.turns.clear()
-        while self.helping:
-            with suppress(IndexError):  # it has done in the meantime
-                self.helping[0].acquire()  # nobody else waits for it, so it need not be released again
-
-
-class _Pool:
-    """Threads that take offers of work from a queue, one after the other.
-
-    The queue is one of C, in which no interrupt can leave a lock behind, as it may in Python's own executors.
-    """
-
-    def __init__(self) -> None:
-        self.offers: SimpleQueue[list[_Shared]] = SimpleQueue()
-        self.threads = 0
-
-    def submit(self, offer: list[_Shared], threads: int) -> None:
-        """Offer work to one of so many threads. Raises RuntimeError if the system gives no more."""
-        while self.threads < threads:
-            self.threads += 1
-            try:
-                Thread(target=_serve, args=(self.offers,), name=f"gradcli_{self.threads}", daemon=True).start()
-            except RuntimeError:
-                self.threads -= 1
-                raise
-        self.offers.put(offer)
-
-
-def _serve(offers: SimpleQueue[list[_Shared]]) -> None:
-    while True:
-        _help(offers.get())  # nothing of an offer lives on here while the next one is waited for
-
-
-def _call_helpers(offer: list[_Shared], threads: int | None) -> None:
-    helpers = (_threads() if threads is None else min(threads, _MOST)) - 1
-    with suppress(RuntimeError):  # fewer threads are no fault
-        for _ in range(helpers):
-            _pool().submit(offer, helpers)
-
-
-def _help(offer: list[_Shared]) -> None:
-    for shared in tuple(offer):
-        shared.help()
+def _rest(turns: deque[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Take turns as long as another thread has not taken the last one."""
+    with suppress(IndexError):
+        while True:
+            yield turns.popleft()
 
 
 def _joined(found: list[Lists], blocks: Blocks, begin: int, rows: int) -> list[list[Any]]:
@@ -151,8 +91,8 @@ def _threads() -> int:
 
 
 @cache
-def _pool() -> _Pool:
-    return _Pool()
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_MOST, "gradcli")
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,7 +1,4 @@
-"""Ball arithmetic behind the names of mpmath's context: what references of scalars are evaluated with.
-
-Where FLINT lacks a function, mpmath's is used at some more digits, and its name is kept: such a result is no proof.
-"""
+"""Ball arithmetic behind the names of mpmath's context: what references of scalars are evaluated with."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ from gradcli.reference.ball import (
     Ball,
     RealFunctions,
     as_arb,
-    as_float,
     checked,
     is_certain,
     made,
@@ -32,7 +28,6 @@ from gradcli.reference.special_balls import FUNCTIONS, by_parameters
 
 _BITS = math.log2(10)
 _GUARD = 10  # further bits at which everything is computed
-_MPMATH_GUARD = 30  # bits of mpmath's result that are not relied upon
 
 
 def _on_scalars(function: Callable[..., arb], tried: bool = True) -> Callable[..., Ball]:
@@ -52,7 +47,7 @@ _LOG = _on_scalars(RealFunctions.log.__call__, tried=False)
 class Balls:
     """A context of mpmath's names on balls.
 
-    uncertified  the functions that FLINT lacks and mpmath has computed
+    uncertified  the operations whose iterations have ended without a bound on what is left
     """
 
     mpf, undecidable = Ball, Undecidable
@@ -146,6 +141,10 @@ class Balls:
         return made(whole(as_arb(x), arb.ceil))
 
     @staticmethod
+    def maximum(x: Any, y: Any) -> Ball:
+        return made(as_arb(x).max(as_arb(y)))
+
+    @staticmethod
     def fabs(x: Any) -> Ball:
         return abs(Ball(x))
 
@@ -209,50 +208,19 @@ class Balls:
         return str(as_arb(x).mid().str(digits, radius=False))
 
     def __getattr__(self, name: str) -> Any:
-        """A function that FLINT has; or mpmath's, whose results are no proof."""
-        if name.startswith("_"):
-            raise AttributeError(name)
+        """A function that FLINT has."""
         if (real := getattr(RealFunctions, name, None)) is not None:
             function = _on_scalars(real.__call__, tried=False)
+        elif name in FUNCTIONS:
+            function = self._limited(name, _on_scalars(FUNCTIONS[name]))
         else:
-            function = self._limited(name, _on_scalars(FUNCTIONS[name]) if name in FUNCTIONS else self._by_mpmath(name))
+            raise AttributeError(name)
         setattr(self, name, function)
         return function
 
     def _limited(self, name: str, function: Callable[..., Ball]) -> Callable[..., Ball]:
-        def limited(*numbers: Any, **options: Any) -> Ball:
+        def limited(*numbers: Any) -> Ball:
             found = limit_of(self, name, numbers)
-            return function(*numbers, **options) if found is None else Ball(found)
+            return function(*numbers) if found is None else Ball(found)
 
         return limited
-
-    def _by_mpmath(self, name: str) -> Callable[..., Ball]:
-        import mpmath
-
-        if not callable(getattr(mpmath.mp, name, None)):
-            raise AttributeError(name)
-
-        def function(*given: Any, **options: Any) -> Ball:
-            self.uncertified.add(name)
-            with mpmath.workprec(flint.ctx.prec + _MPMATH_GUARD):
-                try:
-                    value = getattr(mpmath.mp, name)(*[_to_mpmath(x) for x in given], **options)
-                except mpmath.NoConvergence:
-                    raise Undecidable from None
-                if isinstance(value, mpmath.mpc):
-                    value = value.real if value.imag == 0 else mpmath.nan
-                exact = of_mpmath(value._mpf_)
-            return made(exact if not exact.is_finite() else arb(exact, abs(exact) * arb(2) ** -flint.ctx.prec))
-
-        return function
-
-
-def _to_mpmath(x: Any) -> Any:
-    import mpmath
-
-    if type(x) is not Ball:
-        return x
-    if not x.ball.is_finite():
-        return mpmath.mpf(as_float(x.ball))
-    mantissa, exponent = x.ball.mid().man_exp()
-    return mpmath.mpf((int(mantissa), int(exponent)))

@@ -283,18 +283,11 @@ def _named_processor(said: str) -> str:
     return " ".join(word for place, word in enumerate(words) if place in named or word.startswith("-m"))
 
 
-_INSTALLERS = {
-    "apt": "apt install gcc libc6-dev", "dnf": "dnf install gcc", "apk": "apk add gcc musl-dev", "pacman": "pacman -S gcc",
-    "zypper": "zypper install gcc", "pkg": "pkg install gcc",
-}  # fmt: skip
-
-
 def _advice() -> str:
     """Return what to install, in the words of the system."""
     if os.name != "posix":
         return "NumPy computes the same"
-    words = "xcode-select --install" if sys.platform == "darwin" else None
-    words = words or next((words for name, words in _INSTALLERS.items() if shutil.which(name)), "install gcc or clang")
+    words = "xcode-select --install" if sys.platform == "darwin" else "install gcc or clang"
     return f"{words}, or name a compiler in CC"
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from functools import cache
 from math import floor, lcm
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import sympy
 
+from gradcli.errors import GradcliError
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.fields.element import Element, Field, Generator, Polynomial, fraction
+from gradcli.reference.fields.element import Element, Field, Generator, Polynomial, TooSmall, fraction
 from gradcli.reference.symbolic.translate import OfSympy
 
 # -- What is known of an expression before it is read: the units of its exponents and angles, the
@@ -444,3 +445,33 @@ class Functions(OfSympy):
         if len(elements) == 1 and not elements[0].is_zero and elements[0].p.leading_coefficient() < 0 and _is_odd(function):
             return -self.call(function, -elements[0])
         return self.field.symbol(("call", name, *(x.key for x in elements)), lambda: Generator(name, elements))
+
+
+# -- Reading something anew as long as it is learnt how to write it
+
+
+_READINGS = 16
+_SIZES = (16, 64)  # of fields that are tried
+_WITHOUT = (Unsupported, GradcliError, ValueError, TypeError, ArithmeticError, AttributeError, LookupError)  # of references
+
+T = TypeVar("T")
+
+
+def decided(read: Callable[[Functions], T]) -> T | None:
+    """Return what a reading in a field finds: the first result that is true, or else the last; None where it has none."""
+    for size in _SIZES:
+        field, known, found = Field(size), Known(), None
+        try:
+            for _ in range(_READINGS):
+                try:
+                    found = read(Functions(field, known))
+                except Refined:
+                    continue
+                if found or not known.take_in():
+                    break
+        except TooSmall:
+            continue
+        except _WITHOUT:
+            return None
+        return found
+    return None

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import IntEnum
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.deadline import in_time
-from gradcli.reference.fields.element import Element, Field, TooSmall
-from gradcli.reference.fields.functions import Functions, Known, Refined
+from gradcli.reference.fields.element import Element
+from gradcli.reference.fields.functions import Functions, decided
 from gradcli.reference.fields.reading import FieldTape
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import exact_array
@@ -23,16 +22,14 @@ from gradcli.reference.tape import exact_array
 # -- What algebra has to say of a formula ----------------------------------------------------------
 
 
-class Decision(Enum):
+class Decision(IntEnum):
     """What algebra has to say of a formula and what it is claimed to be."""
 
+    OPEN = 0
     SAME = 1  # wherever both have a value
     DIFFERENT = 2  # but for single points, as exact numbers
-    OPEN = 3
 
 
-_READINGS = 16  # of one formula, as more is learnt of it
-_SIZES = (16, 64)  # of fields that are tried
 _NODES = 1_000  # of function and formula
 _ENTRIES = 16  # of a gradient
 
@@ -59,28 +56,7 @@ def decide(question: Question) -> Decision:
     if len(order) > _NODES or (question.wrt is not None and not question.wrt.is_leaf):
         return Decision.OPEN
     alike = entries_alike(question)
-    for size in _SIZES:
-        try:
-            return _decided(question, order, size, alike)
-        except TooSmall:
-            continue
-        except (Unsupported, GradcliError, ValueError, TypeError, ArithmeticError, AttributeError, LookupError):  # of references
-            return Decision.OPEN
-    return Decision.OPEN
-
-
-def _decided(question: Question, order: list[Expr], size: int, alike: bool) -> Decision:
-    known = Known()
-    field = Field(size)
-    decision = Decision.OPEN
-    for _ in range(_READINGS):
-        try:
-            decision = _compared(question, order, Functions(field, known), alike)
-        except Refined:
-            continue
-        if decision is not Decision.OPEN or not known.take_in():
-            break
-    return decision
+    return decided(lambda functions: _compared(question, order, functions, alike)) or Decision.OPEN
 
 
 def _compared(question: Question, order: list[Expr], functions: Functions, alike: bool) -> Decision:

@@ -15,11 +15,10 @@ from typing import Any
 
 from flint import fmpq
 
-from gradcli.errors import GradcliError
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.fields.element import Element, Field, Generator, TooSmall
-from gradcli.reference.fields.functions import Functions, Known, Refined
+from gradcli.reference.fields.functions import Functions, Known, Refined, decided
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Conditions, Named, Number, Path, Product, Sum
 from gradcli.reference.ranges.evaluation import Evaluation
 from gradcli.reference.ranges.functions import (
@@ -45,7 +44,6 @@ _SMALL = 2.0**-30  # of the sides of these parts
 Pieces = Sequence[tuple[Conditions, bool]]
 _EVERYWHERE: Pieces = (((), True),)
 _MOST_DOUBTS = 40  # points that the enclosure refutes and floats do not
-_READINGS = 16  # of one cell, as more is learnt of it
 _ATOMS = 32  # of a cell: variables, and functions of them
 
 Point = list[float]
@@ -163,17 +161,7 @@ class Proof:
 
 def vanishes(cell: Cell) -> bool:
     """Tell whether a cell is zero wherever it is defined, as algebra tells."""
-    known = Known()
-    for _ in range(_READINGS):
-        try:
-            found = _element(Functions(Field(_ATOMS), known), cell)
-        except Refined:
-            continue
-        except (Unsupported, GradcliError, TooSmall, ValueError, TypeError, ArithmeticError, AttributeError, LookupError):
-            return False
-        if found.is_zero or not known.take_in():
-            return found.is_zero
-    return False
+    return bool(decided(lambda functions: _element(functions, cell).is_zero))
 
 
 def _element(functions: Functions, root: Cell, opaque: list[Cell] | None = None) -> Element:

@@ -57,12 +57,12 @@ def _symbol(place: int) -> Any:
 
 @cache
 def _operation(op: Op, static: tuple[tuple[str, Any], ...], given: tuple[Any, ...]) -> Steps:
-    return Steps([(op.symbolic or op.reference)(sympy, *given, **dict(static))], tuple(map(_symbol, range(len(given)))))
+    return Steps.of([(op.symbolic or op.reference)(sympy, *given, **dict(static))], tuple(map(_symbol, range(len(given)))))
 
 
 @cache
 def _slope(function: Any, given: tuple[Any, ...], place: int) -> Steps:
-    return Steps([sympy.diff(function(*given), _symbol(place))], tuple(map(_symbol, range(len(given)))))
+    return Steps.of([sympy.diff(function(*given), _symbol(place))], tuple(map(_symbol, range(len(given)))))
 
 
 class _Context(OfSympy):
