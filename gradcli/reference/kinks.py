@@ -211,18 +211,21 @@ class Prober:
         if not finite:
             return sides
         around = self._around(x, [i for i, event in events.items() if event.tie])
+        steady = {i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)}
+        sure = len(steady) == len(around) or len(around) <= _MOST_ORDERS
         gaps = [i for i, v in enumerate(slopes) if not m.isfinite(v) and i not in sides]
         budget = self.asked.budget
-        for i in sorted({*events, *gaps}):
+        for i in sorted({*events, *gaps}, key=lambda i: (i in steady, i)):
             event, slope, nearby = events.get(i), slopes[i], around.get(i, [])
-            if event is not None and nearby and all(is_close(m, v, nearby[0]) for v in nearby):
+            room = self.left > 0 and budget.allows(self.cost)
+            if event is not None and i in steady and (sure or not room):
                 limit = slope if m.isfinite(slope) and is_close(m, slope, nearby[0]) else nearby[0]
-                sides[i] = Sides(limit, limit, limit, True, event.kink.place, event.kink.convention)
-            elif self.left > 0 and budget.allows(self.cost):
+                sides[i] = Sides(limit, limit, limit, True, event.kink.place, event.kink.convention, probed=sure)
+            elif room:
                 self.left -= 1
                 budget.spend(self.cost)
                 sides[i] = self._sides(x, i, event)
-                if nearby:
+                if nearby and i not in steady:
                     sides[i].others, sides[i].limit = nearby, None
                 if sides[i].gap and m.isfinite(slope):
                     sides[i].others = [*sides[i].others, slope]
