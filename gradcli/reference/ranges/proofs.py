@@ -39,7 +39,8 @@ from gradcli.reference.ranges.search import Search, Target, as_floats
 
 _WORK = 600_000  # cells that are evaluated for one relation
 _FINEST = 2.0**-52  # of the sides of the box
-_MOST_PARTS = 60_000  # cells that are evaluated to find the parts of a box in which algebra proves an equality, or points that refute it
+_MOST_PARTS = 60_000  # cells that are evaluated to find the parts of a box in which algebra proves an equality,
+_FEW_PARTS = 4_000  # and points at which it does not hold
 _SMALL = 2.0**-30  # of the sides of these parts
 Pieces = Sequence[tuple[Conditions, bool]]
 _EVERYWHERE: Pieces = (((), True),)
@@ -150,7 +151,8 @@ class Proof:
             point = None if all(possible) else self._counterexample(target, box, lambda x: bool(x[0] > 0 or x[1] < 0))
             if point is not None:
                 return Outcome(False, point)
-            if self.cells.work - begun > _MOST_PARTS or not sides.places or sides.is_below(box, _SMALL):
+            most = _FEW_PARTS if len(possible) == 1 and defined else _MOST_PARTS
+            if self.cells.work - begun > most or not sides.places or sides.is_below(box, _SMALL):
                 return self._open(box, None if defined else "the sides have no value there")
             pending += sides.halves(box)
         return Outcome(True)

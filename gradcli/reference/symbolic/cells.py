@@ -93,8 +93,9 @@ class _Context(OfSympy):
 
     def call(self, function: Any, *arguments: Any) -> Any:
         x = arguments[0]
-        if function is sympy.tan:
-            return self.call(sympy.sin, x) / self.call(sympy.cos, x)
+        if function in (sympy.tan, sympy.cot):
+            sine, cosine = self.call(sympy.sin, x), self.call(sympy.cos, x)
+            return sine / cosine if function is sympy.tan else cosine / sine
         if function in RECIPROCALS:
             return 1 / self.call(RECIPROCALS[function], x)
         if function in _OF_RECIPROCALS:
