@@ -20,7 +20,6 @@ STRIDES = {"size": (2, 3), "stride": (3, 2), "offset": 1, "source": (4, 1)}
 USES: list[tuple[str, Sequence[tuple[int, ...]], dict[str, Any]]] = [
     ("reshape", [(2, 6)], {"shape": (3, -1)}),
     ("broadcast_to", [(3, 1)], {"shape": (2, 3, 4)}),
-    ("sum_to_size", [(2, 3, 4)], {"shape": (3, 1)}),
     ("sum", [(2, 3, 4)], {"axis": (0, -1), "keepdims": True}),
     ("transpose", [(2, 3, 4)], {"axes": (1, -1, 0)}),
     ("swapaxes", [(2, 3, 4)], {"axis1": 0, "axis2": -1}),
@@ -73,7 +72,6 @@ def test_the_way_back_from_entries_along_an_axis() -> None:
 PROGRAMS = {
     "reshape": "sum(sin(reshape(x, (100, 400)))*reshape(x, (100, 400))[0])",
     "broadcast_to": "sum(sin(x)*broadcast_to(x[0]**2, (200, 200)))",
-    "sum_to_size": "sum(sin(sum_to_size(x, (200,)))*x[0])",
     "sum": "sum(sin(sum(x, 0))*x)",
     "transpose": "sum(sin(x.T)*x)",
     "swapaxes": "sum(sin(swapaxes(x, 0, 1))*x)",

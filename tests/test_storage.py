@@ -171,6 +171,16 @@ def test_all_stores_are_listed_and_cleared(call_cli: Any, cache: Path) -> None:
     assert list(cache.iterdir()) == []
 
 
+def test_the_same_function_of_other_numbers_is_not_differentiated_again(call_cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def decided(x: str) -> set[str]:
+        (record,) = map(json.loads, call_cli("check", "-e", "sin(a*x)**2 + x/7", "a=3", f"x={x}", "--format", "jsonl").stdout.splitlines())
+        return {part["decided_by"] for part in record["check"]["variables"].values()}
+
+    assert decided("0.3") == {"symbolic"}
+    monkeypatch.setattr("sympy.diff", None)
+    assert decided("0.4") == {"symbolic"}
+
+
 # -- files ---------------------------------------------------------------------------------------------------------------
 
 

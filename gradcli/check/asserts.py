@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +31,7 @@ from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
-    from gradcli.reference.ranges.proofs import Outcome
+    pass
 
 # -- The relations of an assert between computed floats, entry by entry ----------------------------
 
@@ -226,11 +226,20 @@ def _refuted(told: Asserted, floats: Floats, point: Sequence[float]) -> None:
 
 
 def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
-    from gradcli.reference.algebra import Unsupported
+    """Prove a relation entry by entry, or refute it."""
+    from gradcli.reference.ranges.proofs import Proof
+    from gradcli.reference.ranges.reading import Region
 
     told.holds = True
+    variables: dict[Expr, tuple[float, float]] = {q.leaf: (q.low, q.high) for q in floats.ranges.values()}
     try:
-        for outcome in _outcomes(scope, sides, floats):
+        region = Region(variables, scope.values, scope.precision)
+        left, right = (np.broadcast_to(side, floats.shape) for side in region.read(sides.left, sides.right))
+        if left.size > _MOST_ENTRIES:
+            raise Unsupported(f"an array of {left.size} entries")
+        for place in np.ndindex(left.shape):
+            proof = Proof(region, partial(floats.refute, place=place))
+            outcome = proof.of(left[place], sides.relation.symbol, right[place], float(floats.within or 0.0))
             if outcome.holds is False and outcome.point is not None:
                 _refuted(told, floats, outcome.point)
                 return
@@ -241,22 +250,6 @@ def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
         told.holds, told.reason = None, f"no bounds are known: {error}"
     except OutOfTime:
         told.holds, told.reason = None, REACHED
-
-
-def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:
-    """The outcome of each entry."""
-    from gradcli.reference.algebra import Unsupported
-    from gradcli.reference.ranges.proofs import Proof
-    from gradcli.reference.ranges.region import Region
-
-    variables: dict[Expr, tuple[float, float]] = {q.leaf: (q.low, q.high) for q in floats.ranges.values()}
-    region = Region(variables, scope.values, scope.precision)
-    left, right = (np.broadcast_to(side, floats.shape) for side in region.read(sides.left, sides.right))
-    if left.size > _MOST_ENTRIES:
-        raise Unsupported(f"an array of {left.size} entries")
-    for place in np.ndindex(left.shape):
-        proof = Proof(region, partial(floats.refute, place=place))
-        yield proof.of(left[place], sides.relation.symbol, right[place], float(floats.within or 0.0))
 
 
 # -- Inequalities: the sign of a margin, which is positive where the relation holds.
@@ -327,8 +320,8 @@ def _signs(scope: Scope, sides: Sides, told: Asserted, margin: Expr, floats: np.
             error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(np.abs(floats), told.within)
             signs = np.where(np.isfinite(floats) & (np.abs(floats) > error), np.sign(floats), signs)
     if sides.left.op is None and sides.right.op is None and not told.within and not np.isnan(floats).any():
-        return np.sign(floats)  # floats as they are: the sign of a difference is never rounded
-    if (signs == _UNKNOWN).any() and signs.size <= _MOST:
+        signs = np.sign(floats)  # floats as they are: the sign of a difference is never rounded
+    elif (signs == _UNKNOWN).any() and signs.size <= _MOST:
         with suppress(*_WITHOUT_REFERENCE):
             signs = np.where(signs == _UNKNOWN, _signs_by_digits(scope, sides, told, margin), signs)
     return signs

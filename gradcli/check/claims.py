@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -83,26 +83,27 @@ def decide(judge: Judge, given: Sequence[Given], conventions: Conventions | None
 
     conventions  whose choices are right on kinks; None for any between both sides
     """
-    if judge.wide:
-        return [_wide(judge, claim) for claim in given]
-    exact = _unrounded(judge, given)
+    exact = not judge.wide and _unrounded(judge, given)
     return [_decided(judge, claim, exact, conventions) for claim in given]
 
 
 def _decided(judge: Judge, claim: Given, exact: bool, conventions: Conventions | None) -> Claim:
-    truth = _truth(judge, claim)
-    shape = truth.shape
-    said = np.asarray(claim.numbers) if claim.formula is None else claim.formula
-    if claim.formula is None and said.shape == shape:
-        return _numbers(judge, claim, truth, said, exact, conventions)
+    shape = judge.root.shape if claim.of == "value" else judge.wrt[claim.of].shape
+    said: Any = np.asarray(claim.numbers) if claim.formula is None else claim.formula
+    fits = said.shape == shape
     with suppress(ValueError):
-        if claim.formula is not None and np.broadcast_shapes(claim.formula.shape, shape) == shape:
-            return _Formula(judge, claim, truth, claim.formula).decided()
-    told = "formula" if claim.formula is not None else "claim"
-    reason = f"the {told} has the shape {said.shape}, the {'value' if claim.of == 'value' else 'gradient'} {shape}"
-    if said.ndim == 2 and said.shape[::-1] == shape:
-        reason += ": it is transposed"
-    return Claim(claim.of, claim.kind, Verdict.MISMATCH, None, reason)
+        fits = fits or (claim.formula is not None and np.broadcast_shapes(said.shape, shape) == shape)
+    if not fits:
+        told = "claim" if claim.formula is None else "formula"
+        reason = f"the {told} has the shape {said.shape}, the {'value' if claim.of == 'value' else 'gradient'} {shape}"
+        if said.ndim == 2 and said.shape[::-1] == shape:
+            reason += ": it is transposed"
+        return Claim(claim.of, claim.kind, Verdict.MISMATCH, None, reason)
+    if judge.wide:
+        return _wide(judge, claim)
+    if claim.formula is None:
+        return _numbers(judge, claim, _truth(judge, claim), said, exact, conventions)
+    return _Formula(judge, claim, _truth(judge, claim), claim.formula).decided()
 
 
 def _truth(judge: Judge, claim: Given) -> Comparison:
@@ -114,21 +115,20 @@ def _wide(judge: Judge, claim: Given) -> Claim:
     from gradcli.reference.long_double import value
 
     right, bounds = judge.wide[claim.of]
-    shape, said = np.shape(right), np.asarray(claim.numbers)
+    said, rtol = np.asarray(claim.numbers), claim.rtol
     if claim.formula is not None:
         try:
-            said = np.broadcast_to(value(claim.formula, judge.every_leaf(claim.formula), judge.precision), shape)
+            said = np.broadcast_to(value(claim.formula, judge.every_leaf(claim.formula), judge.precision), np.shape(right))
         except Unsupported as missing:
             return Claim(claim.of, claim.kind, Verdict.UNDETERMINED, reason=str(missing))
-    if said.shape != shape:
-        return Claim(claim.of, claim.kind, Verdict.MISMATCH, reason=f"the claim has the shape {said.shape}, the gradient {shape}")
-    rtol = _FORMULA if claim.formula is not None else claim.rtol if claim.rtol is not None else RTOL.get(str(said.dtype), 1e-6)
+        rtol = _FORMULA
+    elif rtol is None:
+        rtol = RTOL.get(str(said.dtype), 1e-6)
     room = rtol * np.abs(right) + claim.atol + np.asarray(bounds) / 32
     checked = compare_arrays("", right, said, room if claim.room is None else room + claim.room, 0.0)
-    verdict = Verdict.AGREE if checked.verdict is Verdict.ILL_CONDITIONED else checked.verdict
-    result = Claim(claim.of, claim.kind, verdict, checked.worst if verdict is Verdict.MISMATCH else None)
-    result.wrong = (checked.wrong, said.size) if checked.wrong else None
-    result.mask = checked.mask
+    result = Claim(claim.of, claim.kind, Verdict.AGREE if checked.verdict is Verdict.ILL_CONDITIONED else checked.verdict)
+    result.worst = checked.worst if result.verdict is Verdict.MISMATCH else None
+    result.wrong, result.mask = (checked.wrong, said.size) if checked.wrong else None, checked.mask
     return result
 
 
@@ -161,14 +161,15 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, numbers: np.ndarray,
     said = [float(v) for v in numbers.ravel()]
     branches = _branches(judge, claim, truth, said, rtol)
     place = 0 if claim.of == "value" else 1 + list(judge.wrt).index(claim.of)
-    error_bounds = [0.0] * len(said) if exact else _allowances(truth, truth.bounds, [truth.computed])
     if branches is not None:
-        error_bounds = _allowances(truth, branches.bounds(place).tolist(), [found.tolist() for found in branches.results(place)])
+        rooms = _allowances(truth, branches.bounds(place), branches.results(place))
+    else:
+        rooms = [0.0] * len(said) if exact else _allowances(truth, truth.bounds, [truth.computed])
     if claim.room is not None:
-        error_bounds = [max(float(room), bound) for room, bound in zip(np.ravel(claim.room), error_bounds, strict=True)]
-    entries = [_entry(conventions, claim, truth, i, v, rtol, error_bounds[i]) for i, v in enumerate(said)]
+        rooms = [max(float(given), room) for given, room in zip(np.ravel(claim.room), rooms, strict=True)]
+    entries = [_entry(conventions, claim, truth, i, v, rtol, rooms[i]) for i, v in enumerate(said)]
     if branches is not None:
-        entries = [_on_a_way(d, claim, branches, place, i, said[i], rtol, error_bounds[i]) for i, d in enumerate(entries)]
+        entries = [_on_a_way(entry, claim, branches, place, i, said[i], rtol, rooms[i]) for i, entry in enumerate(entries)]
     result, wrong, worst = _joined(claim, truth, entries, said)
     if worst is not None:
         result.wrong = len(wrong), len(said)
@@ -177,7 +178,7 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, numbers: np.ndarray,
     return result
 
 
-def _joined(claim: Given, truth: Comparison, entries: Sequence[Held], said: Sequence[Any]) -> tuple[Claim, list[int], int | None]:
+def _joined(claim: Given, truth: Comparison, entries: Sequence[Held], said: Any) -> tuple[Claim, list[int], int | None]:
     """The verdicts on all entries as one; which entries have it, and the worst of these where they are wrong or undefined."""
     verdict = max((entry.verdict for entry in entries), default=Verdict.AGREE)
     result = Claim(claim.of, claim.kind, verdict)
@@ -194,7 +195,7 @@ def _joined(claim: Given, truth: Comparison, entries: Sequence[Held], said: Sequ
     return result, places, worst
 
 
-def _allowances(truth: Comparison, bounds: Sequence[float], found: Sequence[Sequence[float]]) -> list[float]:
+def _allowances(truth: Comparison, bounds: Iterable[float], found: Sequence[Iterable[float]]) -> list[float]:
     """What rounding explains, which a claim may have suffered as the engine has: a share of the bound, but no more than luck explains.
 
     found  what the engine has found, on each way that it may take
@@ -274,16 +275,15 @@ def _diagnosis(judge: Judge, claim: Given, said: np.ndarray, truth: Comparison, 
 
 
 def _factor(ratio: float, judge: Judge, about: str) -> str | None:
-    sizes = {n for leaf in judge.leaves for n in (math.prod(leaf.shape), *leaf.shape) if n > 1} | {math.prod(judge.root.shape)}
-    for factor, words in ((-1.0, "the sign is wrong"), (2.0, f"it is twice the {about}"), (0.5, f"it is half the {about}")):
-        if math.isclose(ratio, factor, rel_tol=1e-4):
-            return words
-    for n in sorted(sizes):
-        if n > 1 and math.isclose(ratio, n, rel_tol=1e-4):
-            return f"it is {n} times the {about}: a factor 1/{n} is missing"
-        if n > 1 and math.isclose(ratio, 1 / n, rel_tol=1e-4):
-            return f"it is the {about} divided by {n}"
-    return None if not math.isfinite(ratio) or math.isclose(ratio, 1.0, rel_tol=1e-3) else f"it is {ratio:.6g} times the {about}"
+    sizes = {n for leaf in judge.leaves for n in (math.prod(leaf.shape), *leaf.shape)} | {math.prod(judge.root.shape)}
+    factors = {-1.0: "the sign is wrong", 2.0: f"it is twice the {about}", 0.5: f"it is half the {about}"}
+    for n in sorted(sizes - {0, 1}):
+        factors.setdefault(n, f"it is {n} times the {about}: a factor 1/{n} is missing")
+        factors.setdefault(1 / n, f"it is the {about} divided by {n}")
+    found = next((words for factor, words in factors.items() if math.isclose(ratio, factor, rel_tol=1e-4)), None)
+    if found is not None or not math.isfinite(ratio) or math.isclose(ratio, 1.0, rel_tol=1e-3):
+        return found
+    return f"it is {ratio:.6g} times the {about}"
 
 
 # -- Formulas: at the bound values, by algebra, and at points around.

@@ -173,29 +173,24 @@ class Comparison:
         if not math.isfinite(computed):
             self.reasons[i] = self._where(i) or "the derivatives from the two sides differ, and the result is not finite"
             return Verdict.UNDEFINED
-        if not sides.probed and not sides.known:
-            return self._unexamined(i, sides)
+        low, high = sides.range if sides.known else (self.m.nan, self.m.nan)
         if not sides.probed:
-            low, high = sides.range
             if not low <= computed <= high:
                 return self._unexamined(i, sides)
-            self.reasons[i] = f"not differentiable here ({sides.place}): chosen is {sides.convention}"
-            return Verdict.KINK
-        if sides.open:
+        elif sides.open:
             self.reasons[i] = f"no limit of the derivative is seen from the {sides.open} ({sides.place})"
             return Verdict.UNDETERMINED
-        if not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
+        elif not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
             infinite = self.m.isinf(sides.left) or self.m.isinf(sides.right)
             none = "no finite derivative on either side" if infinite else "no derivative on either side"
             self.reasons[i] = self._where(i) or f"there is {none} ({sides.place})"
             return Verdict.UNDEFINED
-        if sides.known:
-            low, high = sides.range
+        elif sides.known:
             room = (bound if math.isfinite(bound) else 0) + 1e-12 * max((abs(v) for v in (low, high) if self.m.isfinite(v)), default=0)
             if not low - room <= computed <= high + room:
                 self.reasons[i] = f"outside the derivatives from both sides, {float(sides.left):g} and {float(sides.right):g}"
                 return Verdict.MISMATCH
-        if sides.finite or sides.convention:
+        if not sides.probed or sides.finite or sides.convention:
             gap = f"; the function {sides.gap}" if sides.gap else ""
             self.reasons[i] = f"not differentiable here ({sides.place}{gap}): chosen is {sides.convention}"
             return Verdict.KINK

@@ -44,6 +44,7 @@ class _Asked(NamedTuple):
     claims: Sequence[Given]
     seed_leaf: Expr | None
     convention: str | None
+    remembering: bool
 
     def of_value(self, root: Expr, value: Any) -> VariableCheck | None:
         """The verdict on the value of a function."""
@@ -66,7 +67,7 @@ def cross_check(
     grad = record.grad or {} if excused else {}
     some = [name for name, found in grad.items() if np.isnan(found).any() and not np.isnan(found).all()]
     judged = {name: x for name, x in wrt.items() if name not in excused or name in some}
-    asked = _Asked(scope, root, judged, record, claims, seed_leaf, convention)
+    asked = _Asked(scope, root, judged, record, claims, seed_leaf, convention, remembering)
     check = _remembered(asked, timeout) if remembering and record.mode == "grad" else _decided(asked, timeout)
     return _with_excused(check, _keys(wrt, record.mode), excused) if excused else check
 
@@ -125,7 +126,7 @@ def _decided(asked: _Asked, timeout: float | None) -> Check:
         reason = f"the reference has no value{_words_of(error)}"
     else:
         check.verdict = check.worst
-        for part in [*check.variables.values(), *([] if check.value is None else [check.value])]:
+        for part in check.parts:
             honest(part, scope.precision)
         return check
     variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in _keys(asked.wrt, record.mode)}
@@ -145,7 +146,7 @@ def _judged(asked: _Asked) -> tuple[Check, Judge | None]:
     if record.mode != "grad":
         return _combined(_by_mode(asked)), None
     assert record.grad is not None
-    judge = Judge(asked.scope, asked.root, asked.wrt, record.seed, record.grad)
+    judge = Judge(asked.scope, asked.root, asked.wrt, record.seed, record.grad, asked.remembering)
     judge.seed_leaf = asked.seed_leaf
     check = _combined(judge.decide(record.value))
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
@@ -190,10 +191,10 @@ def _keys(wrt: dict[str, Expr], mode: str) -> list[str]:
 
 def _combined(parts: tuple[VariableCheck | None, dict[str, VariableCheck]]) -> Check:
     value, variables = parts
-    verdicts = [v.verdict for v in variables.values()] + ([value.verdict] if value is not None else [])
-    worst = max(verdicts, default=Verdict.SKIPPED)
-    reasons = [v.reason for v in [value, *variables.values()] if v is not None and v.verdict is worst and v.reason]
-    return Check(worst, variables, value, reason=reasons[0] if reasons else None)
+    check = Check(Verdict.SKIPPED, variables, value)
+    check.verdict = max((part.verdict for part in check.parts), default=Verdict.SKIPPED)
+    check.reason = next((part.reason for part in check.parts if part.verdict is check.verdict and part.reason), None)
+    return check
 
 
 def _by_mode(asked: _Asked) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
@@ -272,7 +273,8 @@ def departure(judge: Judge) -> Departure | None:
             consumers = [other for other in reversed(order) if node in other.operands and other in found] or [judge.root]
             index, said, true, beyond = wrong
             made_by = "' or '".join(dict.fromkeys(_text(judge, consumer) for consumer in consumers[:3]))
-            return Departure(_text(judge, node), made_by, index, said, true, _place(judge, consumers[0]), beyond)
+            place = next((GradcliError("").at(span, source).place() for source, span in judge.scope.spans(consumers[0])), None)
+            return Departure(_text(judge, node), made_by, index, said, true, place, beyond)
     return None
 
 
@@ -303,21 +305,11 @@ def _text(judge: Judge, node: Expr) -> str:
     return f"the result of {node.op.name}" if node.op is not None else "a constant"
 
 
-def _place(judge: Judge, node: Expr) -> tuple[int, int, int] | None:
-    """Line, column and end column of a node in the text."""
-    spans = judge.scope.spans(node)
-    if not spans:
-        return None
-    source, span = spans[0]
-    line, column = source.position(span.start)
-    return line, column, column + max(1, span.end - span.start)
-
-
 # -- Which value is chosen where the derivatives from both sides differ: PyTorch's, JAX's, or the
 # one of least norm.
 
 
-TORCH, JAX, LEAST = CONVENTIONS = ("torch", "jax", "min-norm")
+TORCH, JAX, LEAST = "torch", "jax", "min-norm"
 _TITLES = {TORCH: "PyTorch", JAX: "JAX", LEAST: "the least norm"}
 
 

@@ -113,6 +113,15 @@ def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence
     return [found[x].array if found.get(x) is not None else exact_array(m, np.zeros(x.shape), "float") for x in wrt]
 
 
+def computed(root: Expr, wrt: Sequence[Expr], seed: Any, values: Mapping[Expr, Any], precision: str) -> list[Any]:
+    """Return the value of a function and its gradients, as floats compute them."""
+    order = reachable([root])
+    table = forward([root], values, precision, order)
+    with np.errstate(all="ignore"):
+        found = gradients(order, {root: seed}, wrt, table.__getitem__) if wrt else {}
+    return [table[root], *(found.get(x, 0.0) for x in wrt)]
+
+
 def reference_at(
     m: Any, root: Expr, wrt: Sequence[Expr], seed: Any, leaves: Mapping[Expr, Any], precision: str
 ) -> tuple[ReferenceTape, np.ndarray, list[np.ndarray]]:
@@ -178,14 +187,6 @@ class Enclosed(NamedTuple):
                 check.enclosure = None if isinstance(worst, bool) else ends(worst)
 
 
-def _narrower(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    from gradcli.reference.ball import made
-
-    out = np.empty(x.size, dtype=object)
-    out[:] = [made(a.ball.intersection(b.ball)) for a, b in zip(np.ravel(x), np.ravel(y), strict=True)]
-    return out.reshape(x.shape)
-
-
 def _compared(m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray) -> Comparison:
     radii = [_radius(m, x) + _radius(m, y) for x, y in in_time(zip(np.ravel(right), np.ravel(rules), strict=True), _AT_ONCE)]
     reference, engine = (Algebra.map(lambda x: _midpoint(m, x), array) for array in (right, rules))
@@ -245,7 +246,10 @@ Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]  # on the value
 class Judge:
     """Decides one gradient: a root, a seed, and what the engine computed."""
 
-    def __init__(self, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, gradients: Mapping[str, Any]) -> None:
+    def __init__(
+        self, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, gradients: Mapping[str, Any], remembering: bool = False
+    ) -> None:
+        self.remembering = remembering  # whether sympy's derivative is kept between runs
         self.scope, self.root, self.wrt, self.seed = scope, root, wrt, seed
         self.precision, self.nodes = scope.precision, list(wrt.values())
         self.gradients = [np.asarray(gradients[name]) for name in wrt]
@@ -268,10 +272,9 @@ class Judge:
     @classmethod
     def of(cls, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any) -> Judge:
         """Return the judge of what the engine computes for a root."""
-        values = forward([root], scope.values, scope.precision)
-        with np.errstate(all="ignore"):
-            found = gradients(reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
-        return cls(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in wrt.items()})
+        _, *found = computed(root, list(wrt.values()), seed, scope.values, scope.precision)
+        parts = zip(wrt.items(), found, strict=True)
+        return cls(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(part), x.shape) for (name, x), part in parts})
 
     @property
     def rules_hold(self) -> bool:
@@ -357,10 +360,12 @@ class Judge:
         """sympy's derivative of the whole function; None where there is none in reasonable time. At one of several trial points will do."""
         if self.size > _LARGEST_SYMBOLIC or self.entries > _MOST_SYMBOLS or self.scope.in_passing:
             return None
+        from gradcli.check import verdict_cache
         from gradcli.reference.symbolic.derivative import WholeDerivative
 
+        kept = verdict_cache.steps if self.remembering else lambda key, make: make()
         try:
-            return WholeDerivative(_context(), self.root, self.nodes, self.leaves, self.seed, self.precision)
+            return WholeDerivative(_context(), self.root, self.nodes, self.leaves, self.seed, self.precision, kept)
         except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
             return None
 
@@ -382,23 +387,26 @@ class Judge:
             inner = found.tape.scalars.events and has_inner(self.root)
             if not are_finite(balls, found.engine) or inner or any(active_kinks(found.tape, self.nodes).values()):
                 return None
-            source, reference = self._with_symbolic(balls, found.reference)
-            rows = zip(reference, found.engine, floats, strict=True)
+            source = self._source(balls, found.reference[:-1])
+            rows = zip(found.reference, found.engine, floats, strict=True)
             comparisons = [_compared(m, right, rules, *floats) for right, rules, floats in rows]
             if any(comparison.open or comparison.unsettled for comparison in comparisons):
                 raise Undecidable
-            return Enclosed(source, comparisons, reference, sorted(balls.uncertified))
+            return Enclosed(source, comparisons, found.reference, sorted(balls.uncertified))
 
         return by_balls(DIGITS, evaluate)
 
-    def _with_symbolic(self, balls: Any, composed: list[np.ndarray]) -> tuple[str, list[np.ndarray]]:
-        """Return the enclosures by sympy's derivative, narrowed by the composed ones which must overlap them; else these alone."""
-        if self._whole is not None:
-            found, (*slopes, value) = self._whole.evaluate(balls, self.leaves), composed
-            pairs = [pair for two in zip(found, slopes, strict=True) for pair in zip(*map(np.ravel, two), strict=True)]
-            if all(balls.isfinite(x) and x.ball.overlaps(y.ball) for x, y in pairs):
-                return "symbolic", [*(_narrower(x, y) for x, y in zip(found, slopes, strict=True)), value]
-        return "composed", composed
+    def _source(self, m: Any, composed: Sequence[np.ndarray]) -> str:
+        """Return who vouches for gradients: sympy, too, where its derivative of the whole has the same values."""
+        if self._whole is None:
+            return "composed"
+        near = m.mpf(10) ** -20
+        pairs = zip(self._whole.evaluate(m, self.leaves), composed, strict=True)
+        for x, y in (pair for two in pairs for pair in zip(*map(np.ravel, two), strict=True)):
+            same = m.isfinite(x) and (x.ball.overlaps(y.ball) if hasattr(x, "ball") else abs(x - y) <= near * max(abs(x), abs(y)))
+            if not same:
+                return "composed"
+        return "symbolic"
 
     def _by_numbers(self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]]:
         """Return the comparisons in plain multi-precision: more digits until nothing differs, or what does stays the same."""
@@ -424,11 +432,8 @@ class Judge:
         tape, (*reference, value) = found.tape, found.reference
         prober = Prober(self, tape, value, active_kinks(tape, self.nodes))
         sides = [prober.of(x, slopes) for x, slopes in zip(self.nodes, reference, strict=True)]
-        source = "composed"
-        if not tape.scalars.events and are_finite(m, reference) and self._whole is not None:
-            symbolic = self._whole.evaluate(m, self.leaves)
-            if _confirmed(m, symbolic, reference):
-                source, reference = "symbolic", symbolic
+        smooth = not tape.scalars.events and are_finite(m, reference)
+        source = self._source(m, reference) if smooth else "composed"
         columns = zip(reference, found.engine[:-1], floats[:-1], sides, tape.troubles(found.y, self.nodes), strict=True)
         comparisons = [Comparison(m, right, rules, *given, side, trouble) for right, rules, given, side, trouble in columns]
         for x, comparison in zip(self.nodes, comparisons, strict=True):
@@ -510,12 +515,6 @@ def _same(m: Any, x: Any, y: Any, digits: int) -> bool:
     if isinstance(x, bool) or not m.isfinite(x) or not m.isfinite(y):
         return bool(x == y) or (x != x and y != y)
     return bool(abs(x - y) <= m.mpf(10) ** -digits * abs(y))
-
-
-def _confirmed(m: Any, symbolic: list[np.ndarray], composed: list[np.ndarray]) -> bool:
-    """Return whether sympy's derivative has real values that the composed reference confirms."""
-    pairs = [pair for two in zip(symbolic, composed, strict=True) for pair in zip(*map(np.ravel, two), strict=True)]
-    return all(m.isfinite(x) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y)) for x, y in pairs)
 
 
 @cache

@@ -16,10 +16,10 @@ import flint
 import numpy as np
 
 from gradcli.check.identities import NO_NUMBER, Inexact, Normal, Standard, apply_identities, kind_of, number, role
+from gradcli.check.judge import computed
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import tree_size
 from gradcli.formulas.textbook import Textbook
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Domain, forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.spec import Op
@@ -39,14 +39,6 @@ _SMALL = 2.0**-62  # of the first term that counts, what may be left out
 Pair = tuple[Any, Any]  # numerator and denominator
 
 
-class _NoRatio(Exception):
-    """Something that is no fraction of series, or one that is too large."""
-
-
-# FLINT raises NotImplementedError for a function whose series is not rational there, and the others for what has none
-_WITHOUT_SERIES = (_NoRatio, Inexact, ValueError, ZeroDivisionError, OverflowError, TypeError, NotImplementedError)
-
-
 class _Series(Domain[Pair]):
     """Fractions of power series in one quantity."""
 
@@ -54,12 +46,12 @@ class _Series(Domain[Pair]):
         self.one, self.variable = flint.fmpq_series([1]), flint.fmpq_series([0, 1])
 
     def leaf(self, node: Expr) -> Pair:
-        raise _NoRatio
+        raise Inexact
 
     def constant(self, node: Expr) -> Pair:
         value = number(node)
         if value is None:
-            raise _NoRatio
+            raise Inexact
         return flint.fmpq_series([flint.fmpq(value.numerator, value.denominator)]), self.one
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Pair:
@@ -70,7 +62,7 @@ class _Series(Domain[Pair]):
         if kind in ("power", "square", "reciprocal"):
             exponent = {"square": 2, "reciprocal": -1}.get(kind) or int(number(node.operands[1]) or 0)
             if abs(exponent) > _HIGHEST:
-                raise _NoRatio
+                raise Inexact
             return (a**exponent, b**exponent) if exponent > 0 else (b**-exponent, a**-exponent)
         if kind == "negation":
             return -a, b
@@ -82,17 +74,14 @@ class _Series(Domain[Pair]):
 
     def _called(self, op: Op, operands: list[Pair]) -> Pair:
         if len(operands) != 1 or op.static:
-            raise _NoRatio
-        x = operands[0][0] / operands[0][1]
-        name = op.name
-        if name == "expm1":
-            return x.exp() - 1, self.one
-        if name == "log1p":
-            return (1 + x).log(), self.one
-        method = getattr(type(x), name, None)
-        if method is None:
-            raise _NoRatio
-        return method(x), self.one
+            raise Inexact
+        try:
+            x = operands[0][0] / operands[0][1]
+            if op.name == "expm1":
+                return x.exp() - 1, self.one
+            return ((1 + x).log() if op.name == "log1p" else getattr(x, op.name)()), self.one
+        except (AttributeError, NotImplementedError, TypeError, ValueError):  # FLINT has no such function, or no rational series of it
+            raise Inexact from None
 
 
 def expand(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
@@ -109,7 +98,7 @@ def expand(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Iterato
         ring = _Series()
         above, below = interpret(order, ring, {leaves[0]: (ring.variable, ring.one)})[node]
         yield _polynomial(graph, above, below, leaves[0], size)
-    except _WITHOUT_SERIES:
+    except NO_NUMBER:
         return
     finally:
         flint.ctx.cap = before
@@ -129,18 +118,18 @@ def _without_zeros(series: Any) -> tuple[int, Any]:
     coefficients = series.coeffs()
     zeros = next((i for i, c in enumerate(coefficients) if c != 0), None)
     if zeros is None:
-        raise _NoRatio
+        raise Inexact
     return zeros, type(series)(coefficients[zeros:], prec=series.prec - zeros)
 
 
 def _terms_needed(coefficients: list[Fraction], first: int, size: float) -> int:
-    """How many of the coefficients count, in the value and in the slope. Raises _NoRatio if they are too many."""
+    """How many of the coefficients count, in the value and in the slope. Raises Inexact if they are too many."""
     sizes = [abs(float(c)) * size**i for i, c in enumerate(coefficients)]
     slopes = [abs(first + i) * s for i, s in enumerate(sizes)]
     leading = next((s for s in slopes if s), 0.0)
     last = max((i for i, (s, t) in enumerate(zip(sizes, slopes, strict=True)) if s > _SMALL * sizes[0] or t > _SMALL * leading), default=0)
     if last + 1 >= _POWERS - abs(first) - 4 or sum(map(bool, coefficients[: last + 1])) > _MOST:
-        raise _NoRatio
+        raise Inexact
     return last + 1
 
 
@@ -192,11 +181,7 @@ class Measure:
 
     def parts(self, root: Expr) -> list[Any]:
         """The value of a function and its gradients, as floats compute them."""
-        order = reachable([root])
-        values = forward([root], self.values, self.precision, order)
-        with np.errstate(all="ignore"):
-            found = gradients(order, {root: self.seed}, self.wrt, values.__getitem__) if self.wrt else {}
-        return [values[root], *(found.get(x, 0.0) for x in self.wrt)]
+        return computed(root, self.wrt, self.seed, self.values, self.precision)
 
 
 class Search:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
@@ -74,7 +74,12 @@ def key_of(
     lines = [(line(node, places, values), node.payload.name if node.is_leaf else None) for node in order]
     given = [(claim.of, claim.rtol, claim.atol, claim.around, places.get(claim.formula), content(claim.numbers)) for claim in claims]
     asked = precision, convention, in_passing, [(name, places[x]) for name, x in wrt.items()], places[root]
-    return hashlib.sha256(repr((versions(), lines, asked, list(map(content, computed)), given)).encode()).hexdigest()
+    return digest_of(versions(), lines, asked, list(map(content, computed)), given)
+
+
+def digest_of(*things: Any) -> str:
+    """Return a digest of what things are in Python's text."""
+    return hashlib.sha256(repr(things).encode()).hexdigest()
 
 
 def line(node: Expr, places: Mapping[Any, int], values: Mapping[Expr, Any]) -> Hashable:
@@ -86,7 +91,11 @@ def line(node: Expr, places: Mapping[Any, int], values: Mapping[Expr, Any]) -> H
 
 
 def content(value: Any) -> Hashable:
-    """Return the kind, shape and bits of a value."""
+    """Return the kind, shape and bits of a value; of each part of a structure."""
+    if isinstance(value, Mapping):
+        value = list(value.items())
+    if isinstance(value, (tuple, list)):
+        return type(value).__name__, *map(content, value)
     array = np.asarray(value)
     bits = repr(value).encode() if array.dtype == object else array.tobytes()
     return type(value).__name__, array.dtype.str, array.shape, bits if len(bits) <= _SHORT else hashlib.sha256(bits).digest()
@@ -100,6 +109,18 @@ def _plain(value: Any, places: Mapping[Any, int]) -> Hashable:
     if isinstance(value, (tuple, list)):
         return tuple(_plain(part, places) for part in value)
     return repr(value)
+
+
+def steps(key: Callable[[], Any], make: Callable[[], Any]) -> Any:
+    """Return what is kept under a key, which is data as JSON has them, or make it, and keep it."""
+    name = digest_of(versions(), key())
+    content = VERDICTS.read(name)
+    if content is not None:
+        return json.loads(content)
+    made = make()
+    with suppress(TypeError):  # a function is no data
+        VERDICTS.keep(name, json.dumps(made).encode())
+    return made
 
 
 def recalled(key: str) -> Check | None:

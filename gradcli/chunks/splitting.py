@@ -10,7 +10,7 @@ from typing import Any
 
 from gradcli.graph.interpret import Transcription
 from gradcli.graph.nodes import Expr, Graph
-from gradcli.ops.cutting import Cuts, Found, Uncut, layout
+from gradcli.ops.cutting import Cuts, Found, Uncut, across, layout
 from gradcli.ops.spec import Op
 
 # -- The layouts of nodes: along which axis each is cut, as the records of operations say
@@ -21,16 +21,6 @@ def layout_of(node: Expr, cuts: Cuts) -> Found:
     """The layout of a node some of whose operands are cut. Raises Uncut."""
     assert node.op is not None
     return layout(node.op, node.shape, [None if o is None else o.shape for o in node.operands], cuts, node.static)
-
-
-def across(node: Expr, cuts: Cuts) -> int | None:
-    """The axis along which the result of an operation is cut that moves entries from chunk to chunk. Raises Uncut."""
-    assert node.op is not None
-    if node.op.loops.across is None:
-        raise Uncut(f"{node.op.name} needs all chunks at once")
-    given = [o.shape for o in node.operands if o is not None]
-    found: int | None = node.op.loops.across(node.shape, given, cuts, **node.static)
-    return found
 
 
 def aligned(node: Expr, cuts: Cuts, place: int) -> int | None:
@@ -135,10 +125,10 @@ class Splitting(Transcription[Expr]):
         try:
             found: Found = layout_of(node, cuts)
         except Uncut:
-            if not self.moves or node.op.loops.across is None:
-                raise  # with the reason of its own
-            self._move(node, across(node, cuts), stage)
-            return
+            with suppress(Uncut):
+                self._move(node, self._across(node, cuts), stage)
+                return
+            raise  # with the reason of its own
         if found.fold:
             self.folds[node] = found.fold
         self.layouts[node] = Layout(found.axis, stage + bool(found.fold))
@@ -151,6 +141,13 @@ class Splitting(Transcription[Expr]):
         if axis is not None:
             self.lengths.add(node.shape[axis])
 
+    def _across(self, node: Expr, cuts: Cuts) -> int | None:
+        """The axis along which a result is cut whose entries go from chunk to chunk. Raises Uncut where they may not."""
+        assert node.op is not None
+        if not self.moves:
+            raise Uncut(f"{node.op.name} needs all chunks at once")
+        return across(node.op, node.shape, [o.shape for o in node.operands if o is not None], cuts, node.static)
+
     def _grown(self, node: Expr) -> int | None:
         """The axis along which an array is cut into which all chunks put what they have in common: no chunk needs it all."""
         size = math.prod(node.shape)
@@ -158,7 +155,7 @@ class Splitting(Transcription[Expr]):
         if not self.moves or size < max(_SMALL, self.spread, 2 * made_of):
             return None
         with suppress(Uncut):
-            axis = across(node, self.cuts(node))
+            axis = self._across(node, self.cuts(node))
             return axis if axis is not None and node.shape[axis] in self.lengths else None
         return None
 

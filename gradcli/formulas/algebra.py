@@ -441,8 +441,8 @@ class Algebra(Sums, Transcription[Value]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Value:
         algebra = op.rewriting.algebra
-        same = op.text.transparent if algebra == "identity" else algebra == "reshaping" and node.operand.shape == ()
-        if algebra == "repetition" or same:
+        is_same = op.text.transparent if algebra == "identity" else algebra == "reshaping" and node.operand.shape == ()
+        if algebra == "repetition" or is_same:
             inner: Value = operands[0]
             return inner
         rule = op.rewriting.simpler
@@ -505,7 +505,7 @@ class Algebra(Sums, Transcription[Value]):
     def squared(self, number: int) -> Value | None:
         base = self.bases[number]
         family = base.op.rewriting.family if base.op is not None else None
-        if family is None:
+        if family is None or base.operands[0] is None:
             return None
         sine, cosine, *_, k = family()
         x = Quantity(self, base.operands[0])

@@ -18,12 +18,11 @@ import numpy as np
 from gradcli.formulas.powers import Number
 from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, sum_to, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, transpose
 from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.linalg import products
-from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.spec import Op
 
 # -- Numbers in formulas: exact fractions while they are small, floats beyond ----------------------
@@ -445,12 +444,7 @@ class Simplifier(Collector, Transcription[Expr]):
         if core.shape != x.shape:
             return node.graph.apply(node.op, operands, node.static)
         inner = {base: e for base, e in factors.items() if base.shape == ()}
-        lead = x.ndim - node.ndim
-        if node.op is sum_to and (not node.shape or x.shape[lead:] == node.shape):
-            axis = None if not node.shape else tuple(range(lead)) if lead > 1 else 0
-            total = sum_(core, axis=axis, keepdims=False)
-        else:
-            total = node.graph.apply(node.op, (core,), node.static)
+        total = node.graph.apply(node.op, (core,), node.static)
         merge(inner, total, ONE)
         return self.build_product(coefficient, inner)
 

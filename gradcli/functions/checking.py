@@ -6,7 +6,6 @@ their error. Either way claims are about the function's result times a seed.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import json
 import os
@@ -23,7 +22,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.check.verdict_cache import forgotten, versions
+from gradcli.check.verdict_cache import content, digest_of, forgotten, versions
 from gradcli.errors import ArgumentError, EvaluationError, UsageError
 from gradcli.functions.arguments import (
     DIRECTIONS,
@@ -297,13 +296,10 @@ def key_of(functions: Sequence[str | None], question: Question, asked: Any) -> s
     functions  the one that it is about, that of what is claimed, and what it solves
     asked      what else it is about: the texts of the arguments, how many points
     """
-    digest = hashlib.sha256(f"{_FORMAT} {versions()} {sys.version} {platform.platform()} {os.environ.get('PYTHONPATH')}".encode())
     package = FRAMEWORKS[question.by].package if question.by is not None else None
     options = replace(question, arguments={}, seed=None)  # all of them
-    digest.update(repr((tuple(functions), options, package, package and _version(package), asked)).encode())
-    for part in (question.seed, *question.arguments.items()):
-        _add(digest, part)
-    return digest.hexdigest()
+    here = _FORMAT, versions(), sys.version, platform.platform(), os.environ.get("PYTHONPATH"), package and _version(package)
+    return digest_of(here, tuple(functions), options, asked, content(question.seed), content(question.arguments))
 
 
 def _version(package: str) -> str | None:
@@ -312,25 +308,12 @@ def _version(package: str) -> str | None:
     return None
 
 
-def _add(digest: Any, value: Any) -> None:
-    if isinstance(value, np.ndarray):
-        digest.update(f"{value.dtype.str} {value.shape}".encode() + value.tobytes())
-    elif isinstance(value, (tuple, list)):
-        digest.update(f"{len(value)}".encode())
-        for part in value:
-            _add(digest, part)
-    elif isinstance(value, Mapping):
-        _add(digest, list(value.items()))
-    else:
-        digest.update(f"{type(value).__name__} {value!r}".encode())
-
-
 def recalled(key: str, folder: Path) -> Answer | None:
     """The answer of that key, if it is remembered and all that it hangs on is as it was."""
-    content = FUNCTIONS.read(key)
+    found = FUNCTIONS.read(key)
     with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        if content is not None:
-            kept = json.loads(content)
+        if found is not None:
+            kept = json.loads(found)
             if Dependencies(kept["files"], kept["packages"]).are_as_they_were(folder):
                 file = kept["file"]
                 return Answer(check_of(kept["check"]), _value(kept["value"]), file and str(folder / file), kept["line"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from enum import Enum
 from itertools import pairwise
 from typing import Any
@@ -18,47 +18,12 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.functions.arguments import OUTSIDE, Floats, Make, Seeds, Subject, parts_of, real, rebuilt
 from gradcli.functions.calls import by_names
-from gradcli.functions.extrapolation import slope
+from gradcli.functions.extrapolation import Slope, slope
 from gradcli.functions.precision import epsilon_of
 from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 
 _STEP = 1e-30  # of the complex step, relative
 _MOST = 2_000  # entries that are differentiated one by one; beyond, a sample of them
-_UNSURE = 100  # how far off an estimate that is no better than the tolerance a claim may be, in the estimate's own errors
-_SLIGHT = 1e-9  # of the function's difference quotients: a slope that counts as none
-_LOST = 1e-12  # of the largest entry of a claim: entries that count as none where the estimate says none
-_LIKE = 1e-3  # how near to another possible derivative
-
-
-@dataclass(eq=False)
-class Estimate:
-    """A derivative from outside: its value, its error, and where it comes from; at a kink, the derivatives from both sides."""
-
-    value: float
-    error: float
-    source: str
-    size: float = 0.0  # of the function's difference quotients, which a slope of zero is small beside
-    sides: tuple[float, float] | None = None
-    others: tuple[float, ...] = ()  # other derivatives that cannot be excluded
-
-    def verdict(self, said: float, rtol: float, atol: float, largest: float = 0.0) -> Verdict:
-        """The verdict on a claimed derivative, which is an entry of a gradient with this largest one."""
-        if not math.isfinite(self.value):
-            return Verdict.UNDETERMINED
-        if not math.isfinite(said):
-            return Verdict.MISMATCH
-        allowed = rtol * abs(self.value) + atol
-        if self.sides is not None:
-            low, high = sorted(self.sides)
-            room = rtol * max(abs(low), abs(high)) + atol
-            return Verdict.KINK if low - room <= said <= high + room else Verdict.MISMATCH
-        off = abs(said - self.value)
-        none = said == self.value == 0 or (said == 0 and off <= 4 * self.error <= _SLIGHT * self.size)
-        none |= max(abs(said), off) <= 4 * self.error <= _LOST * largest
-        if none or self.error <= allowed:
-            return Verdict.AGREE if off <= allowed + 4 * self.error else Verdict.MISMATCH
-        possible = off <= allowed + _UNSURE * self.error or any(abs(said - v) <= _LIKE * max(abs(said), abs(v)) for v in self.others)
-        return Verdict.UNDETERMINED if possible else Verdict.MISMATCH
 
 
 def by_differences(subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rtol: float, atol: float) -> VariableCheck:
@@ -66,7 +31,7 @@ def by_differences(subject: Subject, name: str, seeds: Seeds, claimed: np.ndarra
     return held(claimed, lambda i: derivative(subject, name, seeds, i), rtol, atol)
 
 
-def held(claimed: np.ndarray, estimate_of: Callable[[int], Estimate], rtol: float, atol: float) -> VariableCheck:
+def held(claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: float, atol: float) -> VariableCheck:
     """The verdict on claimed derivatives, each held to its estimate; of very many, a sample."""
     size = claimed.size
     entries: Sequence[int] = range(size)
@@ -95,7 +60,7 @@ def held(claimed: np.ndarray, estimate_of: Callable[[int], Estimate], rtol: floa
     return check
 
 
-def derivative(subject: Subject, name: str, seeds: Seeds, i: int) -> Estimate:
+def derivative(subject: Subject, name: str, seeds: Seeds, i: int) -> Slope:
     """The derivative by one entry: the complex step where it can be trusted, else differences."""
     array = subject.floats[name]
     epsilon = epsilon_of(array.dtype)
@@ -106,8 +71,8 @@ def derivative(subject: Subject, name: str, seeds: Seeds, i: int) -> Estimate:
     stepped, unsure = _complex_step(subject, name, seeds, i)
     found = slope(along, float(array.reshape(-1)[i]), epsilon, stepped)
     if found.sides is None and not found.noisy and abs(stepped - found.value) <= 10 * found.error + 1e-6 * abs(found.value):
-        return Estimate(stepped, unsure, "complex step", found.variation)
-    return Estimate(found.value, found.error, "differences", found.variation, found.sides, found.others)
+        return replace(found, value=stepped, error=unsure, others=(), source="complex step")
+    return found
 
 
 def _moved(array: np.ndarray, i: int, step: Any) -> np.ndarray:

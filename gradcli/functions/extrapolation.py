@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gradcli.report.verdicts import Verdict
+
 _ROWS, _SHRINK = 9, 2.0
 _WIDEST = 0.1  # of a scale: its steps
 _DECADES = (0, 2, 4, 6, 8)
@@ -28,10 +30,15 @@ _SEEN = 0.01  # of a kink, the error up to which it is one
 _FINEST = 1e-300  # scale, of which steps are numbers
 _WIDE = 1e-3  # of the coarsest scale: one at which a function that does not move is flat, and not rounded
 
+_UNSURE = 100  # how far off an estimate that is no better than the tolerance a claim may be, in the estimate's own errors
+_SLIGHT = 1e-9  # of the function's difference quotients: a slope that counts as none
+_LOST = 1e-12  # of the largest entry of a claim: entries that count as none where the estimate says none
+_LIKE = 1e-3  # how near to another possible derivative
+
 
 @dataclass(frozen=True)
 class Slope:
-    """A derivative, its estimated error, and, at a kink, the derivatives from both sides."""
+    """A derivative from outside, its estimated error, where it comes from, and, at a kink, the derivatives from both sides."""
 
     value: float
     error: float
@@ -42,6 +49,26 @@ class Slope:
     sides: tuple[float, float] | None = None
     others: tuple[float, ...] = ()  # what finer scales say, none of them for sure
     noisy: bool = False  # the function is not the same twice
+    source: str = "differences"
+
+    def verdict(self, said: float, rtol: float, atol: float, largest: float = 0.0) -> Verdict:
+        """The verdict on a claimed derivative, which is an entry of a gradient with this largest one."""
+        if not math.isfinite(self.value):
+            return Verdict.UNDETERMINED
+        if not math.isfinite(said):
+            return Verdict.MISMATCH
+        allowed = rtol * abs(self.value) + atol
+        if self.sides is not None:
+            low, high = sorted(self.sides)
+            room = rtol * max(abs(low), abs(high)) + atol
+            return Verdict.KINK if low - room <= said <= high + room else Verdict.MISMATCH
+        off = abs(said - self.value)
+        none = said == self.value == 0 or (said == 0 and off <= 4 * self.error <= _SLIGHT * self.variation)
+        none |= max(abs(said), off) <= 4 * self.error <= _LOST * largest
+        if none or self.error <= allowed:
+            return Verdict.AGREE if off <= allowed + 4 * self.error else Verdict.MISMATCH
+        possible = off <= allowed + _UNSURE * self.error or any(abs(said - v) <= _LIKE * max(abs(said), abs(v)) for v in self.others)
+        return Verdict.UNDETERMINED if possible else Verdict.MISMATCH
 
 
 class _Sample(NamedTuple):

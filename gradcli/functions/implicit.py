@@ -17,7 +17,8 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, InputTypeError
 from gradcli.functions.arguments import Floats, NoValue, Seeds, Subject, claims_in
 from gradcli.functions.calls import guarded
-from gradcli.functions.differences import Estimate, derivative, held
+from gradcli.functions.differences import derivative, held
+from gradcli.functions.extrapolation import Slope
 from gradcli.functions.precision import epsilon_of
 from gradcli.functions.tracing.exact import Exact
 from gradcli.graph.interpret import forward
@@ -182,10 +183,10 @@ def by_units(subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rto
     nothing = {other: np.zeros_like(x) for other, x in subject.floats.items()}
     epsilon = max(epsilon_of(x.dtype) for x in subject.floats.values())
 
-    def entry(i: int) -> Estimate:
+    def entry(i: int) -> Slope:
         unit = np.zeros_like(subject.floats[name])
         unit.reshape(-1)[i] = 1
         terms = subject.along(seeds, {**nothing, name: unit})
-        return Estimate(math.fsum(terms), 4 * epsilon * math.fsum(map(abs, terms)), UNITS)
+        return Slope(math.fsum(terms), 4 * epsilon * math.fsum(map(abs, terms)), source=UNITS)
 
     return held(claimed, entry, rtol, atol)

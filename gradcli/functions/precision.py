@@ -1,7 +1,7 @@
 """Gradients by code of few bits: how far its rounding explains them to be off, propagated through the traced function.
 
 The arguments are taken as they are, exactly; the derivative there is exact; and what the code may be off by is computed, not chosen: the
-roundings of every step of function and gradient in the code's precision (check/stochastic.py).
+roundings of every step of function and gradient in the code's precision (stochastic.py).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.rounding import roots_each_way
-from gradcli.check.stochastic import Format, Reach, reaches, spreads
 from gradcli.functions.arguments import Floats, Subject
+from gradcli.functions.stochastic import Format, Reach, reaches, spreads
 from gradcli.graph.nodes import Expr
 from gradcli.report.verdicts import Claim, Verdict
 from gradcli.tensors.core import dtypes

@@ -75,13 +75,6 @@ def folds(op: Op) -> str:
     return op.loops.axes.fold.name if isinstance(op.loops.axes, Reduction) else ""
 
 
-def summed_to(m: Any, x: Any, shape: Shape) -> Any:
-    """The sum over what broadcasting would have repeated."""
-    lead = len(x.shape) - len(shape)
-    gone = (*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1))
-    return m.arranged(m.folded(x, SUM, gone, True), range(lead, len(x.shape)))
-
-
 def reshaped(m: Any, x: Any, shape: Sequence[int]) -> Any:
     known = math.prod(n for n in shape if n != -1)
     return m.reshaped(x, tuple(math.prod(x.shape) // known if n == -1 else n for n in shape))

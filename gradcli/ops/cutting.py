@@ -1,7 +1,7 @@
 """Where operations leave the axis along which operands are cut into chunks: the axis of the result, or how chunks come together in it.
 
-A rule of a record takes the shape of the result, those of the operands, the axis of each operand along which it is cut (None for what all
-chunks have in common), and the static parameters. `layout` has what follows from the other fields of a record.
+It follows from the record of an operation, the shape of the result, those of the operands, the axis of each operand along which it is cut
+(None for what all chunks have in common), and the static parameters.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy import broadcast_shapes, ndarray
 
 from gradcli.ops.axes import Fold, NoLoop
+from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, axes_of
 
 if TYPE_CHECKING:
@@ -44,13 +45,10 @@ def layout(op: Op, out: Shape, shapes: Sequence[Shape | None], cuts: Cuts, stati
     given, places = [shape for shape, _ in present], [cut for _, cut in present]
     if op.elementwise:
         return Found(entries(op.name, present))
-    if op.loops.cut is not None:
-        found: Found = op.loops.cut(out, given, places, **static)
-        return found
     if op.loops.axes is not None:
         return _by_axes(op, out, [Cut(*pair) for pair in present], static)
-    if op.rewriting.unchanged:
-        return as_it_is(out, given, places)
+    if op.rewriting.unchanged or op is output:
+        return Found(next(cut for cut in places if cut is not None))
     if op.core_dims is not None and len(present) == len(shapes):
         return _behind(op.name, op.core_dims, given, places)
     if "axis" in op.static:
@@ -62,11 +60,6 @@ def _same(places: Sequence[int], what: str) -> int:
     if len(set(places)) > 1:
         raise Uncut(f"{what} meets arrays that are cut along different axes")
     return places[0]
-
-
-def _only(cuts: Cuts) -> int:
-    (cut,) = (cut for cut in cuts if cut is not None)
-    return cut
 
 
 class Cut(NamedTuple):
@@ -154,11 +147,13 @@ class Chunks:
 
 
 def _along(name: str, out: Shape, shapes: Shapes, cuts: Cuts, axis: Any) -> Found:
-    """An operation along axes leaves the others alone, where its operands have the same ones."""
+    """Layout of an operation along axes, one of them new perhaps: it leaves the others alone, where its operands have the same ones."""
     if len(set(map(len, shapes))) > 1:
         raise Uncut(f"{name} needs all chunks at once")
     cut = _same([cut for cut in cuts if cut is not None], name)
-    axes = axes_of(axis, len(shapes[0]))
+    axes = axes_of(axis, max(len(out), len(shapes[0])))
+    if len(out) > len(shapes[0]):
+        return Found(cut + (axes[0] <= cut))
     if cut in axes:
         raise Uncut(f"{name} goes along the axis that is cut")
     return Found(cut if len(out) == len(shapes[0]) else cut - sum(axis < cut for axis in axes))
@@ -171,14 +166,6 @@ def _behind(name: str, core: Sequence[int], shapes: Shapes, cuts: Cuts) -> Found
     if place >= 0:
         raise Uncut(f"{name} works on matrices whose rows or columns are cut")
     return Found(max(ranks) + place)
-
-
-# -- rules of records ----------------------------------------------------------------------------------------------------
-
-
-def as_it_is(out: Shape, shapes: Shapes, cuts: Cuts, **_: Any) -> Found:
-    """The operand's."""
-    return Found(_only(cuts))
 
 
 def _places(index: Sequence[Any], rank: int) -> list[int | None]:
@@ -203,44 +190,19 @@ def _places(index: Sequence[Any], rank: int) -> list[int | None]:
 _PICKED = "a subscript takes entries along the axis that is cut"
 
 
-# -- entries that go from chunk to chunk ---------------------------------------------------------------------------------
+def across(op: Op, out: Shape, shapes: Shapes, cuts: Cuts, static: Mapping[str, Any]) -> int | None:
+    """The axis along which a result is cut whose entries come from several chunks, put together by NumPy's functions. Raises Uncut.
 
-
-def turned(out: Shape, shapes: Shapes, cuts: Cuts, **_: Any) -> int | None:
-    """Of entries in another order along axes, or of arrays in a row: the axis stays."""
-    return _same([cut for cut in cuts if cut is not None], "what joins arrays")
-
-
-def moved(out: Shape, shapes: Shapes, cuts: Cuts, axis: Any, **_: Any) -> int | None:
-    """The same along an axis, or among all entries of a vector."""
-    return turned(out, shapes, cuts) if axis is not None or len(shapes[0]) == 1 else regrouped(out, shapes, cuts)
-
-
-def regrouped(out: Shape, shapes: Shapes, cuts: Cuts, **_: Any) -> int | None:
-    """Of the same entries in another shape: the longest axis is cut."""
-    return max(range(len(out)), key=lambda axis: out[axis], default=None)
-
-
-def sliced(out: Shape, shapes: Shapes, cuts: Cuts, index: Sequence[Any]) -> int | None:
-    """Of a subscript by slices and numbers; a number along the cut leaves none."""
-    return _sliced(index, len(shapes[0]))[_only(cuts)]
-
-
-def unsliced(out: Shape, shapes: Shapes, cuts: Cuts, index: Sequence[Any], shape: Shape) -> int | None:
-    """The way back; a part that is not cut comes into an array along whose longest axis it is chosen."""
-    places = _sliced(index, len(out))
-    (cut,) = cuts
-    return regrouped(out, shapes, cuts) if cut is None else places.index(cut)
-
-
-def _sliced(index: Sequence[Any], rank: int) -> list[int | None]:
-    """For each axis of an array, that of its subscripted result to which it leads; None if there is none."""
+    It stays the one along which an operand is cut, if there are as many, and is the longest one of another shape.
+    """
+    if not op.facts.linear or op.rewriting.adds or op.rewriting.unchanged or op.core_dims is not None or op.indices:
+        raise Uncut(f"{op.name} needs all chunks at once")
+    index = static.get("index", ())
     if any(part is Ellipsis or hasattr(part, "array") for part in index):
         raise Uncut("a subscript by arrays, or with an ellipsis, needs all chunks at once")
-    return _places([_WHOLE if isinstance(part, tuple) else part for part in index], rank)
-
-
-def stacked(out: Shape, shapes: Shapes, cuts: Cuts, axis: int) -> Found:
-    """Of arrays along a new axis."""
-    cut = _same([cut for cut in cuts if cut is not None], "stack")
-    return Found(cut + (cut >= axis % len(out)))
+    for shape, cut in () if op.rewriting.algebra == "reshaping" else zip(shapes, cuts, strict=True):
+        if cut is not None and len(shape) == len(out):
+            return cut
+        if cut is not None and len(shape) > len(out) and index:  # which leaves none where it is a number
+            return _places([_WHOLE if isinstance(part, tuple) else part for part in index], len(shape))[cut]
+    return max(range(len(out)), key=lambda axis: out[axis], default=None)

@@ -69,8 +69,6 @@ class Facts(Fixed):
     sees_nan   whether the result may be a number although an operand is NaN
     moderate   whether a smooth function is of moderate size wherever its operands are: a zero times it is zero
     parity     "odd" or "even": of -x it is the opposite of that of x, or the same
-    uncertified
-               where the reference, evaluated in balls, is no enclosure of the true value, in words; empty where it always is one
     work       ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
                entries, times the rows of matrices (``core_dims``)
     """
@@ -84,7 +82,6 @@ class Facts(Fixed):
     sees_nan: bool = False
     moderate: bool = False
     parity: str = ""
-    uncertified: str = ""
     work: Function | None = None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from gradcli.ops.facts import Function
 from gradcli.ops.fixed import Fixed
 from gradcli.ops.text import index_part
-from gradcli.ops.writing import Shape, axes_of
+from gradcli.ops.writing import axes_of
 
 
 class Loops(Fixed):
@@ -17,8 +17,6 @@ class Loops(Fixed):
     axes    ``axes(m, *views, **static)``: the view of the result (axes.py)
     parts   ``parts(*operands, **static)``: the same made of operations that loops can do, as exactly where all is finite
     raised  ``raised(*operands, **static)``: the exponential of the result, where it takes less than that of any number
-    cut     ``cut(out, shapes, cuts, **static)``: where it leaves the axis along which operands are cut into chunks (cutting.py)
-    across  ``across(out, shapes, cuts, **static)``: the same where entries go from chunk to chunk, and ``forward`` takes arrays of chunks
     less    ``less(**static)``: the operation, with its parameters, that the exponential of the operand less the result is
     """
 
@@ -26,8 +24,6 @@ class Loops(Fixed):
     parts: Function | None = None
     raised: Function | None = None
     less: Function | None = None
-    cut: Function | None = None
-    across: Function | None = None
 
 
 # -- How operations on arrays are written for libraries of arrays: axes, shapes and indices as
@@ -56,18 +52,6 @@ def product_in_torch(shapes: Sequence[Any], axis: Any, keepdims: bool) -> str:
     if len(axes) == len(shapes[0]) and not keepdims:
         return "torch.prod({0})"
     return f"torch.prod({{0}}, {axes[0]}, {keepdims})" if len(axes) == 1 else ""
-
-
-def summed_text(shape: Shape, wanted: Shape) -> str:
-    """The sum over what broadcasting would have repeated."""
-    lead = len(shape) - len(wanted)
-    kept = tuple(lead + i for i, n in enumerate(wanted) if n == 1 and shape[lead + i] != 1)
-    text = "{0}"
-    if kept:
-        text = f"np.sum({text}, axis={kept}, keepdims=True)"
-    if lead:
-        text = f"np.sum({text}, axis={tuple(range(lead))})"
-    return text
 
 
 def order_text(shapes: Sequence[Any], axes: Any) -> str:

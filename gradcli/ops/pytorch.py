@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -83,31 +82,6 @@ def no_division_by_zero(dtype: np.dtype[Any], operands: Sequence[Any]) -> Except
     if dtype.kind in _WHOLE and not np.all(operands[1]):
         return RuntimeError("ZeroDivisionError")
     return no_booleans(dtype, operands)
-
-
-# -- shapes that are refused -------------------------------------------------------------------------------------
-
-
-def unbroadcastable(shapes: Sequence[tuple[int, ...]]) -> str | None:
-    """Of operands entry by entry."""
-    for first, second in pairwise(shapes):
-        ndim = max(len(first), len(second))
-        pairs = zip((1,) * (ndim - len(first)) + first, (1,) * (ndim - len(second)) + second, strict=True)
-        for axis, (n, m) in reversed(list(enumerate(pairs))):
-            if n != m and 1 not in (n, m):
-                return f"The size of tensor a ({n}) must match the size of tensor b ({m}) at non-singleton dimension {axis}"
-    return None
-
-
-def unexpandable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:
-    have, wanted = list(shapes[0]), list(static["shape"])
-    for back in range(1, min(len(have), len(wanted)) + 1):
-        if have[-back] not in (1, wanted[-back]):
-            return (
-                f"The expanded size of the tensor ({wanted[-back]}) must match the existing size ({have[-back]}) at non-singleton "
-                f"dimension {len(wanted) - back}.  Target sizes: {wanted}.  Tensor sizes: {have}"
-            )
-    return None
 
 
 # -- what nodes are called --------------------------------------------------------------------------------------

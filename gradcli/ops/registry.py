@@ -141,7 +141,7 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
             parts = {} if "axes" in record else {"parts": body}
             return register(Op(called, operands, **grouped({**own, **parts, **fields})))
         fields |= {"rest": rest if names else "", "scalars": scalars}
-        return register(Composite(called, operands, body, **grouped(fields, "torch")))
+        return register(Composite(called, operands, body=body, **grouped(fields, "torch")))
 
     return define
 
@@ -158,7 +158,7 @@ def composition(name: str, operands: str, body: Function, *, doc: str = "", scal
     names = tuple(word.rstrip("?") for word in words)
     optional = tuple(word.rstrip("?") for word in words if word.endswith("?"))
     fields = {"variadic": operands.startswith("*"), "rest": rest, "scalars": scalars, "optional": optional, "public": not FORM.match(name)}
-    return Composite(name, names, body, doc, **grouped({**fields, **record}, "torch"))
+    return Composite(name, names, doc, body=body, **grouped({**fields, **record}, "torch"))
 
 
 def is_number(parameter: Any) -> bool:
@@ -180,14 +180,14 @@ def elementwise(
     names = tuple(operands.split())
     if kind == "smooth":
         record = {"saves": names, **record}
-    op: Op = register(Op(name, names, forward, reference, kind, doc, partials=partials or None, **grouped(record)))
+    own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": kind, "partials": partials or None}
+    op: Op = register(Op(name, names, doc, **own, **grouped(record)))
     return op
 
 
 def structural(name: str, operands: str, forward: Function, reference: Function, *, doc: str, **record: Any) -> Op:
     """Register any other operation, with its VJP."""
     variadic = operands.startswith("*")
-    op: Op = register(
-        Op(name, tuple(operands.lstrip("*").split()), forward, reference, "structural", doc, variadic=variadic, **grouped(record))
-    )
+    own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": "structural", "variadic": variadic}
+    op: Op = register(Op(name, tuple(operands.lstrip("*").split()), doc, **own, **grouped(record)))
     return op

@@ -85,13 +85,42 @@ def _listed(value: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Op:
-    """One operation. Compared by identity.
+class Record:
+    """An operation, or a function made of some. Compared by identity.
 
     name        what graphs, formulas and reports call it
-    operands    names of the operands; ``variadic`` operations take a list of them
+    operands    names of the operands; ``variadic`` ones take a list of them
     optional    operands that may be left out (None)
-    static      parameters that are part of the program (axes, shapes), with their defaults
+    indices     operands that are whole numbers by which entries are addressed
+    static      parameters that are part of the program (axes, shapes), with their defaults; `REQUIRED` where there is none
+    results     names of the results, where there are several
+    domain      where it is defined, in words (domains.py); everywhere, if it says nothing
+    torch       what PyTorch makes of it
+    uncertified
+                where the reference, evaluated in balls, is no enclosure of the true value, in words; empty where it always is one
+    """
+
+    name: str
+    operands: tuple[str, ...]
+    doc: str
+    static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    variadic: bool = False
+    optional: tuple[str, ...] = ()
+    indices: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    domain: str = ""
+    kinks: tuple[Kink, ...] = ()
+    torch: Torch = USUAL
+    uncertified: str = ""
+    aliases: tuple[str, ...] = ()
+    example: str = ""
+    public: bool = True
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Op(Record):
+    """One operation.
+
     forward     NumPy: ``forward(*arrays, **static)``
     operator    Python's operator that it is, which rules and tensors have, too, and NumPy's scalars in a tenth of the ufunc's time.
                 IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's loops
@@ -110,8 +139,6 @@ class Op:
     result      dtype of the result: "float", "bool", "int", or "same" as its operands
     saves       what backward keeps, by operand name, or "out" (as PyTorch does); as a mapping, what the derivative
                 by each operand keeps
-    indices     operands that are whole numbers by which entries are addressed
-    outputs     number of results; more than one is a tuple, taken apart by `output`
     always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     batched     ``batched(lead, *operands, **static)``: the result on a batch, whose axes of the extents ``lead`` stand in front of those
@@ -119,51 +146,40 @@ class Op:
     definition  what it is, made of other operations, where it is no primitive
     wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
                 (``where``), or an operand in the place of a parameter (``alpha``)
-    domain      where it is defined, in words (domains.py); everywhere, if it says nothing
     text        how it is written, in each language that it can be written in
     facts       what holds of it as mathematics, beside its rules
     rewriting   what formulas and plans make of it
     accuracy    what is known of the floats that it computes
-    torch       what PyTorch makes of it
     loops       what loops over entries make of it, where it is not one on entries
     """
 
-    name: str
-    operands: tuple[str, ...]
     forward: Function
     reference: Function
     kind: Kind
-    doc: str
     partials: tuple[Function | None, ...] | None = None
     vjp: Function | None = None
-    static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     operator: Function | None = None
     symbolic: Function | None = None
     slopes: tuple[Function, ...] | None = None
     extended: Rule | None = None
     shape: Function | None = None
     result: str = "float"
-    variadic: bool = False
-    optional: tuple[str, ...] = ()
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
-    indices: tuple[str, ...] = ()
     always: bool = False
-    outputs: int = 1
     core_dims: tuple[int, ...] | None = None
     batched: Function | None = None
-    domain: str = ""
-    kinks: tuple[Kink, ...] = ()
     text: Text = _TEXT
     facts: Facts = _FACTS
     rewriting: Rewriting = _REWRITING
     accuracy: Accuracy = _ACCURACY
-    torch: Torch = USUAL
     loops: Loops = _LOOPS
-    aliases: tuple[str, ...] = ()
-    example: str = ""
-    public: bool = True
     definition: Function | None = None
     wider: Composite | None = None
+
+    @cached_property
+    def outputs(self) -> int:
+        """Number of results; more than one are a tuple, taken apart by `output`."""
+        return len(self.results) or 1
 
     @cached_property
     def index_places(self) -> frozenset[int]:
@@ -213,42 +229,22 @@ class Op:
         return f"<operation {self.name}>"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Composite:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Composite(Record):
     """A function made of operations: its derivative is that of its body.
 
     The body is mathematics as a rule is: operators and registered functions of its operands, branching on shapes
-    and static parameters only. It may return a tuple; ``results`` then names its parts.
+    and static parameters only. It may return a tuple.
 
-    operands    names of the operands, which may be missing where ``optional``; ``variadic`` ones come as a list
     rest        the name of operands that follow these in any number
-    static      parameters that are part of the program, with their defaults; `REQUIRED` where there is none
     lists       the operands that are lists of arrays, each of its own shape
     scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
-    indices     operands that are whole numbers by which entries are addressed
-    torch       what PyTorch makes of it: its node's name, where it has one of its own
-    uncertified  where nothing is certified of it, as in `Facts`
     """
 
-    name: str
-    operands: tuple[str, ...]
     body: Function
-    doc: str
-    static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    variadic: bool = False
     rest: str = ""
     lists: tuple[str, ...] = ()
     scalars: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-    indices: tuple[str, ...] = ()
-    results: tuple[str, ...] = ()
-    torch: Torch = USUAL
-    domain: str = ""
-    kinks: tuple[Kink, ...] = ()
-    uncertified: str = ""
-    aliases: tuple[str, ...] = ()
-    example: str = ""
-    public: bool = True
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""

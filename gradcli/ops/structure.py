@@ -11,7 +11,6 @@ from gradcli.ops.arrays.shapes import behind, getitem, indexed_shape, reshape
 from gradcli.ops.axes import numpy_index
 from gradcli.ops.carrying import steady
 from gradcli.ops.constants import number_of
-from gradcli.ops.cutting import as_it_is
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear
 from gradcli.ops.registry import elementwise, structural
 from gradcli.ops.spec import Op
@@ -37,7 +36,7 @@ detach: Op = structural(
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
     vjp=None, shape=lambda shapes, place: shapes[place], static={"place": 0}, public=False, ulps=0,
-    written="{x}[{place}]", cut=as_it_is,
+    written="{x}[{place}]",
     doc="One result of an operation that has several.",
     numpy=lambda shapes, place: f"{{0:base}}[{place}]",
 )  # fmt: skip

@@ -24,7 +24,7 @@ from gradcli.report.bound_record import Bound, BoundNote, BoundRecord, Ends
 from gradcli.report.records import Answer
 
 if TYPE_CHECKING:
-    from gradcli.reference.ranges.region import Function, Place, Range
+    from gradcli.reference.ranges.search import Function, Place, Range
 
 Kind = TypeVar("Kind", bound=Answer)
 _MOST_NOTES = 12
@@ -83,7 +83,7 @@ def answers(
 
 def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: AskedBounds) -> None:
     from gradcli.reference.algebra import Unsupported
-    from gradcli.reference.ranges.region import Function
+    from gradcli.reference.ranges.search import Function
 
     scope, root = program.scope, lowered.value
     refuse_unfit(root)
@@ -151,7 +151,7 @@ def place_notes(program: Program, function: Function, found: Iterable[Place], na
 
     several = [place for place in found if place.kind not in ("pole", "domain") or not _has_value(program, function, place)]
     for place in several[:_MOST_NOTES]:
-        node = function.tracing.origins.get(place.cell)
+        node = function.origins.get(place.cell)
         text = "the expression" if node is None else text_of(program.scope, node)
         said = "has no value, but a limit" if place.removable else _SAID[place.kind]
         kind = "domain" if place.removable else place.kind
@@ -166,10 +166,10 @@ def place_notes(program: Program, function: Function, found: Iterable[Place], na
 
 def _has_value(program: Program, function: Function, place: Place) -> bool:
     """Tell whether an operation has a value at a place where its formula has none, as xlogy(x, x) at 0."""
-    node = function.tracing.origins.get(place.cell)
+    node = function.origins.get(place.cell)
     if node is None or any(x[0] < x[1] for x in (place.where[k] for k in place.cell.leaves)):
         return False
-    point = {leaf: np.float64(float((place.where[k][0] + place.where[k][1]) / 2)) for leaf, k in function.tracing.places.items()}
+    point = {leaf: np.float64(float((place.where[k][0] + place.where[k][1]) / 2)) for leaf, k in function.places.items()}
     with np.errstate(all="ignore"):
         found = forward([node], {**program.scope.values, **point}, program.scope.precision)[node]
     return bool(np.isfinite(found).all())

@@ -126,7 +126,6 @@ def entry(record: Function, example: bool = True) -> Entry:
     if not derivative and shown is not None:
         derivative = {name: text for name, text in shown.derivative.items() if text}
     numpy, torch = _names(record, NUMPY, "np."), _names(record, TORCH, "torch.")
-    uncertified = record.facts.uncertified if isinstance(record, Op) else record.uncertified
     return Entry(
         name=record.name,
         family=_family(record),
@@ -139,8 +138,8 @@ def entry(record: Function, example: bool = True) -> Entry:
             {"place": kink.place, "convention": kink.convention} | ({} if kink.jax is None else {"jax": kink.jax.words})
             for kink in record.kinks
         ],
-        certified=not uncertified,
-        uncertified=uncertified,
+        certified=not record.uncertified,
+        uncertified=record.uncertified,
         numpy=numpy,
         torch=torch,
         example=shown,

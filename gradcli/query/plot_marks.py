@@ -27,7 +27,7 @@ from gradcli.report.plot_record import VALUE, Mark, PlotRecord
 from gradcli.report.verdicts import Check, Verdict
 
 if TYPE_CHECKING:
-    from gradcli.reference.ranges.region import Function
+    from gradcli.reference.ranges.search import Function
 
 
 Ends = tuple[float, float]
@@ -62,11 +62,11 @@ def _enclosed(columns: Columns, ranges: Mapping[str, Ends]) -> tuple[Function | 
     if not leaves or columns.work > _CELLS:
         return None, []
     from gradcli.reference.algebra import Unsupported
-    from gradcli.reference.ranges.region import Function
+    from gradcli.reference.ranges.search import Function
 
     try:
         function = Function(columns.root, leaves, columns.scope.values, columns.scope.precision)
-        return function, function.places()
+        return function, function.find_places()
     except (Unsupported, GradcliError, ValueError, ArithmeticError, AssertionError, NotImplementedError):
         return None, []  # along a curve they are searched for, too
 

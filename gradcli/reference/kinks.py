@@ -53,14 +53,11 @@ def from_one_side(m: Any, sampled: Sampled, value: Sequence[Any], size: Any) -> 
     size  what distances are relative to, with the side's sign, where the derivatives are those of one value: then derivatives are
           taken from their definition where they tend to nothing themselves; else None
     """
-    steps: Sequence[int] = STEPS
-    samples = [sampled(step) for step in steps]
-    slopes, values = (_tended(m, column) for column in zip(*samples, strict=True))
-    if any(limit is None or not m.isfinite(limit) for limit in (*slopes, *values)):
-        steps = _MORE
-        known = dict(zip(STEPS, samples, strict=True))
-        samples = [known[step] if step in known else sampled(step) for step in steps]
+    for steps in (STEPS, _MORE):
+        samples = [sampled(step) for step in steps]
         slopes, values = (_tended(m, column) for column in zip(*samples, strict=True))
+        if all(limit is not None and m.isfinite(limit) for limit in (*slopes, *values)):
+            break
     last = np.ravel(samples[-1][1])
     outside = any(v != v for v in last)
     continuous = not outside and all(v is not None and is_same(m, v, at) for v, at in zip(values, value, strict=True))
@@ -205,7 +202,7 @@ class Prober:
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """The entries of a variable that need both sides: on a kink, or with a derivative that is not finite."""
         m = self.tape.m
-        events = dict(self.found.get(x, {}))
+        events, slopes = dict(self.found.get(x, {})), np.ravel(slopes)
         sides: dict[int, Sides] = {}
         finite = all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool))
         for i, entry in enumerate(np.ravel(self.tape.table[x])):
@@ -214,37 +211,30 @@ class Prober:
         if not finite:
             return sides
         around = self._around(x, [i for i, event in events.items() if event.tie])
-        steady = {i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)}
-        sure = len(steady) == len(around) or len(around) <= _MOST_ORDERS
-        gaps = [i for i, v in enumerate(np.ravel(slopes)) if not m.isfinite(v) and i not in sides]
-        places = sorted({*events, *gaps})
+        gaps = [i for i, v in enumerate(slopes) if not m.isfinite(v) and i not in sides]
         budget = self.asked.budget
-        for i in sorted(places, key=steady.__contains__):
-            event, slope = events.get(i), np.ravel(slopes)[i]
-            room = self.left > 0 and budget.allows(self.cost)
-            if i in steady and event is not None and (sure or not room):
-                limit = slope if m.isfinite(slope) and is_close(m, slope, around[i][0]) else around[i][0]
-                sides[i] = Sides(limit, limit, limit, True, event.kink.place, event.kink.convention, probed=sure)
-                continue
-            if not room:
-                if event is not None:
-                    sides[i] = _unseen(m, event, probed=False, others=around.get(i, ()))
-                continue
-            self.left -= 1
-            budget.spend(self.cost)
-            with _probing(m):
+        for i in sorted({*events, *gaps}):
+            event, slope, nearby = events.get(i), slopes[i], around.get(i, [])
+            if event is not None and nearby and all(is_close(m, v, nearby[0]) for v in nearby):
+                limit = slope if m.isfinite(slope) and is_close(m, slope, nearby[0]) else nearby[0]
+                sides[i] = Sides(limit, limit, limit, True, event.kink.place, event.kink.convention)
+            elif self.left > 0 and budget.allows(self.cost):
+                self.left -= 1
+                budget.spend(self.cost)
                 sides[i] = self._sides(x, i, event)
-            if i in around and i not in steady:
-                sides[i].others, sides[i].limit = around[i], None
-            if sides[i].gap and m.isfinite(slope):
-                sides[i].others = [*sides[i].others, slope]
+                if nearby:
+                    sides[i].others, sides[i].limit = nearby, None
+                if sides[i].gap and m.isfinite(slope):
+                    sides[i].others = [*sides[i].others, slope]
+            elif event is not None:
+                sides[i] = _unseen(m, event, probed=False, others=nearby)
         self._confirm(x, sides, slopes, gaps)
         return sides
 
     def _around(self, x: Expr, ties: Sequence[int]) -> dict[int, list[Any]]:
-        """The derivatives by some entries where these are no longer equal, in as many orders as there are of them, or in some.
+        """The derivatives by some entries where these are no longer equal: each of a few takes each place once, each of many takes some.
 
-        Of a few, each takes each place once. Nothing, where that would cost too much, and where the function jumps.
+        Nothing, where that would cost too much, and where the function jumps.
         """
         m, budget = self.tape.m, self.asked.budget
         n = len(ties)
@@ -252,8 +242,7 @@ class Prober:
         if n < 2 or not budget.allows(cost):
             return {}
         budget.spend(cost)
-        random = np.random.default_rng(0)
-        orders = [np.roll(np.arange(n), k) for k in range(n)] if n <= _MOST_ORDERS else [random.permutation(n) for _ in range(_MOST_ORDERS)]
+        orders = [np.roll(np.arange(n), k) for k in range(0, n, -(-n // _MOST_ORDERS))]
         with _probing(m):
             step = m.mpf(10) ** STEPS[0] / n
             sizes = [self._size(x, i) for i in ties]
@@ -269,8 +258,19 @@ class Prober:
     def _sides(self, x: Expr, i: int, event: Event | None) -> Sides:
         size = self._size(x, i)
         quotient = None if event is None else size  # a gap of a formula is no branch whose definition could be another
-        (sides,) = both_sides(self.tape.m, partial(self._beside, x, i, size), self._between(x), event, quotient)
+        (sides,) = self._along(x, {i: size}, slice(i, i + 1), event, quotient)
         return sides
+
+    def _along(self, x: Expr, shares: Mapping[int, Any], wanted: slice, event: Event | None = None, size: Any = None) -> list[Sides]:
+        """Some derivatives on both sides of the point in a direction, which has shares of some entries."""
+        m = self.tape.m
+
+        def beside(sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
+            slopes, value = self._at(x, {i: sign * m.mpf(10) ** step * share for i, share in shares.items()})
+            return slopes[wanted], value
+
+        with _probing(m):
+            return both_sides(m, beside, self._between(x), event, size)
 
     def _confirm(self, x: Expr, found: dict[int, Sides], slopes: np.ndarray, gaps: list[int]) -> None:
         """Keep limits where a formula has a gap only if they are those from another direction, too: else there is no derivative."""
@@ -279,24 +279,12 @@ class Prober:
         if not wanted or count < 2:
             return
         m = self.tape.m
-        with _probing(m):
-            shares = {i: self._size(x, i) * (1 + m.mpf((7 * i) % 11) / 13) for i in range(count)}
-
-            def beside(sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
-                return self._at(x, {i: sign * m.mpf(10) ** step * share for i, share in shares.items()})
-
-            others = both_sides(m, beside, self._between(x), None)
-        known = [found[i].limit if i in found else v for i, v in enumerate(np.ravel(slopes))]
-        if not all(
-            v is None or not m.isfinite(v) or (o.limit is not None and is_close(m, v, o.limit)) for v, o in zip(known, others, strict=True)
-        ):
+        shares = {i: self._size(x, i) * (1 + m.mpf((7 * i) % 11) / 13) for i in range(count)}
+        others = self._along(x, shares, slice(None))
+        known = [(found[i].limit if i in found else v, other.limit) for i, (v, other) in enumerate(zip(slopes, others, strict=True))]
+        if any(v is not None and m.isfinite(v) and (limit is None or not is_close(m, v, limit)) for v, limit in known):
             for i in wanted:
                 found[i] = Sides(m.nan, m.nan, None, False, "the derivative depends on the direction", "")
-
-    def _beside(self, x: Expr, i: int, size: Any, sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """The derivative with respect to an entry, and the value, a little to one side of it."""
-        slopes, value = self._at(x, {i: sign * self.tape.m.mpf(10) ** step * size})
-        return slopes[i : i + 1], value
 
     def _size(self, x: Expr, i: int) -> Any:
         return abs(plain(np.ravel(self.tape.table[x])[i])) or self.tape.m.one
@@ -304,12 +292,11 @@ class Prober:
     def _at(self, x: Expr, moves: Mapping[int, Any]) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives by all entries, and the value, in the seed's weights, where some entries have moved."""
         m, asked = self.tape.m, self.asked
-        leaves: dict[Expr, Any] = {leaf: exact_array(m, v, leaf.kind) for leaf, v in asked.leaves.items()}
-        moved = leaves[x].copy() if x in leaves else Algebra.map(plain, self.tape.table[x])
+        moved = Algebra.map(plain, self.tape.table[x])
         flat = moved.reshape(-1)
         for i, move in moves.items():
             flat[i] = flat[i] + move
-        other = _beside(m, {**leaves, x: moved}, asked.precision, asked.zeros)
+        other = _beside(m, {**asked.leaves, x: moved}, asked.precision, asked.zeros)
         y = other.run(asked.root, [x])
         slope = other.gradient(y, exact_array(m, asked.seed, "float"), other.table[x])
         return Algebra.map(plain, np.ravel(slope)), self._weighted(Algebra.map(plain, y))
@@ -423,7 +410,7 @@ class InnerKinks:
 
     def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, size: int) -> None:
         self.m, self.precision = m, precision
-        self.leaves: dict[Expr, Any] = {leaf: exact_array(m, value, leaf.kind) for leaf, value in leaves.items()}
+        self.leaves = leaves
         self.work, self.size = _MOST_WORK, size
         self._known: dict[Expr, dict[int, Sides]] = {}
 
@@ -440,55 +427,38 @@ class InnerKinks:
 
     def _found(self, node: Expr, tape: ReferenceTape, derivative: Array) -> dict[int, Sides]:
         of: Derivation = node.static["of"]
-        value = Algebra.map(plain, tape.table[of.y])
-        has_value = all(self.m.isfinite(v) for v in np.ravel(value))
-        events = {**(_gaps(tape.m, of, derivative) if has_value else {}), **active_kinks(tape, [of.x])[of.x]}
-        if not events:
-            return {}
-        places = np.arange(int(np.prod(node.shape))).reshape(node.shape)
-        found: dict[int, Sides] = {}
-        with _probing(self.m):
-            for direction, part, event in _ways(of, events, tape):
-                self.work -= 4 * self.size
-                if self.work < 0:
-                    break
-                wanted = np.ravel(places[part])
+        m, found = self.m, dict[int, Sides]()
+        x, value = (Algebra.map(plain, tape.table[part]) for part in (of.x, of.y))
+        for direction, part, event in self._ways(of, tape, x, derivative) if all(map(m.isfinite, np.ravel(value))) else ():
+            self.work -= 4 * self.size
+            if self.work < 0:
+                break
+            wanted = np.ravel(np.arange(derivative.size).reshape(derivative.shape)[part])
 
-                def beside(sign: int, step: int, direction: Array = direction, wanted: Array = wanted) -> tuple[Array, Array]:
-                    return self._beside(node, tape, sign * self.m.mpf(10) ** step * direction, wanted)
+            def beside(sign: int, step: int, direction: Array = direction, wanted: Array = wanted) -> tuple[Array, Array]:
+                moved = np.asarray(x + sign * m.mpf(10) ** step * direction, dtype=object)
+                other = _beside(m, {**self.leaves, of.x: moved}, self.precision)
+                slopes = np.ravel(other.run(node))[wanted]
+                return Algebra.map(plain, slopes), Algebra.map(plain, other.table[of.y])
 
-                sides = both_sides(self.m, beside, value, event)
-                found |= {int(i): s for i, s in zip(wanted, sides, strict=True) if s.finite}
+            with _probing(m):
+                sides = both_sides(m, beside, value, event)
+            found |= {int(i): s for i, s in zip(wanted, sides, strict=True) if s.finite}
         return found
 
-    def _beside(self, node: Expr, tape: ReferenceTape, move: Array, wanted: Array) -> tuple[Array, Array]:
-        """Entries of a derivative, and the value of what is differentiated, at a point beside the given one."""
-        of: Derivation = node.static["of"]
-        moved = Algebra.map(plain, tape.table[of.x]) + move
-        other = _beside(self.m, {**self.leaves, of.x: moved}, self.precision)
-        slopes = other.run(node)
-        return Algebra.map(plain, np.ravel(slopes)[wanted]), Algebra.map(plain, other.table[of.y])
-
-
-def _gaps(m: Any, of: Derivation, derivative: Array) -> dict[int, Event | None]:
-    """The entries of the variable at which a derivative has no finite value by its formula."""
-    open_ = np.array([not m.isfinite(plain(v)) for v in np.ravel(derivative)], dtype=bool)
-    if of.vector is not None and of.kind in ("jvp", "hvp"):
-        return {0: None} if open_.any() else {}
-    by_entry = open_.reshape(-1, max(1, int(np.prod(of.x.shape)))).any(axis=0)
-    return {int(i): None for i in np.flatnonzero(by_entry)}
-
-
-def _ways(of: Derivation, events: Mapping[int, Event | None], tape: ReferenceTape) -> Iterator[tuple[Array, Any, Event | None]]:
-    """Which ways to move the variable, relative to its size, and the entries of the derivative that each is about."""
-    x = Algebra.map(plain, tape.table[of.x])
-    if of.vector is not None and of.kind in ("jvp", "hvp"):
-        yield Algebra.map(plain, tape.table[of.vector]), ..., next(iter(events.values()))
-        return
-    for i, event in events.items():
-        direction = Algebra.map(lambda _: tape.m.zero, x)
-        direction.reshape(-1)[i] = abs(x.reshape(-1)[i]) or tape.m.one
-        yield direction, (..., *np.unravel_index(i, x.shape)), event
+    def _ways(self, of: Derivation, tape: ReferenceTape, x: Array, derivative: Array) -> Iterator[tuple[Array, Any, Event | None]]:
+        """Which ways to move the variable, relative to its size, and the entries of the derivative that each is about: those that reach a
+        kink, or have no finite value by their formula.
+        """
+        m, events = self.m, active_kinks(tape, [of.x])[of.x]
+        gaps = np.array([not m.isfinite(plain(v)) for v in np.ravel(derivative)], dtype=bool)
+        if of.vector is not None and of.kind in ("jvp", "hvp"):
+            if events or gaps.any():
+                yield Algebra.map(plain, tape.table[of.vector]), ..., next(iter(events.values()), None)
+            return
+        sizes, places = Algebra.map(lambda v: abs(v) or m.one, x), np.arange(x.size).reshape(x.shape)
+        for i in sorted({*events, *np.flatnonzero(gaps.reshape(-1, max(1, x.size)).any(axis=0))}):
+            yield np.where(places == i, sizes, m.zero), (..., *np.unravel_index(i, x.shape)), events.get(i)
 
 
 Engine = Mapping[Expr, Any]  # what the engine's rules give for every node, without rounding

@@ -262,9 +262,14 @@ class Check(Data):
     overflows: bool = False  # a mismatch of floats alone, because something on the way is too large for them
 
     @property
+    def parts(self) -> list[VariableCheck]:
+        """The verdicts on the value and on the gradients."""
+        return [*([] if self.value is None else [self.value]), *self.variables.values()]
+
+    @property
     def loses(self) -> bool:
         """Return whether bits enough are lost to look for a rewrite."""
-        return any(part.lost is not None for part in [*self.variables.values(), *([] if self.value is None else [self.value])])
+        return any(part.lost is not None for part in self.parts)
 
     @property
     def without_digits(self) -> list[str]:
@@ -275,8 +280,7 @@ class Check(Data):
     @property
     def only_underflows(self) -> bool:
         """Return True if digits are lost by nothing but underflow, at a point where all else agrees."""
-        parts = [*self.variables.values(), *([] if self.value is None else [self.value])]
-        lossy = [part for part in parts if part.verdict is not Verdict.AGREE]
+        lossy = [part for part in self.parts if part.verdict is not Verdict.AGREE]
         return self.worst is Verdict.ILL_CONDITIONED and all(part.underflows for part in lossy)
 
     @property

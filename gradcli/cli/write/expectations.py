@@ -98,9 +98,7 @@ def _expected(record: Record, before: dict[str, Any]) -> dict[str, Any]:
 
 def _is_wrong(record: Record) -> bool:
     """Return whether the cross-check disagrees with the result itself, whatever is claimed of it."""
-    check = record.check
-    parts = [] if check is None else [*check.variables.values(), *([check.value] if check.value is not None else [])]
-    return any(part.verdict is Verdict.MISMATCH for part in parts)
+    return record.check is not None and any(part.verdict is Verdict.MISMATCH for part in record.check.parts)
 
 
 def _false_claims(record: Record) -> set[str]:

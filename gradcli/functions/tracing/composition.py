@@ -17,8 +17,8 @@ import numpy as np
 
 from gradcli.check.claims import RTOL
 from gradcli.functions.arguments import OUTSIDE, Floats, Seeds
-from gradcli.functions.differences import Estimate, held
-from gradcli.functions.extrapolation import slope
+from gradcli.functions.differences import held
+from gradcli.functions.extrapolation import Slope, slope
 from gradcli.functions.precision import Narrow, epsilon_of
 from gradcli.functions.tracing.exact import REFUSED, Exact, run_at
 from gradcli.functions.tracing.passage import Exit, Passage
@@ -93,7 +93,7 @@ class Composition:
             errors = np.ravel(room[claim.of]) + (part.max_abs_error or 0.0)
             slopes = np.ravel(grad[claim.of])
             tolerance = RTOL.get(str(said.dtype), 1e-6) if rtol is None else rtol
-            estimates = [Estimate(float(value), float(error), source) for value, error in zip(slopes, errors, strict=True)]
+            estimates = [Slope(float(value), float(error), source=source) for value, error in zip(slopes, errors, strict=True)]
             found[claim.of] = held(said, estimates.__getitem__, tolerance, atol), None
         if any(part.verdict is Verdict.MISMATCH for part, _ in found.values()):
             self._explain(root, claims, rtol, atol, narrow, {name: part for name, (part, _) in found.items()}, self._places(adjoints))

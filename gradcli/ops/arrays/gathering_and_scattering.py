@@ -1,4 +1,4 @@
-"""Entries chosen by indices, and put, added and reduced into an array at indices: new arrays, nothing is changed in place."""
+"""Entries chosen by indices and masks, and put, added and reduced into an array there: new arrays, nothing is changed in place."""
 
 from __future__ import annotations
 
@@ -8,20 +8,33 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.addressing import add_along, extreme_along, take_along
-from gradcli.ops.arrays.joining_and_splitting import flat_join, mixed
+from gradcli.ops.arrays.joining_and_splitting import concatenate, flat_join, mixed
 from gradcli.ops.arrays.repeating_and_padding import enlarged, rows_of
-from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, one_number, permuted
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, indexed_shape, part_of, reshape, scatter_add
+from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, matrices_last, on_diagonal, one_number, permuted
+from gradcli.ops.arrays.shapes import (
+    ALL,
+    StaticArray,
+    add_along,
+    broadcast_to,
+    getitem,
+    indexed_shape,
+    part_of,
+    reshape,
+    scatter_add,
+    take_along,
+)
 from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import remainder
-from gradcli.ops.elementwise.bounds import clip
-from gradcli.ops.elementwise.logic import equal, greater, where
+from gradcli.ops.elementwise.bounds import clip, maximum
+from gradcli.ops.elementwise.logic import equal, greater, not_equal, where
 from gradcli.ops.facts import Function, Kink
-from gradcli.ops.reductions.sums import prod
+from gradcli.ops.reductions.cumulative import cumsum
+from gradcli.ops.reductions.order import argsort
+from gradcli.ops.reductions.sums import is_truth, max_, min_, prod
 from gradcli.ops.registry import function, is_number
 from gradcli.ops.room import room_for
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_int
 from gradcli.ops.writing import Shape, one_axis
 
@@ -205,35 +218,50 @@ def _sum(x: Any, index: Any, source: Any, axis: int, alpha: float = 1) -> Any:
 
 
 def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
-    """The source at the index: of several entries put to one place the last one, whose number is the largest."""
-    own = numbered(x.shape)
-    places = to_int(extreme_along(own, numbered(index.shape, own.size), index, axis=axis))
-    return reshape(take_along(flat_join(x, source), reshape(places, shape=(-1,)), axis=0), shape=tuple(x.shape))
+    """The source at the index: of several entries put to one place the last one, at which a run of equal indices ends in their order."""
+    if 0 in index.shape:
+        return x
+    shape, index = tuple(x.shape), to_int(remainder(index, x.shape[axis]))
+    order = argsort(index, axis=axis)
+    ordered = take_along(index, order, axis=axis)
+    ends = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
+    end = np.ones([1 if i == axis else n for i, n in enumerate(index.shape)], int)
+    last = add_along(concatenate(where(ends, 1, 0), end, axis=axis), order, axis=axis, shape=tuple(index.shape))
+    number, reached = (add_along(part, index, axis=axis, shape=shape) for part in (last * numbered(index.shape, math.prod(shape)), last))
+    places = to_int(where(greater(reached, 0), number, numbered(shape)))
+    return reshape(take_along(flat_join(x, source), reshape(places, shape=(-1,)), axis=0), shape=shape)
 
 
-def _product(x: Any, index: Any, source: Any, axis: int) -> Any:
-    """x times, at each place, the product of the sources put there: along the last axis of a table with ones for the others."""
-    n = x.shape[axis]
+def _together(reduce: Op, unit: float, x: Any, index: Any, source: Any, axis: int) -> Any:
+    """A reduction of each entry of x and of those put to its place: the rows of a table, with a unit where others are put."""
     last = (*(a for a in range(len(index.shape)) if a != axis), axis)
-    lined = [permuted(v, last) for v in (index, source)]
-    index, source = (reshape(v, shape=(*v.shape[:-1], 1, v.shape[-1])) for v in lined)
-    factors = permuted(prod(where(equal(index, np.arange(n)[:, None]), source, 1.0), axis=-1), inverse(last))
-    return x * enlarged(factors, tuple((0, whole - part) for whole, part in zip(x.shape, factors.shape, strict=True)), 1.0)
+    x, index, source = (permuted(v, last) for v in (x, index, source))
+    *lead, k = index.shape
+    index, source = (reshape(v, shape=(*lead, 1, k)) for v in (index, source))
+    put = where(equal(index, np.arange(x.shape[-1])[:, None]), source, unit)
+    widths = tuple((0, whole - part) for whole, part in zip(x.shape, put.shape[:-1], strict=True))
+    table = concatenate(reshape(x, shape=(*x.shape, 1)), enlarged(put, (*widths, (0, 0)), unit), axis=-1)
+    return permuted(reduce(table, axis=-1), inverse(last))
+
+
+_UNITS = {"sum": 0.0, "prod": 1.0, "mean": 0.0, "amin": math.inf, "amax": -math.inf}
 
 
 def _reduction(x: Any, index: Any, source: Any, axis: int, reduce: str, include_self: bool) -> Any:
-    if reduce not in ("sum", "prod", "mean", "amin", "amax"):
-        raise ArgumentError(f"reduce must be one of sum, prod, mean, amin, amax, not {reduce!r}")
-    if reduce in ("amin", "amax"):
-        return extreme_along(x, source, index, axis=axis, largest=reduce == "amax", include_self=include_self)
+    if reduce not in _UNITS:
+        raise ArgumentError(f"reduce must be one of {', '.join(_UNITS)}, not {reduce!r}")
     count = add_along(np.ones(index.shape), index, axis=axis, shape=tuple(x.shape))
-    start = x if include_self else where(greater(count, 0), 1.0 if reduce == "prod" else 0.0, x)
-    if reduce == "prod":
-        return _product(start, index, source, axis)
+    start = x if include_self else where(greater(count, 0), _UNITS[reduce], x)
+    if reduce in ("prod", "amin", "amax"):
+        return _together({"prod": prod, "amin": min_, "amax": max_}[reduce], _UNITS[reduce], start, index, source, axis)
     total = _sum(start, index, source, axis)
     if reduce == "sum":
         return total
     return total / (count + 1.0 if include_self else where(greater(count, 0), count, 1.0))
+
+
+def _product(x: Any, index: Any, source: Any, axis: int) -> Any:
+    return _together(prod, 1.0, x, index, source, axis)
 
 
 @function(numpy="x, axis, index, source|src|value, *, reduce", indices="index")
@@ -321,9 +349,78 @@ def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) ->
     return replace_at(x, given, index)
 
 
+# -- Entries replaced by masks, and parts of an array replaced by another ---------------------------
+
+
+@function()
+def torch_where(condition: Any, x: Any, y: Any) -> Any:
+    """torch.where: x where the condition holds, y elsewhere; also in the order of x.where(condition, y)."""
+    if is_truth(x) and not is_truth(condition):
+        condition, x = x, condition  # x.where(condition, y)
+    return where(condition, x, y)
+
+
+@function(lists="conditions choices")
+def numpy_select(conditions: Any, choices: Any, default: Any = None) -> Any:
+    """np.select: of several arrays the first whose condition holds; the default where none does."""
+    if not conditions or len(conditions) != len(choices):
+        raise ShapeError("select needs as many conditions as choices")
+    out = 0.0 if default is None else default
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        out = where(condition, choice, out)
+    return out
+
+
+@function(numpy="x, mask, value")
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    """x with one value where a mask holds."""
+    return where(mask, one_number("masked_fill", value), x)
+
+
+@function(numpy="x, mask, source")
+def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+    """x with the entries of source, in order, where a mask holds."""
+    shape = common_shape(x, mask)
+    chosen = broadcast_to(mask, shape=shape)
+    if 0 in shape or 0 in source.shape:
+        return broadcast_to(x, shape=shape)
+    count = cumsum(where(reshape(chosen, shape=(-1,)), 1.0, 0.0), axis=0)
+    taken = take_along(reshape(source, shape=(-1,)), to_int(maximum(count - 1, 0)), axis=0)
+    return where(chosen, reshape(taken, shape=shape), x)
+
+
+@function(numpy="x, source|src, axis, index")
+def select_scatter(x: Any, source: Any, *, axis: int, index: int) -> Any:
+    """x with the entries of source at one place along an axis."""
+    place = one_axis(axis, len(x.shape))
+    if not x.shape or not -x.shape[place] <= index < x.shape[place]:
+        raise ShapeError(f"select_scatter: there is no entry {index} along axis {axis} of the shape {tuple(x.shape)}")
+    return replace_at(x, source, (*(ALL,) * place, index))
+
+
+@function(numpy="x, source|src, axis, start, stop|end, step")
+def slice_scatter(x: Any, source: Any, *, axis: int = 0, start: int | None = None, stop: int | None = None, step: int = 1) -> Any:
+    """x with the entries of source in a slice along an axis."""
+    if not x.shape or step < 1:
+        raise ShapeError(f"slice_scatter: no slice of step {step} along axis {axis} of the shape {tuple(x.shape)}")
+    return replace_at(x, source, (*(ALL,) * one_axis(axis, len(x.shape)), (start, stop, step)))
+
+
+@function(numpy="x, source|src, offset, axis1|dim1, axis2|dim2")
+def diagonal_scatter(x: Any, source: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """x with the entries of source on a diagonal of matrices along two axes."""
+    order = matrices_last(len(x.shape), axis1, axis2)
+    moved = permuted(x, order)
+    return permuted(replace_at(moved, source, on_diagonal(moved.shape, offset)), inverse(order))
+
+
 declare(f"""
     numpy:
         take_along_axis = take_along_dim(x|arr, index|indices, axis=-1)
         ndarray.compress = compress(x, mask|condition, axis, -out)
         scatter_add = torch_scatter_add({_SOURCE})
+        select = numpy_select(conditions|condlist, choices|choicelist, default)
+    torch:
+        where = torch_where(condition, x|input|self, y|other)
+        select(x, axis, index)
 """)

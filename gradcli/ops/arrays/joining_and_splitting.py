@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, PlaceError, ShapeError
-from gradcli.ops import cutting
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d
 from gradcli.ops.arrays.shapes import ALL, StaticArray, getitem, part_of, parts_of, reshape
 from gradcli.ops.calling.signatures import declare
@@ -34,7 +33,6 @@ concatenate = structural(
     "concatenate", "*arrays", _concatenate, witness("moving.concatenate"), vjp=_concatenate_vjp,
     shape=shape_by_example(_concatenate), static={"axis": 0}, moves=True, result="same", aliases="cat concat",
     doc="Arrays joined along an axis.", example="concatenate([x, y])", backward="Cat",
-    across=cutting.turned,
     numpy=lambda shapes, axis: f"np.concatenate([{listed(shapes)}], {axis})",
 )  # fmt: skip
 

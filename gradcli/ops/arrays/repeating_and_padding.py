@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -235,13 +236,11 @@ def _between(x: Any, axis: int, width: tuple[int, int], before: Any, after: Any)
 
 
 def _ramp(x: Any, axis: int, width: tuple[int, int], ends: Any, **_: Any) -> Any:
-    def line(edge: Any, end: float, steps: np.ndarray) -> Any:
-        weights = steps.reshape(tuple(-1 if a == axis else 1 for a in range(len(x.shape))))
-        return edge * weights + end * (1 - weights)
-
-    before, after = (np.arange(k) / max(1, k) for k in width)
-    start, end = line(part_of(x, axis, 0, 1), ends[0], before), line(part_of(x, axis, -1, None), ends[1], after[::-1])
-    return concatenate(start, x, end, axis=axis)
+    parts = []
+    for edge, end, k, step in zip((part_of(x, axis, 0, 1), part_of(x, axis, -1, None)), ends, width, (1, -1), strict=True):
+        weights = (np.arange(k) / max(1, k))[::step].reshape(tuple(-1 if a == axis else 1 for a in range(len(x.shape))))
+        parts.append(edge * weights + end * (1 - weights))
+    return _between(x, axis, width, *parts)
 
 
 _STATISTICS = {"maximum": max_, "minimum": min_, "mean": mean, "median": median}
@@ -287,14 +286,26 @@ def pad(
     return x
 
 
+_NUMPYS = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_pad = pad
+
+
+def _shorter(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
+    """x without the entries at its ends that widths below 0 count."""
+    for axis, (before, after) in enumerate(widths):
+        if min(before, after) < 0:
+            x = part_of(x, axis, max(0, -before), x.shape[axis] - max(0, -after))
+    return x
+
+
 @function(scalars="value")
 def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
     """The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular."""
     ends = pad if isinstance(pad, tuple) else (pad,)
     if len(ends) % 2 or len(ends) > 2 * len(x.shape):
         raise ShapeError(f"pad: {len(ends)} widths do not fit an array of {len(x.shape)} axes, two for each from the last on")
-    if mode not in ("constant", "reflect", "replicate", "circular"):
-        raise ArgumentError(f"pad: the mode must be constant, reflect, replicate, circular, not {mode!r}")
+    if mode not in _NUMPYS:
+        raise ArgumentError(f"pad: the mode must be {', '.join(_NUMPYS)}, not {mode!r}")
     if mode != "constant" and value is not None and not (is_number(value) and not value):
         raise ArgumentError(f"pad: the mode {mode!r} takes no value")
     widths = [(0, 0)] * (len(x.shape) - len(ends) // 2) + [*zip(ends[::2], ends[1::2], strict=True)][::-1]
@@ -303,19 +314,11 @@ def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: float | None =
         most = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}.get(mode, math.inf)
         if start > stop or max(before, after) > max(0, most):
             raise ShapeError(f"pad: widths of {before} and {after} do not fit an axis of {n} entries in the mode {mode!r}")
-        if mode == "constant":
-            x = x if stop - start == n else part_of(x, axis, start, stop)
-        elif before or after:
-            room_for(2, n + before + after)
-            places = np.arange(-before, n + after)
-            if mode == "reflect":
-                places = n - 1 - np.abs(n - 1 - np.abs(places))
-            else:
-                places = np.clip(places, 0, n - 1) if mode == "replicate" else start + (places - start) % max(1, stop - start)
-            x = rows_of(x, places, axis)
-    if mode != "constant":
-        return x
-    return enlarged(x, tuple((max(0, before), max(0, after)) for before, after in widths), 0.0 if value is None else value)
+    longer = tuple((max(0, before), max(0, after)) for before, after in widths)
+    if mode == "reflect":  # at the ends of the whole
+        return _shorter(_pad(x, pad_width=longer, mode="reflect"), widths)
+    filled = 0 if value is None or mode != "constant" else value
+    return _pad(_shorter(x, widths), pad_width=longer, mode=_NUMPYS[mode], constant_values=filled)
 
 
 declare("""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, ShapeError
-from gradcli.ops import cutting
 from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, swapaxes, transpose
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
@@ -246,7 +245,7 @@ def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: A
 
 @function(
     vjp=_roll_vjp, forward=_roll, shape=shape_by_example(_roll),
-    moves=True, result="same", parts=None, across=cutting.moved,
+    moves=True, result="same", parts=None,
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
 def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
@@ -413,7 +412,6 @@ declare(f"""
         ravel = numpy_ravel(x, order)
         broadcast_to(x|array, shape|size+, -subok)
         broadcast_arrays = broadcast_tensors(***arrays, -subok)
-        sum_to_size(x, shape|size+!)
         clone copy resolve_conj resolve_neg = clone(x, -memory_format)
         permute_dims = transpose(x, axes+)
         roll(x, shift|shifts, axis|dims)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.joining_and_splitting import concatenate, place_along
 from gradcli.ops.arrays.reshaping import at_least_1d
-from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, part_of, reshape
+from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, part_of, reshape, take_along
 from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, remainder, rint

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops import axes, cutting, pytorch
+from gradcli.ops import axes, pytorch
 from gradcli.ops.axes import numpy_index
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import number_inside, same_shape
-from gradcli.ops.looping import listed, order_text, runs_backwards, subscript_text, summed_text
-from gradcli.ops.registry import function, structural
+from gradcli.ops.looping import fits_along, listed, order_text, runs_backwards, subscript_text
+from gradcli.ops.reductions.carried import added, taken
+from gradcli.ops.registry import find, function, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
-from gradcli.ops.writing import Shape, axes_of, shape_by_example, witness
+from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example, witness
 
 
 class StaticArray:
@@ -83,7 +84,7 @@ reshape: Op = structural(
     moves=True, result="same", doc="The same entries in another shape; one extent may be -1.",
     example="reshape(x, (2, -1))", backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
-    axes=axes.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
+    axes=axes.reshaped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
 
@@ -124,33 +125,19 @@ broadcast_to: Op = structural(
 )  # fmt: skip
 
 
-def _sum_to(x: Any, shape: Shape) -> Any:
-    if np.shape(x) == shape:
+@function("sum_to_size", numpy="x, shape|size+", torch="x, shape|size+")
+def sum_to(x: Any, *, shape: Shape) -> Any:
+    """The sum over the axes along which broadcasting would have repeated an array of the given shape."""
+    old, wanted = tuple(x.shape), tuple(shape)
+    lead = len(old) - len(wanted)
+    if lead < 0 or any(n not in (1, whole) for n, whole in zip(wanted, old[lead:], strict=True)):
+        raise ShapeError(f"cannot broadcast an array of shape {wanted} to {old}")
+    gone = (*range(lead), *(i for i in range(lead, len(old)) if old[i] != wanted[i - lead]))
+    if not gone:
         return x
-    lead = np.ndim(x) - len(shape)
-    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and np.shape(x)[lead + i] != 1)
-    return np.reshape(np.asarray(x).sum(axis=axes), shape)[()]
-
-
-def _sum_to_shape(old: Shape, shape: Shape) -> Shape:
-    return _broadcast_shape(shape, old) and tuple(shape)
-
-
-def _sum_to_on_batch(lead: Shape, x: Any, shape: Shape) -> Any:
-    gone = len(x.shape) - len(lead) - len(shape)
-    return reshape(sum_to(x, shape=(*lead, *(1,) * gone, *shape)), shape=(*lead, *shape))
-
-
-sum_to: Op = structural(
-    "sum_to_size", "x", _sum_to, witness("moving.sum_to_size"),
-    vjp=lambda wanted, cotangent, out, x, shape: (broadcast_to(cotangent, shape=x.shape),),
-    shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
-    integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
-    batched=_sum_to_on_batch,
-    written="sum_to_size({x}, {shape})", algebra="total",
-    axes=axes.summed_to,
-    numpy=lambda shapes, shape: summed_text(shapes[0], shape),
-)  # fmt: skip
+    axis = None if len(gone) == len(old) else gone if len(gone) > 1 else gone[0]
+    total = find("sum")(x, axis=axis, keepdims=not lead)
+    return total if tuple(total.shape) == wanted else reshape(total, shape=wanted)
 
 
 def _transpose_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axes: Any) -> tuple[Any]:
@@ -249,7 +236,7 @@ getitem: Op = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
     moves=True, result="same", public=False, doc="x[index], as in NumPy.",
     backward=pytorch.node_of_getitem, memory="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
-    axes=lambda m, x, index: m.chosen(x, index), across=cutting.sliced, batched=_getitem_on_batch,
+    axes=lambda m, x, index: m.chosen(x, index), batched=_getitem_on_batch,
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
         f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
@@ -277,10 +264,64 @@ scatter_add: Op = structural(
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, rounding="terms",
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", simpler=_simpler_scatter,
-    axes=lambda m, x, index, shape: m.added(x, index, shape), across=cutting.unsliced, batched=_scatter_on_batch,
+    axes=lambda m, x, index, shape: m.added(x, index, shape), batched=_scatter_on_batch,
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
     torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip
+
+
+# -- Entries addressed by arrays of whole numbers along an axis, and put back ----------------------
+
+
+def _places(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
+    grid: list[np.ndarray] = list(np.indices(index.shape, sparse=True))
+    if grid:
+        grid[axis] = index
+    return tuple(grid)
+
+
+def _take_along(x: Any, index: Any, axis: int) -> Any:
+    index = np.asarray(index)
+    return np.asarray(x)[_places(index, axis)] if index.ndim else np.asarray(x)[()]
+
+
+def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
+    place = one_axis(axis, len(x))
+    if len(x) != len(index) or any(i > n for d, (n, i) in enumerate(zip(x, index, strict=True)) if d != place):
+        raise ShapeError(f"an index of shape {index} does not fit an array of shape {x} along axis {axis}")
+    return index
+
+
+take_along: Op = structural(
+    "take_along", "x index", _take_along, witness("moving.take_along"),
+    vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
+    shape=_take_along_shape, static={"axis": -1}, indices="index", saves="index", result="same", ulps=0, carries=taken,
+    backward="Gather", axes=lambda m, x, index, axis: m.picked(x, index, axis),
+    doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
+    numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",
+    torch=lambda shapes, axis: f"torch.take_along_dim({{0}}, {{1:atom}} % {shapes[0][axis]}, {axis})" if fits_along(shapes, axis) else "",
+)  # fmt: skip
+
+
+def _add_along(x: Any, index: Any, axis: int, shape: Shape) -> Any:
+    x, index = np.asarray(x), np.asarray(index)
+    out = np.zeros(shape, dtype=x.dtype)
+    np.add.at(out, _places(index, axis) if index.ndim else (), x)
+    return out[()]
+
+
+add_along: Op = structural(
+    "add_along", "x index", _add_along, witness("moving.add_along"),
+    vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
+    shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices="index", saves="index",
+    public=False, ulps=4, rounding="terms", carries=added,
+    axes=lambda m, x, index, axis, shape: m.put(x, index, axis, shape),
+    doc="Zeros with x added at indices along an axis: the transpose of take_along.",
+    numpy=lambda shapes, axis, shape: f"_add_along({{0}}, {{1}}, {axis}, {shape!r})",
+)  # fmt: skip
+
+
+# -- Arrays in a row, and in reverse order ----------------------------------------------------------
 
 
 def _stack(*arrays: Any, axis: int) -> Any:
@@ -304,7 +345,6 @@ stack = structural(
     result="same",
     doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
     written={(0,): "[{arrays}]"}, example="stack([x, y], axis=1)",
-    cut=cutting.stacked,
     numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip
 
@@ -319,7 +359,7 @@ def _flip_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple
 
 
 @function(
-    vjp=_flip_vjp, forward=np.flip, shape=_flip_shape, moves=True, result="same", parts=None, across=cutting.turned,
+    vjp=_flip_vjp, forward=np.flip, shape=_flip_shape, moves=True, result="same", parts=None,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
 def flip(x: Any, *, axis: Any = None) -> Any:

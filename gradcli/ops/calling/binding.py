@@ -23,6 +23,7 @@ from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.calling.signatures import Parameter, Signature
 from gradcli.ops.spec import REQUIRED, Composite, Op
+from gradcli.spelling import words
 
 # -- Parameters of libraries that are not read here, and the values of them that change neither
 # value nor gradient.
@@ -50,7 +51,7 @@ def _processor(given: Any) -> bool:
 # Where no value is named, only None, which says that the parameter is left out.
 _HARMLESS: dict[str, Callable[[Any], bool]] = {
     # how memory is laid out, shared, or where it is
-    **dict.fromkeys(("copy", "subok", "implicit", "sparse_grad", "pin_memory", "requires_grad", "force", "non_blocking"), _is_flag),
+    **dict.fromkeys(words("copy subok implicit sparse_grad pin_memory requires_grad force non_blocking"), _is_flag),
     **dict.fromkeys(("overwrite_a", "overwrite_b", "overwrite_input", "check_finite"), _is_flag),
     **dict.fromkeys(("memory_format", "layout"), _anything),
     "device": _processor,
@@ -67,9 +68,10 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("bounds_mode", "bounds_value"), _anything),
     # what a function does without being asked
     **dict.fromkeys(("everywhere", "use_lower"), _only(True)),
-    **dict.fromkeys((
-        "inplace", "exact", "repetition", "return_rank", "pivoting", "promote_integers", "hermitian", "allow_singular", "lower",
-    ), _only(False)),
+    **dict.fromkeys(words("""
+        inplace exact repetition return_rank pivoting promote_integers hermitian
+        allow_singular lower
+    """), _only(False)),
     "assume_a": _only("gen", "general"),
 }  # fmt: skip
 
@@ -100,20 +102,72 @@ def help_for(name: str, parameter: str) -> str:
 # written.
 
 
-Check = Callable[[Op | Composite, str, Any], Any]
+_WHOLE = (
+    "chunks count dim0 dim1 divisor_override downscale_factor embed_dim_to_check groups ignored index k length num_classes num_groups "
+    "num_heads padding_idx power start step stop upscale_factor"
+)
+_WHOLES = (
+    "shift sizes sections repeats reps source destination pad dilation kernel_size normalized_shape output_padding size stride shape"
+)
+_QUANTITIES = "alpha atol beta correction ddof eps max_norm maxnorm neginf norm_type p period posinf rcond rtol scale threshold value"
+_BY_KIND = {
+    "whole": _WHOLE, "count": "n", "axis": "axis", "wholes": _WHOLES, "axes": "axes output_size", "number": _QUANTITIES,
+    "numbers": "constant_values end_values scale_factor discont v", "flag": "align_corners recompute_scale_factor size_average unbiased",
+    "text": "compute_mode driver rounding_mode", "order": "ord", "any": "padding mask",
+}  # fmt: skip
+# What parameters take, by their names; others take what their defaults are.
+_KINDS = {name: kind for kind, names in _BY_KIND.items() for name in names.split()}
+_OF_DEFAULTS = {bool: "flag", str: "text", float: "number", int: "whole"}
+_TABLES = frozenset({"pad_width", "constant_values", "end_values"})  # whose arrays have a row for each axis
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+# For each kind, what fits it, in words, too.
+_FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "whole": (_whole, "a whole number"),
+    "count": (lambda value: _whole(value) and value >= 0, "a whole number of at least 0"),
+    "axis": (_whole, "a whole number"),
+    "wholes": (_whole, "a whole number or a list of them"),
+    "axes": (lambda value: value is None or _whole(value), "whole numbers"),
+    "number": (lambda value: isinstance(value, (int, float)), "a number"),
+    "numbers": (lambda value: isinstance(value, (int, float)), "a number"),
+    "flag": (lambda value: isinstance(value, int), "True or False"),
+    "text": (lambda value: isinstance(value, str), "a string"),
+    "order": (lambda value: value is None or isinstance(value, (int, float, str)), "a number"),
+    "any": (lambda value: value is None or value is ... or isinstance(value, (int, float, str, StaticArray, np.ndarray)), "a number"),
+}
+_NESTED = {"axis", "wholes", "axes", "numbers", "any"}
+_OF_TEXTS = {"text", "order", "any"}  # what takes a text, or says itself why it does not
 
 
 def parameter(record: Op | Composite, key: str, value: Any) -> Any:
     """A static argument in the form that the function's rules take. Raises ArgumentError, TypeMismatchError for a text that is none."""
-    if isinstance(value, (list, tuple)):
-        value = _tuples(value)
+    value = _tuples(value)
     if isinstance(value, np.ndarray):
         value = StaticArray(value) if key == "mask" else _flat(key, value)
     default = record.static.get(key)
-    check = _check_of(key, default)
-    if isinstance(value, str) and check not in _OF_TEXTS:
+    kind = _KINDS.get(key) or _OF_DEFAULTS.get(type(default), "any")
+    if kind == "whole" and isinstance(default, float):
+        kind = "number"
+    if isinstance(value, str) and kind not in _OF_TEXTS:
         raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
-    return None if value is None and default is None else check(record, key, value)
+    if value is None and (default is None or (key == "axis" and record.variadic)):  # arrays in a row are joined as they stand
+        return None
+    return _checked(kind, key, (value,) if key == "shape" and not isinstance(value, tuple) else value)
+
+
+def _checked(kind: str, key: str, value: Any) -> Any:
+    if isinstance(value, tuple) and kind in _NESTED:
+        return tuple(_checked(kind, key, part) for part in value)
+    fits, wanted = _FITS[kind]
+    if not fits(value):
+        raise (TypeMismatchError if kind == "text" else MistypedArgumentError)(f"{key} must be {wanted}, not {value!r}")
+    if isinstance(value, bool) and kind in ("number", "numbers"):  # which libraries take for numbers
+        return int(value)
+    return bool(value) if kind == "flag" else StaticArray(value) if isinstance(value, np.ndarray) else value
 
 
 def takes_tables(key: str) -> bool:
@@ -121,33 +175,12 @@ def takes_tables(key: str) -> bool:
     return key in _TABLES
 
 
-def _check_of(key: str, default: Any) -> Check:
-    """Return what a parameter takes: by its name, else by its default."""
-    check = _CHECKS.get(key)
-    if check is not None:
-        return check
-    if isinstance(default, bool):
-        return _flag
-    if isinstance(default, str):
-        return _text
-    if isinstance(default, float) or key in _QUANTITIES:
-        return _quantity
-    return _integer if isinstance(default, int) else _any
-
-
-_TABLES = frozenset({"pad_width", "constant_values", "end_values"})  # whose arrays have a row for each axis
-_QUANTITIES = frozenset((
-    "alpha", "atol", "beta", "constant_values", "correction", "ddof", "divisor_override", "end_values", "eps", "max_norm", "maxnorm",
-    "neginf", "norm_type", "ord", "p", "period", "posinf", "rcond", "rtol", "scale", "scale_factor", "threshold", "v", "value",
-))  # fmt: skip
-
-
 def is_quantity(record: Op | Composite, key: str) -> bool:
     """Whether a static parameter is a number by which one could differentiate, if it were an operand: no axis, extent, flag or mask."""
     default = record.static.get(key)
     if isinstance(default, (bool, str)) and key != "ord":
         return False
-    return isinstance(default, float) or (key in _QUANTITIES and key not in _CHECKS) or key == "ord"
+    return isinstance(default, float) or _KINDS.get(key) in ("number", "order")
 
 
 def _tuples(value: Any) -> Any:
@@ -158,133 +191,6 @@ def _flat(key: str, array: np.ndarray) -> Any:
     if array.ndim > (2 if key in _TABLES else 1):
         raise MistypedArgumentError(f"{key} cannot be an array of {array.ndim} axes")
     return _tuples(array.tolist())
-
-
-def _each(check: Check) -> Check:
-    """The same of a value and of tuples of them, nested as they may be."""
-
-    def checked(record: Op | Composite, key: str, value: Any) -> Any:
-        return tuple(checked(record, key, part) for part in value) if isinstance(value, tuple) else check(record, key, value)
-
-    return checked
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _refused(key: str, wanted: str, value: Any) -> MistypedArgumentError:
-    return MistypedArgumentError(f"{key} must be {wanted}, not {value!r}")
-
-
-@_each
-def _any(record: Op | Composite, key: str, value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return StaticArray(value)
-    if value is None or value is ... or isinstance(value, (bool, int, float, str, StaticArray)):
-        return value
-    raise _refused(key, "a number", value)
-
-
-def _axis(record: Op | Composite, key: str, value: Any) -> Any:
-    if value is None and record.variadic:  # arrays in a row are joined as they stand
-        return None
-    return _integers(record, key, value, "a whole number")
-
-
-def _integers(record: Op | Composite, key: str, value: Any, wanted: str = "a whole number or a list of them") -> Any:
-    if not all(map(_whole, value if isinstance(value, tuple) else (value,))):
-        raise _refused(key, wanted, value)
-    return value
-
-
-@_each
-def _axes(record: Op | Composite, key: str, value: Any) -> Any:
-    if value is not None and not _whole(value):
-        raise _refused(key, "whole numbers", value)
-    return value
-
-
-def _integer(record: Op | Composite, key: str, value: Any) -> Any:
-    if isinstance(record.static[key], float):
-        return _number(record, key, value)
-    if not _whole(value) or (key == "n" and value < 0):
-        raise _refused(key, f"a whole number{' of at least 0' if key == 'n' else ''}", value)
-    return int(value)
-
-
-def _shape(record: Op | Composite, key: str, value: Any) -> tuple[int, ...]:
-    extents = value if isinstance(value, tuple) else (value,)
-    if not all(map(_whole, extents)):
-        raise MistypedArgumentError(f"a shape consists of whole numbers, not {value!r}")
-    return tuple(map(int, extents))
-
-
-def _extents(record: Op | Composite, key: str, value: Any) -> Any:
-    """A whole number, or one for each axis; None of a size for an axis that keeps its own."""
-    sizes = value if isinstance(value, tuple) and key == "output_size" else ()
-    _integers(record, key, tuple(size for size in sizes if size is not None) if sizes else value)
-    return value
-
-
-def _flag(record: Op | Composite, key: str, value: Any) -> bool:
-    if not isinstance(value, (bool, int)):
-        raise _refused(key, "True or False", value)
-    return bool(value)
-
-
-def _text(record: Op | Composite, key: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeMismatchError(f"{key} must be a string, not {value!r}")
-    return value
-
-
-def _mask(record: Op | Composite, key: str, value: Any) -> Any:
-    """Truth values, or numbers that are true where they are not 0, in lists or an array."""
-    if not isinstance(value, (StaticArray, tuple, bool)):
-        raise _refused(key, "an array of truth values", value)
-    return _any(record, key, value)
-
-
-def _quantity(record: Op | Composite, key: str, value: Any) -> Any:
-    """A number, as which libraries take a boolean, too."""
-    return int(value) if isinstance(value, bool) else _number(record, key, value)
-
-
-def _one_order(record: Op | Composite, key: str, value: Any) -> Any:
-    """The order of a Bessel function, which refuses several in its own words."""
-    return _any(record, key, value) if isinstance(value, tuple) else _quantity(record, key, value)
-
-
-def _order(record: Op | Composite, key: str, value: Any) -> Any:
-    return value if value is None or isinstance(value, str) else _number(record, key, value)
-
-
-def _number(record: Op | Composite, key: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise _refused(key, "a number", value)
-    return value
-
-
-_CHECKS: dict[str, Check] = {
-    "axis": _axis,
-    "axes": _axes,
-    **dict.fromkeys((
-        "chunks", "count", "dim0", "dim1", "divisor_override", "downscale_factor", "embed_dim_to_check", "groups", "ignored", "index", "k",
-        "length", "n", "num_classes", "num_groups", "num_heads", "padding_idx", "power", "start", "step", "stop", "upscale_factor",
-    ), _integer),
-    **dict.fromkeys(("shift", "sizes", "sections", "repeats", "reps", "source", "destination", "pad"), _integers),
-    **dict.fromkeys(("dilation", "kernel_size", "normalized_shape", "output_padding", "output_size", "size", "stride"), _extents),
-    **dict.fromkeys(("constant_values", "end_values", "scale_factor"), _each(_quantity)),
-    **dict.fromkeys(("align_corners", "recompute_scale_factor", "size_average", "unbiased"), _flag),
-    **dict.fromkeys(("compute_mode", "driver", "rounding_mode"), _text),
-    "discont": _quantity, "mask": _mask,
-    "v": _one_order,
-    "shape": _shape,
-    "padding": _any,
-    "ord": _order,
-}  # fmt: skip
-_OF_TEXTS = frozenset({_text, _order, _any})  # what takes a text, or says itself why it does not
 
 
 Use = tuple[Op | Composite, str, str]  # a function, what it is called here, and its parameter that takes an argument

@@ -23,6 +23,7 @@ from gradcli.ops.calling.signatures import (
 )
 from gradcli.ops.registry import load, named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
+from gradcli.spelling import words
 
 # -- What NumPy, PyTorch and SciPy call the operations at the heart of the catalogue, and where
 # their arguments differ.
@@ -256,20 +257,37 @@ def is_refused(name: str, library: str, method: bool) -> bool:
 DIALECT_OF = {NUMPY: NUMPY, SCIPY: NUMPY, TORCH: TORCH, JAX: JAX}  # of a library; math is neutral
 
 # What is PyTorch's own and yet the same as NumPy's: without the parameters after "-", or with those after "+".
-_ALIKE = {
-    "torch_add": "add -alpha", "torch_sub": "sub -alpha", "torch_div": "div -rounding_mode", "torch_max": "max -axis -keepdims -y",
-    "torch_min": "min -axis -keepdims -y", "torch_softmax": "softmax -x +axis", "torch_log_softmax": "log_softmax -x +axis",
-    "torch_cov": "cov -correction -fweights -aweights", "torch_cross": "cross -x +axis", "torch_cumsum": "cumsum",
-    "torch_cumprod": "cumprod", "torch_dot": "dot", "torch_vdot": "vdot", "torch_norm": "numpy_norm -ord +axis",
-    "torch_solve": "solve -left", "old_qr": "numpy_qr -some", "ravel": "numpy_ravel", "reshape": "numpy_reshape", "swapdims": "swapaxes",
-    "chain_matmul": "multi_dot", "torch_squeeze": "squeeze", "torch_flip": "flip", "torch_where": "where", "torch_tensordot": "tensordot",
-}  # fmt: skip
+_ALIKE_TABLE = """
+    torch_add = add -alpha
+    torch_sub = sub -alpha
+    torch_div = div -rounding_mode
+    torch_max = max -axis -keepdims -y
+    torch_min = min -axis -keepdims -y
+    torch_softmax = softmax -x +axis
+    torch_log_softmax = log_softmax -x +axis
+    torch_cov = cov -correction -fweights -aweights
+    torch_cross = cross -x +axis
+    torch_cumsum = cumsum
+    torch_cumprod = cumprod
+    torch_dot = dot
+    torch_vdot = vdot
+    torch_norm = numpy_norm -ord +axis
+    torch_solve = solve -left
+    old_qr = numpy_qr -some
+    ravel = numpy_ravel
+    reshape = numpy_reshape
+    swapdims = swapaxes
+    chain_matmul = multi_dot
+    torch_squeeze = squeeze
+    torch_flip = flip
+    torch_where = where
+    torch_tensordot = tensordot
+"""
+_ALIKE = dict(line.split(" = ") for line in map(str.strip, _ALIKE_TABLE.strip().splitlines()))
 
 
 # Methods of tensors that are no functions of the catalogue.
-_OF_TENSORS = frozenset((
-    "cpu", "cuda", "detach", "dim", "double", "float", "half", "long", "numel", "numpy", "requires_grad_", "size", "to",
-))  # fmt: skip
+_OF_TENSORS = words("cpu cuda detach dim double float half long numel numpy requires_grad_ size to")  # fmt: skip
 
 
 # Without a prefix, NumPy's in every dialect: so are Python's own, but that these run over the rows of a matrix.
@@ -277,7 +295,7 @@ OF_NUMPY_BARE = frozenset({"sum", "max", "min"})
 
 
 # What other systems differentiate by: of these NumPy has one, of neighbouring entries.
-OF_DERIVATIVES = frozenset(("D", "Derivative", "Diff", "deriv", "derivative", "derive", "diff", "differentiate", "gradient"))
+OF_DERIVATIVES = words("D Derivative Diff deriv derivative derive diff differentiate gradient")
 
 
 class Call(NamedTuple):

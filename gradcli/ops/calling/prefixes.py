@@ -32,25 +32,25 @@ _FOLLOWS = {
 
 # Modules that have these functions of their library and no others, but for those that are declared for them: numpy.random.gamma is no
 # gamma function.
+_WITHOUT_FUNCTIONS = """
+    numpy.fft numpy.ma numpy.polynomial numpy.polynomial.polynomial torch.optim torch.autograd torch.autograd.functional torch.fft
+    torch.func torch.utils torch.utils.data torch.cuda torch.nn.init torch.nn.utils torch.random scipy.stats scipy.stats.mstats
+    scipy.optimize scipy.integrate scipy.interpolate scipy.signal scipy.spatial scipy.spatial.distance scipy.sparse scipy.constants
+    jax jax.scipy jax.scipy.stats jax.random jax.tree_util jax.ops jax.config
+"""
 CLOSED: dict[str, frozenset[str]] = {
     "numpy.random": frozenset({"rand", "randn", "random", "standard_normal"}),
     **dict.fromkeys(("torch.distributions", "torch.distributions.kl"), frozenset({"kl_divergence"})),
-    **dict.fromkeys((
-        "numpy.fft", "numpy.ma", "numpy.polynomial", "torch.optim", "torch.autograd", "torch.autograd.functional",
-        "torch.fft", "torch.func", "torch.utils", "torch.utils.data", "torch.cuda", "torch.nn.init", "torch.nn.utils", "torch.random",
-        "scipy.stats", "scipy.optimize", "scipy.integrate", "scipy.interpolate", "scipy.signal", "scipy.spatial", "scipy.sparse",
-        "scipy.constants", "scipy.spatial.distance", "scipy.stats.mstats", "numpy.polynomial.polynomial",
-        "jax", "jax.scipy", "jax.scipy.stats", "jax.random", "jax.tree_util", "jax.ops", "jax.config",
-    ), frozenset()),
-}  # fmt: skip
+    **dict.fromkeys(_WITHOUT_FUNCTIONS.split(), frozenset()),
+}
 _DISTRIBUTIONS = (
-    "normal", "categorical", "bernoulli", "multivariate_normal", "beta", "gamma", "dirichlet", "exponential", "laplace", "poisson",
-    "uniform", "log_normal", "student_t", "cauchy", "half_normal", "binomial", "geometric",
-)  # fmt: skip
+    "normal categorical bernoulli multivariate_normal beta gamma dirichlet exponential laplace poisson uniform log_normal student_t "
+    "cauchy half_normal binomial geometric"
+)
 # The modules that a program may name: they select the names and defaults of the library that their paths begin with.
 MODULES = frozenset({
     *CLOSED, *ROOT_MODULES, *_FOLLOWS, "numpy.linalg", "torch.nn", "torch.nn.functional", "torch.linalg", "torch.special", "scipy",
-    "scipy.special", "scipy.linalg", "jax.numpy.linalg", "jax.lax", *(f"torch.distributions.{name}" for name in _DISTRIBUTIONS),
+    "scipy.special", "scipy.linalg", "jax.numpy.linalg", "jax.lax", *(f"torch.distributions.{name}" for name in _DISTRIBUTIONS.split()),
 })  # fmt: skip
 
 

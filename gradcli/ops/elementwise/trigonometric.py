@@ -56,7 +56,7 @@ cot: Op = elementwise(
     c="(1 / g_tan({0}))",
     numpy="(1.0 / np.tan({0}))",
 )
-_CIRCULAR = (sin, cos, tan, cot, csc, sec, 1)
+_CIRCULAR: tuple[Any, ...] = (sin, cos, tan, cot, csc, sec, 1)
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
     inverse="choice", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=4,
@@ -228,7 +228,7 @@ coth: Op = elementwise(
     c="g_coth({0})",
     numpy="(1.0 / np.tanh({0}))",
 )
-_HYPERBOLIC = (sinh, cosh, tanh, coth, csch, sech, -1)
+_HYPERBOLIC: tuple[Any, ...] = (sinh, cosh, tanh, coth, csch, sech, -1)
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
     doc="The inverse hyperbolic sine.", ulps=3, parity="odd",

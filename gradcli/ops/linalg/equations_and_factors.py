@@ -345,7 +345,7 @@ def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[
 
 
 qr: Op = structural(
-    "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, outputs=2, saves="out", core_dims=(2,),
+    "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, results="Q R", saves="out", core_dims=(2,),
     ulps=64,
     extended=Whole("factors.QR"),
     domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",

@@ -182,7 +182,8 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 
 
 @function(
-    vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), outputs=2, shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
+    vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), results="sign logabsdet",
+    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
     saves="x", core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
     ulps=64, extended=Whole("factors.SLOGDET"), carries=perturbation.log_determinant, numpy="np.linalg.slogdet({0})",
 )  # fmt: skip

@@ -86,7 +86,7 @@ def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: s
 
 
 eigh: Op = structural(
-    "eigh", "x", _eigh, witness("factors.eigh"), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L"}, outputs=2,
+    "eigh", "x", _eigh, witness("factors.eigh"), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L"}, results="eigenvalues eigenvectors",
     saves="out", core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgEigh", extended=Whole("spectra.EIGH"),
     domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy has them: a "
@@ -140,7 +140,7 @@ def _beside(u: Any, x: Any) -> Any:
 
 
 svd: Op = structural(
-    "svd", "x", _svd, witness("factors.svd"), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True}, outputs=3,
+    "svd", "x", _svd, witness("factors.svd"), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True}, results="U S Vh",
     saves="out", core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgSvd", extended=Whole("spectra.SVD"),
     domain="for gradients of vectors, a matrix of full rank without repeated singular values",
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy "

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.addressing import add_along, take_along
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, swapaxes, transpose
+from gradcli.ops.arrays.shapes import StaticArray, add_along, broadcast_to, getitem, reshape, swapaxes, take_along, transpose
 from gradcli.ops.arrays.windows import Table, adaptive, add_up, each, extent, inner, nested, outer, read, small_image, strided
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, floor, rint

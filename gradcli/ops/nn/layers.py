@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, take_along, transpose
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt

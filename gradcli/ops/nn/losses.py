@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, LabelError, ShapeError
-from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack
+from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack, take_along
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip, maximum, minimum

@@ -57,15 +57,10 @@ def product_rounds(m: Any, out: Any, x: Any, axis: Any = None, **_: Any) -> Any:
     return 2 * terms * m.abs(out) + terms * m.smallest / m.unit * m.at(m.where(m.equal(x, 0), 0.0, m.maximum(m.abs(x), 1.0)))
 
 
-def horner_rounds(m: Any, out: Any, c: Any, x: Any, axis: int) -> Any:
-    return m.at(2 * m.abs(out) + m.abs(c), m.abs(x))
-
-
 # -- Which indices are not certain where what is ordered is off by its errors, and what is
 # addressed by such indices.
 #
-# An index is marked by 0 where it is certain, by -1 where it may be any along its axis; by a
-# number that several share where they may have changed places among themselves.
+# An index is marked by 0 where it is certain, and by -1 where it may be any along its axis.
 
 
 def _outwards(x: Any, e: Any) -> np.ndarray:
@@ -75,20 +70,16 @@ def _outwards(x: Any, e: Any) -> np.ndarray:
 
 
 def sorted_places(m: Any, out: Any, x: Any, e: Any, axis: int | None, descending: bool) -> Any:
-    """Entries whose intervals overlap, directly or by others between them, may have changed places."""
+    """Entries may have changed places but those whose intervals lie beyond all before them and before all others."""
     if not np.ndim(out):
         return np.zeros((), int)
     off = _outwards(x, e)
     if axis is None:
         x, off, axis = np.reshape(x, -1), np.reshape(off, -1), 0
-    high, low = (np.moveaxis(np.take_along_axis(end, np.asarray(out), axis), axis, -1) for end in (x + off, x - off))
-    if descending:
-        high, low = -low, -high
-    reached = np.maximum.accumulate(high, axis=-1)
-    apart = np.concatenate([np.ones((*high.shape[:-1], 1), bool), ~(reached[..., :-1] > low[..., 1:])], axis=-1)
-    group = np.cumsum(apart, axis=-1)
-    alone = apart & np.concatenate([apart[..., 1:], np.ones((*high.shape[:-1], 1), bool)], axis=-1)
-    return np.moveaxis(np.where(alone, 0, group), -1, axis)
+    low, high = (np.moveaxis(np.sort(end, axis=axis), axis, -1) for end in (x - off, x + off))
+    apart, end = low[..., 1:] >= high[..., :-1], np.ones((*low.shape[:-1], 1), bool)
+    alone = np.concatenate([end, apart], axis=-1) & np.concatenate([apart, end], axis=-1)
+    return np.moveaxis(np.where(alone[..., ::-1] if descending else alone, 0, -1), -1, axis)
 
 
 def extreme_place(sign: float) -> Function:
@@ -106,36 +97,18 @@ def extreme_place(sign: float) -> Function:
     return rule
 
 
-def _spread(values: Any, errors: Any, marks: Any, axis: int) -> np.ndarray:
-    """How far the entries are apart that share a mark along an axis, errors included; 0 where an index is certain."""
-    high, low = (np.moveaxis(part, axis, -1) for part in (values + errors, values - errors))
-    moved = np.moveaxis(marks, axis, -1)
-    rows = np.arange(math.prod(moved.shape[:-1])).reshape(*moved.shape[:-1], 1)
-    _, group = np.unique((rows * (moved.max(initial=0) + 1) + moved).reshape(-1), return_inverse=True)
-    top, bottom = np.full(group.max(initial=0) + 1, -np.inf), np.full(group.max(initial=0) + 1, np.inf)
-    np.maximum.at(top, group, high.reshape(-1))
-    np.minimum.at(bottom, group, low.reshape(-1))
-    return np.moveaxis(np.where(moved > 0, (top - bottom)[group].reshape(moved.shape), 0.0), -1, axis)
-
-
 def taken(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int) -> Any:
     errors = np.broadcast_to(e, np.shape(x))
     own = m.at(errors, index)
     if type(marks) is float or not np.ndim(out):
         return own
-    marks = np.broadcast_to(marks, np.shape(out))
-    range_ = np.max(x + errors, axis=axis, keepdims=True) - np.min(x - errors, axis=axis, keepdims=True)
-    return np.where(marks < 0, range_, np.maximum(own, _spread(out, own, np.maximum(marks, 0), axis)))
+    apart = np.max(x + errors, axis=axis, keepdims=True) - np.min(x - errors, axis=axis, keepdims=True)
+    return np.where(np.equal(marks, 0), own, apart)
 
 
 def added(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int, shape: Any) -> Any:
     errors = np.broadcast_to(e, np.shape(x))
+    own = m.at(errors, index)
     if type(marks) is float or not np.ndim(x):
-        return m.at(errors, index)
-    marks = np.broadcast_to(marks, np.shape(x))
-    own = m.at(np.maximum(errors, _spread(x, errors, np.maximum(marks, 0), axis)), index)
-    return own + np.sum(np.where(marks < 0, np.abs(x) + errors, 0.0), axis=axis, keepdims=True)
-
-
-def extreme(m: Any, out: Any, x: Any, source: Any, index: Any, e: Any, f: Any, marks: Any, **_: Any) -> Any:
-    return max(np.max(e, initial=0.0), np.max(f, initial=0.0)) if type(marks) is float else None
+        return own
+    return own + np.sum(np.where(np.equal(marks, 0), 0.0, np.abs(x) + errors), axis=axis, keepdims=True)

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops import cutting
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import flip, part_of, reshape, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, transpose
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import equal, greater_equal, isnan, where
-from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.registry import find, function, structural
@@ -73,7 +71,7 @@ def _running_composed(reduce: str, unit: float) -> Function:
 cumsum = structural(
     "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
     doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
-    extended=extended.CUMSUM, across=cutting.moved, composed=_running_composed("sum", 0.0),
+    extended=extended.CUMSUM, composed=_running_composed("sum", 0.0),
     numpy=lambda shapes, axis: f"np.cumsum({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumsum(np.ravel({0}), 0)",
 )  # fmt: skip
 
@@ -116,7 +114,7 @@ cumprod = structural(
     saves="x out",
     doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, algebra="product of entries",
     carries=carried.product_of_entries, rounds=carried.product_rounds,
-    integral=True, extended=Whole("running.CUMPROD"), composed=_running_composed("prod", 1.0),
+    integral=True, composed=_running_composed("prod", 1.0),
     numpy=lambda shapes, axis: f"np.cumprod({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumprod(np.ravel({0}), 0)",
 )  # fmt: skip
 
@@ -138,12 +136,19 @@ def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int
     return forwards, _delayed(forwards, axis, none) * out
 
 
-reversed_horner: Op = structural(
-    "reversed_horner", "c x", _horner, witness("reducing.reversed_horner"), vjp=_horner_vjp,
-    shape=lambda c, x, axis: np.broadcast_shapes(c, x), static={"axis": 0}, public=False, saves="x out", ulps=8,
-    doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
-    carries=carried.product_of_entries, rounds=carried.horner_rounds,
+@function(
+    vjp=_horner_vjp, forward=_horner, shape=lambda c, x, axis: np.broadcast_shapes(c, x), parts=None, public=False, saves="x out",
+    ulps=8, carries=carried.product_of_entries, rounds=lambda m, out, c, x, axis: m.at(2 * m.abs(out) + m.abs(c), m.abs(x)),
 )  # fmt: skip
+def reversed_horner(c: Any, x: Any, *, axis: int = 0) -> Any:
+    """S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod."""
+    shape = np.broadcast_shapes(c.shape, x.shape)
+    c, x = broadcast_to(c, shape=shape), broadcast_to(x, shape=shape)
+    n = shape[axis]
+    found = [part_of(c, axis, n - 1, n)]
+    for i in range(n - 1, 0, -1):
+        found.append(part_of(c, axis, i - 1, i) + part_of(x, axis, i, i + 1) * found[-1])
+    return concatenate(*found[::-1], axis=axis)
 
 
 def _logcumsumexp(x: Any, axis: int) -> Any:

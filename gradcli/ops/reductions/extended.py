@@ -8,16 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Linear, Reduced
+from gradcli.ops.extended import LONG_DOUBLE, Linear, NotCovered, Reduced
 from gradcli.ops.writing import axes_of
 
 Static = Mapping[str, Any]
 Axes = tuple[int, ...]
 Slopes = tuple[Any, Any]
-
-
-def _count(x: Any, axes: Axes) -> int:
-    return math.prod(x.shape[a] for a in axes)
 
 
 def _spread(part: Any, x: Any, axis: Any) -> Any:
@@ -37,31 +33,13 @@ def _equal_to(best: Callable[..., Any]) -> Linear:
     return Linear(pull, lambda x, axis=None, keepdims=False, **static: best(x, axis=axes_of(axis, x.ndim), keepdims=keepdims, **static))
 
 
-def _lower_median(x: Any, ignore_nan: bool, **_: Any) -> Any:
-    numbers = np.sort(x[~np.isnan(x)])
-    whole = ignore_nan or numbers.size == x.size
-    return numbers[(numbers.size - 1) // 2] if numbers.size and whole else LONG_DOUBLE(np.nan)
-
-
-MAX, MIN, MEDIAN = _equal_to(np.max), _equal_to(np.min), _equal_to(_lower_median)
-
-
-def _std(x: Any, axes: Axes, static: Static) -> Slopes:
-    count = _count(x, axes)
-    mean = x.sum(axis=axes, keepdims=True) / count
-    rest = LONG_DOUBLE(max(count - static["ddof"], 0))
-    std = np.sqrt(((x - mean) ** 2).sum(axis=axes, keepdims=True) / rest)
-    return std, np.where(std == 0, 0, (x - mean) / (rest * np.where(std == 0, 1, std)))
+MAX, MIN = _equal_to(np.max), _equal_to(np.min)
 
 
 def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
     order, size = 2 if static["ord"] is None else static["ord"], np.abs(x)
-    if order == 0:
-        return (x != 0).sum(axis=axes, keepdims=True).astype(LONG_DOUBLE), 0 * size
-    if order in (math.inf, -math.inf):
-        best = (np.max if order > 0 else np.min)(size, axis=axes, keepdims=True)
-        chosen = (size == best).astype(LONG_DOUBLE)
-        return best, np.sign(x) * chosen / chosen.sum(axis=axes, keepdims=True)
+    if order in (0, math.inf, -math.inf):
+        raise NotCovered(f"a norm of order {order}")
     power = LONG_DOUBLE(order)
     norm = (size * size if order == 2 else size**power).sum(axis=axes, keepdims=True) ** (1 / power)
     ratio = np.where(size == 0, 1, size) / np.where(norm == 0, 1, norm)
@@ -77,7 +55,7 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     return np.where(zeros == 0, product, LONG_DOUBLE(0)), slope
 
 
-STD, NORM, PROD = map(Reduced, (_std, _norm, _prod))
+NORM, PROD = map(Reduced, (_norm, _prod))
 
 
 def _cumsum_pull(cotangent: Any, x: Any, axis: Any) -> tuple[Any]:

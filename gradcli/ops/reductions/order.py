@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
-from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.shapes import part_of, reshape, transpose
+from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.shapes import part_of, reshape, take_along, transpose
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.bounds import maximum, minimum
-from gradcli.ops.elementwise.logic import isfinite, isnan, less, where
+from gradcli.ops.elementwise.logic import isfinite, isnan, less, not_equal, where
 from gradcli.ops.facts import Function, noted
 from gradcli.ops.looping import reduced_text
-from gradcli.ops.reductions import carried, extended
+from gradcli.ops.reductions import carried
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
@@ -216,28 +216,25 @@ def topk(x: Any, *, k: int, axis: int = -1, largest: bool = True, sorted: bool =
     return take_along(x, index, axis=place), index
 
 
-def _argmode(x: Any, axis: int) -> Any:
-    x = np.moveaxis(np.asarray(x), axis, -1)
-    out = np.zeros((*x.shape[:-1], 1), np.int64)
-    for place in np.ndindex(x.shape[:-1]):
-        values, counts = np.unique(x[place], return_counts=True)
-        out[(*place, 0)] = np.flatnonzero(x[place] == values[np.argmax(counts)])[-1]
-    return np.moveaxis(out, -1, axis)
+def _most_frequent(x: Any, axis: int) -> Any:
+    """The place of the last of the most frequent entries along an axis: the end of the longest run of equal ones in their order."""
+    order = argsort(x, axis=axis)
+    ordered = take_along(x, order, axis=axis)
+    numbers = np.arange(float(x.shape[axis])).reshape(tuple(-1 if i == axis else 1 for i in range(len(x.shape))))
+    new = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
+    begins = where(new, part_of(numbers, axis, 1, None), 0.0)
+    begins = concatenate(np.zeros([1 if i == axis else n for i, n in enumerate(x.shape)]), begins, axis=axis)
+    lengths = numbers - take_along(begins, argcummax(begins, axis=axis), axis=axis)
+    return take_along(order, argmax(lengths, axis=axis, keepdims=True), axis=axis)
 
 
-argmode = structural(
-    "argmode", "x", _argmode, witness("reducing.argmode"), result="int", ulps=0, public=False,
-    kinks=_LAST_TIES,
-    static={"axis": -1}, shape=lambda x, axis: reduced(x, axis, True),
-    doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
-)  # fmt: skip
 @function(memory="own", results=PAIR, kinks=_LAST_TIES)
 def mode(x: Any, *, axis: int = -1, keepdims: bool = False) -> Any:
     """The most frequent entry along an axis, and its index."""
     if not x.shape:
         return x, argsort(x, axis=0)
     place = one_axis(axis, len(x.shape))
-    return chosen(x, argmode(x, axis=place), place, keepdims)
+    return chosen(x, _most_frequent(x, place), place, keepdims)
 
 
 @function(results="min max")
@@ -259,7 +256,7 @@ def _lower_median(x: Any, ignore_nan: bool) -> Any:
 
 lower_median = structural(
     "lower_median", "x", _lower_median, witness("reducing.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
-    public=False, integral=True, extended=extended.MEDIAN, static={"ignore_nan": False},
+    public=False, integral=True, static={"ignore_nan": False},
     vjp=lambda wanted, cotangent, out, x, ignore_nan: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=noted("several entries equal to the median", "shared evenly among them"),
     doc="torch.median of all entries: the lower one of two in the middle; of those that are numbers, if NaN is ignored.",

@@ -10,10 +10,11 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, ShapeError, TypeMismatchError
 from gradcli.ops import axes, pytorch
+from gradcli.ops.arrays.reshaping import one_number
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import entries
-from gradcli.ops.constants import difference
+from gradcli.ops.constants import difference, exactly
 from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import sqrt
@@ -23,7 +24,7 @@ from gradcli.ops.looping import product_in_torch, reduced_text
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
-from gradcli.ops.registry import composite, composition, function, is_number, structural
+from gradcli.ops.registry import composition, function, is_number, structural
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape, witness
 
@@ -73,30 +74,20 @@ def _kept(x: Any, chosen: Any, otherwise: float) -> Any:
     return x if chosen is None else where(chosen, x, otherwise)
 
 
-def _number(name: str, initial: Any) -> Any:
-    if tuple(initial.shape):
-        raise ShapeError(f"{name}: initial must be a number, not an array of shape {tuple(initial.shape)}")
-    return initial
-
-
 def _how_many(x: Any, chosen: Any, axis: Any, keepdims: bool) -> Any:
     return count(tuple(x.shape), axis) if chosen is None else sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=keepdims)
 
 
 def _begun(reduce: Op, unit: float, combine: Function, x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool) -> Any:
-    """A sum or a product of the chosen entries and a first number."""
-    result = reduce(_kept(x, _chosen(reduce.name, x, mask), unit), axis=axis, keepdims=keepdims)
-    return result if initial is None else combine(result, _number(reduce.name, initial))
-
-
-def _extreme_of(reduce: Op, lowest: float, combine: Op, x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool) -> Any:
-    """The largest (or smallest) of the chosen entries and a first number."""
-    if initial is None:
-        raise ArgumentError(f"{reduce.name} of the entries where a mask holds needs initial=, its value where there are none")
-    start = _number(reduce.name, initial)
-    if not count(tuple(x.shape), axis):
-        return broadcast_to(start, shape=reduced(tuple(x.shape), axis, keepdims))
-    return combine(reduce(_kept(x, _chosen(reduce.name, x, mask), lowest), axis=axis, keepdims=keepdims), start)
+    """A reduction of the chosen entries and a first number: of none it is that number."""
+    chosen, start = _chosen(reduce.name, x, mask), initial if initial is None else one_number(reduce.name, initial)
+    if math.isinf(unit):
+        if start is None:
+            raise ArgumentError(f"{reduce.name} of the entries where a mask holds needs initial=, its value where there are none")
+        if not count(tuple(x.shape), axis):
+            return broadcast_to(start, shape=reduced(tuple(x.shape), axis, keepdims))
+    result = reduce(_kept(x, chosen, unit), axis=axis, keepdims=keepdims)
+    return result if start is None else combine(result, start)
 
 
 def _average(name: str, x: Any, mask: Any, axis: Any, keepdims: bool, without_nan: bool = False) -> Any:
@@ -156,16 +147,12 @@ sum_: Op = reduction(
 )
 
 
-def _mean(x: Any, axis: Any, keepdims: Any) -> Any:
-    return _total(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
-
-
 def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     return (broadcast_to(spread(cotangent, x.shape, axis) / count(x.shape, axis), shape=x.shape),)
 
 
 @function(
-    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, algebra="mean", rounding="terms", ulps=4,
+    vjp=_mean_vjp, shape=reduced, linear=True, algebra="mean", rounding="terms", ulps=4,
     wider=_wider("mean", "x where?", partial(_average, "mean")),
     refuses=pytorch.only_floats("mean"),
 )  # fmt: skip
@@ -177,19 +164,13 @@ def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return sum_(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
 
-def _var(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
-    n = count(np.shape(x), axis)
-    deviation = x - np.sum(x, axis=axis, keepdims=True) / n
-    return np.sum(np.square(deviation), axis=axis, keepdims=keepdims) / max(n - ddof, 0)
-
-
 def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
     n = count(x.shape, axis)
     return (spread(cotangent, x.shape, axis) * (2 * (x - mean(x, axis=axis, keepdims=True)) / max(difference(n, ddof), 0)),)
 
 
 @function(
-    vjp=_var_vjp, forward=_var, shape=reduced, saves="x", refuses=pytorch.only_floats("std and var"),
+    vjp=_var_vjp, shape=reduced, saves="x", refuses=pytorch.only_floats("std and var"),
     ulps=8,
     wider=_wider("var", "x where? mean?", partial(variation, "var", False), ddof=0),
 )  # fmt: skip
@@ -200,10 +181,6 @@ def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) ->
     return sum_(square(deviation), axis=axis, keepdims=keepdims) / max(difference(n, ddof), 0)
 
 
-def _std(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
-    return np.sqrt(_var(x, axis, keepdims, ddof))
-
-
 def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
     n = count(x.shape, axis)
     spread_out = spread(out, x.shape, axis)
@@ -211,14 +188,18 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
     return (spread(cotangent, x.shape, axis) * where(equal(spread_out, 0), 0.0, slope),)
 
 
-std = reduction(
-    "std", _std, witness("reducing.std"), _std_vjp, static={"ddof": 0}, saves="x out", ulps=8,
-    parts=lambda x, **static: sqrt(var.loops.parts(x, **static)),
-    extended=extended.STD, refuses=pytorch.only_floats("std and var"),
-    kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
-    doc="The standard deviation, the square root of var.",
+@function(
+    vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves="x out", ulps=8,
+    refuses=pytorch.only_floats("std and var"),
+    kinks=Kink(lambda out: out == 0, "all entries equal", "0"), parts=lambda x, **static: sqrt(var.definition(x, **static)),
     wider=_wider("std", "x where? mean?", partial(variation, "std", True), ddof=0),
-)
+)  # fmt: skip
+def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
+    """The standard deviation, the square root of var."""
+    n = count(x.shape, axis)
+    deviation = x - sum_(x, axis=axis, keepdims=True) / n
+    root = exactly(f"sqrt({max(n - ddof, 0)!r})", lambda m: m.sqrt(max(m.mpf(n) - m.mpf(ddof), 0)))
+    return norm(deviation, axis=axis, keepdims=keepdims) / root
 
 
 def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -259,7 +240,7 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
         name, checked, witness(f"reducing.{name}_"), equal_to_result_vjp, saves="x out", aliases=(f"a{name}",), ulps=0, integral=True,
         kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python.", axes=axes.Reduction(rule),
-        wider=_wider(name, "x where? initial?", lambda *call, **static: _extreme_of(made, unit, pair, *call, **static)),
+        wider=_wider(name, "x where? initial?", lambda *call, **static: _begun(made, unit, pair, *call, **static)),
         between=(), among=entries, numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
         **record,
     )  # fmt: skip
@@ -270,32 +251,13 @@ max_ = _extreme("max", "larg", np.max, axes.LARGEST, -math.inf, maximum, extende
 min_ = _extreme("min", "small", np.min, axes.SMALLEST, math.inf, minimum, extended=extended.MIN)
 
 
-def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    if np.ndim(x) == 0:
-        x, axis, keepdims = np.reshape(x, (1,)), None, False
-    if ord in (None, 2):
-        # scaled by the largest entry, so that squares neither overflow nor vanish
-        top = np.max(np.abs(x), axis=axis, keepdims=True, initial=0)
-        top = np.where(np.isfinite(top) & (top > 0), top, 1)
-        total = np.sqrt(np.sum(np.square(x / top), axis=axis, keepdims=True)) * top
-        return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
-    if ord == 0:
-        return np.sum(x != 0, axis=axis, keepdims=keepdims).astype(np.result_type(x))
-    return _norm_of_entries(x, ord, axis, keepdims)
-
-
-def _norm_of_entries(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    if ord in (math.inf, -math.inf):
-        return (max_ if ord > 0 else min_)(abs_(x), axis=axis, keepdims=keepdims)
-    if ord == 0:
-        return sum_(where(equal(x, 0), 0.0, 1.0), axis=axis, keepdims=keepdims)
-    if ord == 1:
-        return sum_(abs_(x), axis=axis, keepdims=keepdims)
-    if ord not in (None, 2):
-        return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+def _scaled_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    """The norm, of entries by the largest one, whose squares neither overflow nor vanish."""
+    if ord not in (None, 2) or 0 in x.shape:
+        return norm.definition(x, ord=ord, axis=axis, keepdims=keepdims)
     top = max_(abs_(x), axis=axis, keepdims=True)
     top = where(logical_and(greater(top, 0.0), less(top, math.inf)), top, 1.0)
-    root = sqrt(sum_(square(x * (1 / top)), axis=axis, keepdims=True)) * top
+    root = sqrt(sum_(square(x / top), axis=axis, keepdims=True)) * top
     return root if keepdims else reshape(root, shape=reduced(x.shape, axis, False))
 
 
@@ -313,36 +275,60 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
     return (scale * where(equal(best, 0), 0.0, slope),)
 
 
-norm = reduction(
-    "norm", _norm, witness("reducing.norm"), _norm_vjp, static={"ord": None}, saves="x out", ulps=4, extended=extended.NORM,
-    kinks=Kink(lambda out: out == 0, "x = 0", "0"),
-    doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
-    "Of a matrix without ord, the Frobenius norm.",
-    example="norm(x - a)", backward="LinalgVectorNorm", parts=_norm_of_entries,
-)
+@function(
+    vjp=_norm_vjp, forward=lambda x, **static: _scaled_norm(x, **static)[()], shape=reduced, parts=_scaled_norm,
+    saves="x out", ulps=4, extended=extended.NORM,
+    kinks=Kink(lambda out: out == 0, "x = 0", "0"), backward="LinalgVectorNorm",
+)  # fmt: skip
+def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -> Any:
+    """The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. Of a matrix without ord,
+    the Frobenius norm.
+
+    >>> norm(x - a)
+    """
+    if ord in (None, 2):
+        return sqrt(sum_(square(x), axis=axis, keepdims=keepdims))
+    if ord in (math.inf, -math.inf):
+        return (max_ if ord > 0 else min_)(abs_(x), axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return sum_(where(equal(x, 0), 0.0, 1.0), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return sum_(abs_(x), axis=axis, keepdims=keepdims)
+    return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** exactly(f"(1/{ord!r})", lambda m: 1 / m.mpf(ord))
 
 
-def _deviation(op: Op, and_mean: bool) -> Function:
-    def body(x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
-        ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
-        axis = None if axis == () else axis
-        function = op if is_number(ddof) or op.wider is None else op.wider
-        result = function(x, axis=axis, keepdims=keepdims, ddof=ddof)
-        return (result, mean(x, axis=axis, keepdims=keepdims)) if and_mean else result
-
-    return body
+def _corrected(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
+    ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
+    function = op if is_number(ddof) or op.wider is None else op.wider
+    return function(x, axis=None if axis == () else axis, keepdims=keepdims, ddof=ddof)
 
 
-_CORRECTED = {"axis": None, "unbiased": None, "keepdims": False, "correction": None}
-for _op in (var, std):
-    composite(
-        f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, scalars="correction",
-        doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
-    )  # fmt: skip
-    composite(
-        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED, scalars="correction",
-        doc=f"{_op.name} and mean in one, as in PyTorch.",
-    )  # fmt: skip
+def _with_mean(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
+    return _corrected(op, x, axis, unbiased, keepdims, correction), mean(x, axis=None if axis == () else axis, keepdims=keepdims)
+
+
+@function(scalars="correction")
+def torch_var(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+    """torch.var: divided by n - correction (1 by default)."""
+    return _corrected(var, x, axis, unbiased, keepdims, correction)
+
+
+@function(scalars="correction")
+def torch_std(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+    """torch.std: divided by n - correction (1 by default)."""
+    return _corrected(std, x, axis, unbiased, keepdims, correction)
+
+
+@function(scalars="correction")
+def var_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+    """var and mean in one, as in PyTorch."""
+    return _with_mean(var, x, axis, unbiased, keepdims, correction)
+
+
+@function(scalars="correction")
+def std_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+    """std and mean in one, as in PyTorch."""
+    return _with_mean(std, x, axis, unbiased, keepdims, correction)
 
 
 @function(numpy="x, axis, -dtype, -out, keepdims, initial, where", torch="x, axis, keepdims, -dtype, -out")
@@ -352,7 +338,7 @@ def nansum(x: Any, where: Any = None, initial: Any = None, *, axis: Any = None, 
     >>> nansum(x)
     """
     total = sum_(_kept(x, _chosen("nansum", x, where, True), 0.0), axis=axis, keepdims=keepdims)
-    return total if initial is None else total + _number("nansum", initial)
+    return total if initial is None else total + one_number("nansum", initial)
 
 
 @function(numpy="x, axis, -dtype, -out, keepdims, where", torch="x, axis, keepdims, -dtype, -out")

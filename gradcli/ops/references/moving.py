@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import Array, along, array, entries, loops, picked, size_of, spread, walk, whole
+from gradcli.ops.references.products import Array, array, entries, picked, size_of, spread, whole
 
 
 def same(m: Any, x: Any, **_: Any) -> Any:
@@ -24,16 +24,9 @@ def broadcast_to(m: Any, x: Any, shape: Any) -> Array:
     return array(spread(x, shape), shape)
 
 
-def sum_to_size(m: Any, x: Any, shape: Any) -> Array:
-    """Each entry is added where broadcasting would have taken it from."""
-    return _sums(m, spread(array(range(size_of(shape)), shape), np.shape(x)), entries(x), shape)
-
-
 def transpose(m: Any, x: Any, axes: Any) -> Array:
-    path = loops(np.shape(x))
-    order = [a % len(path) for a in axes] if axes is not None else list(range(len(path)))[::-1]
-    turned = [path[a] for a in order]
-    return picked(x, walk(turned), [n for n, _ in turned])
+    places = range(np.ndim(x))
+    return np.moveaxis(np.asarray(x, object), places[::-1] if axes is None else axes, places)
 
 
 def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
@@ -44,10 +37,7 @@ def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
 
 
 def stack(m: Any, *arrays: Any, axis: int) -> Array:
-    shape = list(np.shape(arrays[0]))
-    place = axis % (len(shape) + 1)
-    shape.insert(place, 1)
-    return concatenate(m, *[array(entries(x), shape) for x in arrays], axis=place)
+    return np.moveaxis(array([v for x in arrays for v in entries(x)], [len(arrays), *np.shape(arrays[0])]), 0, axis)
 
 
 def _numbers(shape: Sequence[int], index: Sequence[Any]) -> Any:
@@ -86,10 +76,9 @@ def _columns(index: Any, shape: Sequence[int], axis: int) -> list[int]:
     """Return where in an array of a shape the entry of each index along an axis stands."""
     if not shape:
         return [0]
-    place, path = along(axis, len(shape)), loops(shape)
-    n, step = path[place]
-    others = walk([(count, 0 if a == place else path[a][1]) for a, count in enumerate(np.shape(index))])
-    return [other + k % n * step for other, k in zip(others, whole(index), strict=True)]
+    numbers = np.arange(size_of(shape)).reshape(tuple(shape))
+    others = numbers[tuple(slice(None if a == axis % len(shape) else n) for a, n in enumerate(np.shape(index)))]
+    return whole(np.take_along_axis(others, np.asarray(index, int), axis))
 
 
 def take_along(m: Any, x: Any, index: Any, axis: int) -> Array:
@@ -98,12 +87,3 @@ def take_along(m: Any, x: Any, index: Any, axis: int) -> Array:
 
 def add_along(m: Any, x: Any, index: Any, axis: int, shape: Any) -> Array:
     return _sums(m, _columns(index, shape, axis), spread(x, np.shape(index)), shape)
-
-
-def extreme_along(m: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Array:
-    own = entries(x)
-    put: dict[int, list[Any]] = {}
-    for place, value in zip(_columns(index, np.shape(x), axis), spread(source, np.shape(index)), strict=True):
-        put.setdefault(place, [own[place]] if include_self else []).append(value)
-    best = "max" if largest else "min"
-    return array([m.extreme(best, put[i]) if i in put else m.extreme(best, [v]) for i, v in enumerate(own)], np.shape(x))

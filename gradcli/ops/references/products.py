@@ -11,15 +11,10 @@ import numpy as np
 
 from gradcli.ops.references.scalar_algorithms import Matrix, over_batches
 
-# -- Arrays of scalars as lists: the loops over indices that references are made of ----------------
-#
-# An array is its entries in order, and where an entry stands is a number: the sum of the steps
-# along its axes. What moves entries is then a walk over these numbers, and what reduces them a
-# walk inside another.
+# -- Arrays of scalars as lists of their entries in order --------------------------------------------
 
 
 Array = np.ndarray
-Loop = tuple[int, int]  # how many places, and the step from each to the next
 
 
 def entries(x: Any) -> list[Any]:
@@ -50,28 +45,6 @@ def size_of(shape: Iterable[int]) -> int:
     return total
 
 
-def steps(shape: Sequence[int]) -> list[int]:
-    """How far apart neighbours along each axis stand."""
-    found, step = [], 1
-    for n in reversed(shape):
-        found.append(step)
-        step = step * n
-    return found[::-1]
-
-
-def loops(shape: Sequence[int]) -> list[Loop]:
-    return list(zip(shape, steps(shape), strict=True))
-
-
-def walk(path: Sequence[Loop], start: int = 0) -> list[int]:
-    """The places that nested loops come by, the last loop innermost."""
-    places = [start]
-    for count, step in path:
-        along = [step * i for i in range(count)]
-        places = [place + k for place in places for k in along]
-    return places
-
-
 def picked(x: Any, places: Iterable[int], shape: Sequence[int]) -> Array:
     """The entries at places, in another shape."""
     flat = entries(x)
@@ -84,11 +57,6 @@ def which(axis: Any, ndim: int) -> list[int]:
         return list(range(ndim))
     named = list(axis) if isinstance(axis, (tuple, list)) else [axis]
     return [a + ndim if a < 0 else a for a in named] if ndim else []
-
-
-def along(axis: Any, ndim: int) -> int:
-    """The one axis that is meant; 0 for a number."""
-    return (which(axis, ndim) or [0])[0]
 
 
 def rows(x: Any, axis: Any) -> tuple[list[list[Any]], list[int]]:
@@ -131,21 +99,9 @@ def inner(m: Any, x: Sequence[Any], y: Sequence[Any]) -> Any:
     return total(m, [v * w for v, w in zip(x, y, strict=True)])
 
 
-def common(*shapes: Sequence[int]) -> list[int]:
-    """The shape that several broadcast to."""
-    ndim = max(map(len, shapes), default=0)
-    raised = [[1] * (ndim - len(shape)) + list(shape) for shape in shapes]
-    return [next((n for n in extents if n != 1), 1) for extents in zip(*raised, strict=True)]
-
-
 def spread(x: Any, shape: Sequence[int]) -> list[Any]:
     """The entries of an array repeated to a shape, in order."""
-    own = loops(np.shape(x))
-    lead = len(shape) - len(own)
-    path = [(n, 0) for n in shape[:lead]]
-    path += [(n, 0 if extent == 1 else step) for n, (extent, step) in zip(shape[lead:], own, strict=True)]
-    flat = entries(x)
-    return [flat[place] for place in walk(path)]
+    return entries(np.broadcast_arrays(np.asarray(x, object), np.empty(tuple(shape)))[0])
 
 
 _MANY = 64  # products of entries from which on they are summed by products of whole matrices

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from itertools import accumulate, groupby
@@ -17,24 +16,8 @@ def sum_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
     return reduced(x, axis, keepdims, lambda row: total(m, row))
 
 
-def _quotient(m: Any, x: Any, count: Any) -> Any:
-    """x / count, of a count of 0 infinite or NaN."""
-    return x / count if count else x * m.inf
-
-
 def prod(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
     return reduced(x, axis, keepdims, lambda row: product(m, row))
-
-
-def _variance(m: Any, row: list[Any], ddof: Any) -> Any:
-    middle = _quotient(m, total(m, row), len(row))
-    squares = total(m, [(v - middle) * (v - middle) for v in row])
-    rest = m.one * len(row) - ddof
-    return _quotient(m, squares, rest if rest > 0 else 0)
-
-
-def std(m: Any, x: Any, axis: Any, keepdims: bool, ddof: Any) -> Array:
-    return reduced(x, axis, keepdims, lambda row: m.sqrt(_variance(m, row, ddof)))
 
 
 def max_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
@@ -43,24 +26,6 @@ def max_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
 
 def min_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
     return reduced(x, axis, keepdims, lambda row: m.extreme("min", row))
-
-
-def length(m: Any, row: list[Any], ord: Any) -> Any:
-    """The norm of a vector."""
-    if ord in (None, 2):
-        return m.sqrt(total(m, [v * v for v in row]))
-    sizes = [m.magnitude(v) for v in row]
-    if ord in (math.inf, -math.inf):
-        return m.extreme("max" if ord > 0 else "min", sizes)
-    if ord == 0:
-        return total(m, [m.one if v != 0 else m.zero for v in sizes])
-    if ord == 1:
-        return total(m, sizes)
-    return m.power(total(m, [m.power(v, ord) for v in sizes]), m.one / ord)
-
-
-def norm(m: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Array:
-    return reduced(x, axis, keepdims, lambda row: length(m, row, ord))
 
 
 def first_best(m: Any, row: list[Any], largest: bool) -> int:
@@ -120,21 +85,6 @@ def argcummax(m: Any, x: Any, axis: int) -> Array:
     return lined(x, axis, lambda row: running_best(m, row)) if np.ndim(x) else number(0)
 
 
-def most_frequent(m: Any, row: list[Any]) -> int:
-    """The last index of the most frequent entry, the smallest of several."""
-    values = [m.plain(v) for v in row]
-    counts: dict[Any, int] = {}
-    for v in values:
-        counts[v] = counts.get(v, 0) + 1
-    chosen = min(v for v, n in counts.items() if n == max(counts.values()))
-    m.tied("argmode", [x for x, v in zip(row, values, strict=True) if v == chosen])
-    return max(i for i, v in enumerate(values) if v == chosen)
-
-
-def argmode(m: Any, x: Any, axis: int) -> Array:
-    return reduced(x, axis, True, lambda row: most_frequent(m, row))
-
-
 def _running(x: Any, axis: int | None, change: Callable[[list[Any]], list[Any]]) -> Array:
     if axis is None or not np.ndim(x):
         return array(change(entries(x)), [np.size(x)])
@@ -155,20 +105,6 @@ def cumsum(m: Any, x: Any, axis: int | None) -> Array:
 
 def cumprod(m: Any, x: Any, axis: int | None) -> Array:
     return _running(x, axis, products_so_far)
-
-
-def reversed_horner(m: Any, c: Any, x: Any, axis: int) -> Array:
-    """S[i] = c[i] + x[i + 1]*S[i + 1], by pairs."""
-    c, x = np.broadcast_arrays(np.asarray(c, dtype=object), np.asarray(x, dtype=object))
-    pairs = array(zip(entries(c), entries(x), strict=True), c.shape) if c.size else c
-
-    def change(row: list[Any]) -> list[Any]:
-        found: list[Any] = []
-        for i in range(len(row) - 1, -1, -1):
-            found.append(row[i][0] + row[i + 1][1] * found[-1] if found else row[i][0])
-        return found[::-1]
-
-    return lined(pairs, axis, change)
 
 
 def _largest_apart(m: Any, row: list[Any]) -> tuple[Any, Any]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from flint import fmpq
 
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.functions import rational
+from gradcli.reference.ranges.functions import is_point, rational
 
 NOUGHT, UNIT = fmpq(0), fmpq(1)
 Signs = frozenset[int]
@@ -21,11 +21,13 @@ LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
 _MOST_CELLS = 20_000
 _INFINITE = {"inf": 1, "-inf": -1}
 TOTAL = frozenset(
-    ("exp", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "erfc", "erfi", "pi", "e", "euler")
+    ("exp", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "erfc", "erfi", "pi", "e", "euler", "floor")
 )  # defined everywhere
+_MOST_PATHS = 64
+_MOST_MASKS = 5  # of a function, for each of which it has twice as many branches
 
 
-def _combination(combine: Callable[[Cells, Cell, Cell], Any]) -> Callable[[Any, Any], Any]:
+def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, Any], Any]:
     """An operator of a cell and another, or a number, or an array of such."""
 
     def combined(x: Cell, y: Any) -> Any:
@@ -41,11 +43,11 @@ def _comparison(signs: Signs) -> Callable[[Any, Any], Any]:
 
 
 class Cell:
-    """A number that depends on the variables. Comparisons make choices between 1 and 0, which the recorder decides."""
+    """A number that depends on the variables. Comparisons make choices between 1 and 0, which are decided branch by branch."""
 
     __array_ufunc__ = None
 
-    def __init__(self, cells: Cells, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True) -> None:
+    def __init__(self, cells: Any, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True) -> None:
         self.cells, self.args = cells, args
         self.leaves: frozenset[int] = frozenset().union(*[a.leaves for a in args])
         self.partial: bool = partial or any(a.partial for a in args)  # whether it may be undefined somewhere
@@ -66,21 +68,20 @@ class Cell:
     __eq__, __ne__ = _comparison(EQUAL), _comparison(ANY - EQUAL)
     __hash__ = object.__hash__
 
-    def __neg__(self) -> Cell:
+    def __neg__(self) -> Any:
         return self.cells.sum([(-UNIT, self)])
 
     def __pos__(self) -> Cell:
         return self
 
-    def __abs__(self) -> Cell:
-        found: Cell = self.cells.recorder.magnitude(self)
-        return found
+    def __abs__(self) -> Any:
+        return self.cells.magnitude(self)
 
     def __bool__(self) -> bool:
-        return bool(self.cells.recorder.decide(self))
+        return bool(self.cells.decide(self))
 
     def __int__(self) -> int:
-        return int(self.cells.recorder.place(self))
+        return int(self.cells.place(self))
 
     __index__ = __int__
 
@@ -154,15 +155,8 @@ class Call(Cell):
     """A function by its name, which is sympy's."""
 
     def __init__(self, cells: Cells, name: str, function: Any, *args: Cell) -> None:
-        super().__init__(cells, args, name not in TOTAL)
+        super().__init__(cells, args, name not in TOTAL, name != "floor")
         self.name, self.function = name, function
-
-
-class Floor(Cell):
-    """The largest whole number that is not above a number."""
-
-    def __init__(self, cells: Cells, x: Cell) -> None:
-        super().__init__(cells, (x,), smooth=False)
 
 
 Conditions = tuple[tuple[Cell, Signs], ...]
@@ -189,20 +183,22 @@ def is_linear(cell: Cell) -> bool:
     return isinstance(cell, Leaf) or (isinstance(cell, Sum) and all(isinstance(c, Leaf) for c in cell.args))
 
 
-class Cells:
-    """Makes cells, each once, and counts what is done with them.
+def _is_mask(cell: Cell) -> bool:
+    """Tell whether a cell is 1 where something holds, and else 0."""
+    return isinstance(cell, Choice) and all(isinstance(p.result, Number) and p.result.value in (0, 1) for p in cell.paths)
 
-    whole       an evaluation over the box
-    recorder    decides truths, and runs references
-    slopes      the derivatives of cells
-    quotients   the ranges of quotients whose parts vanish together
-    work        how many cells were evaluated
+
+Made = TypeVar("Made", bound=Cell)
+
+
+class Cells:
+    """Makes cells, each once, takes all branches where one is met, and counts what is done.
+
+    whole  an evaluation over the box
+    work   how many cells were evaluated
     """
 
     whole: Any
-    recorder: Any
-    slopes: Any
-    quotients: Any
 
     def __init__(self) -> None:
         self._made: dict[Any, Any] = {}
@@ -211,6 +207,9 @@ class Cells:
         self._ratios: dict[Cell, tuple[list[Ratio], Cell]] = {}
         self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
         self.work = 0
+        self._signs: dict[Cell, Signs] | None = None  # what was decided since the branch began
+        self._taken: list[bool] = []
+        self._planned: list[bool] = []
 
     def order(self, cell: Cell) -> list[Cell]:
         """All cells that one is made of, each after its own."""
@@ -223,11 +222,11 @@ class Cells:
             self._orders[cell] = sorted(seen, key=lambda c: c.serial)
         return self._orders[cell]
 
-    def _once(self, make: Any, *parts: Any) -> Any:
+    def _once(self, make: type[Made], *parts: Any) -> Made:
         key = (make, *parts)
-        found = self._made.get(key)
-        if found is None:
-            found = self._made[key] = make(self, *parts)
+        if key not in self._made:
+            self._made[key] = make(self, *parts)
+        found: Made = self._made[key]
         return found
 
     def of(self, x: Any) -> Cell:
@@ -241,12 +240,10 @@ class Cells:
         return self.number(fmpq(*exact.as_integer_ratio()))
 
     def number(self, value: fmpq) -> Number:
-        found: Number = self._once(Number, value)
-        return found
+        return self._once(Number, value)
 
     def leaf(self, place: int) -> Leaf:
-        found: Leaf = self._once(Leaf, place)
-        return found
+        return self._once(Leaf, place)
 
     def named(self, x: Cell) -> Cell:
         return x if isinstance(x, (Number, Leaf)) else Named(self, (x,))
@@ -254,8 +251,7 @@ class Cells:
     def filled(self, x: Cell) -> Cell:
         """A cell without its holes, where it has any: where what it divides by may be 0 in the box."""
         divided = [f.base for c in self.order(x) if isinstance(c, Product) for f in c.factors if f.divides]
-        found: Cell = self._once(Filled, (x,)) if any(map(self.whole.may_vanish, divided)) else x
-        return found
+        return self._once(Filled, (x,)) if any(map(self.whole.may_vanish, divided)) else x
 
     def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
         """The sum of multiples: sums in it are opened, and like terms gathered."""
@@ -275,8 +271,7 @@ class Cells:
             return self.number(constant)
         if constant == 0 and len(left) == 1 and left[0][0] == 1:
             return left[0][1]
-        found: Cell = self._once(Sum, constant, *left)
-        return found
+        return self._once(Sum, constant, *left)
 
     def monic(self, cell: Cell) -> tuple[fmpq, Cell]:
         """A number and a cell whose product is this one: the same cell for all multiples of it."""
@@ -314,12 +309,7 @@ class Cells:
             return self.one
         if len(factors) == 1 and factors[0].exponent == 1 and not factors[0].divides and not factors[0].root:
             return factors[0].base
-        found: Cell = self._once(Product, *sorted(factors, key=lambda f: f.base.serial))
-        return found
-
-    def without_holes(self, cell: Cell) -> Cell:
-        """A product without what has cancelled, which may be undefined."""
-        return self.product([(f.base, f.exponent) for f in cell.factors if f.exponent != 0]) if isinstance(cell, Product) else cell
+        return self._once(Product, *sorted(factors, key=lambda f: f.base.serial))
 
     def ratios(self, cell: Product) -> tuple[list[Ratio], Cell]:
         """The factors of a product over sums of which they are a part, and the rest of it."""
@@ -327,28 +317,27 @@ class Cells:
             found: list[Ratio] = []
             left = {f.base: f.exponent for f in cell.factors}
             for total in [f.base for f in cell.factors if f.exponent < 0]:
-                terms = total.terms if isinstance(total, Sum) else [(UNIT, total)]
+                terms = {c: q for q, c in total.terms} if isinstance(total, Sum) else {total: UNIT}
                 for base, p in [(b, UNIT * n) for b, e in left.items() if e > 0 and e.q == 1 for n in (1, 2)]:
-                    raised = self.power(base, p)
-                    q = next((q for q, term in terms if term is raised), NOUGHT)
+                    power = self.raised(base, p)
+                    q = terms.get(power, NOUGHT)
                     k = min(left[base], (-p * left[total]).floor() * UNIT)
                     if q > 0 and k >= 1:
-                        found.append(Ratio(base, total, k, p, q, self.sum([(UNIT, total), (-q, raised)])))
+                        found.append(Ratio(base, total, k, p, q, self.sum([(UNIT, total), (-q, power)])))
                         left[base] -= k
                         left[total] += k / p
             self._ratios[cell] = found, self.product([(b, e) for b, e in left.items() if e != 0]) if found else cell
         return self._ratios[cell]
 
-    def power(self, x: Cell, exponent: fmpq) -> Cell:
+    def raised(self, x: Cell, exponent: fmpq) -> Cell:
         return self.product([(x, exponent)])
 
     def call(self, name: str, function: Any, args: Sequence[Cell]) -> Cell:
-        found: Cell = self._once(Call, name, function, *args)
-        return found
+        return self._once(Call, name, function, *args)
 
-    def floor(self, x: Cell) -> Cell:
-        found: Cell = self._once(Floor, x) if not isinstance(x, Number) else self.number(fmpq(x.value.floor()))
-        return found
+    def floor(self, x: Any) -> Cell:
+        x = self.of(x)
+        return self.number(fmpq(x.value.floor())) if isinstance(x, Number) else self.call("floor", None, (x,))
 
     def relation(self, off: Cell, signs: Signs) -> bool | tuple[Cell, Signs]:
         """Tell whether the sign of a cell is one of some; if it varies, as a condition on a cell that all multiples share."""
@@ -370,8 +359,7 @@ class Cells:
     def choice(self, paths: Sequence[Path], open_: bool = False) -> Cell:
         if all(path.result is paths[0].result for path in paths):
             return paths[0].result
-        found: Cell = self._once(Choice, open_, *paths)
-        return found
+        return self._once(Choice, open_, *paths)
 
     def rebuilt(self, cell: Cell, found: Mapping[Cell, Cell]) -> Cell:
         """The same of other cells; what a choice depends on stays."""
@@ -386,7 +374,7 @@ class Cells:
         if isinstance(cell, Choice):
             return self.choice([Path(p.conditions, found[p.result]) for p in cell.paths], cell.open_)
         (x,) = cell.args
-        return self.floor(found[x]) if isinstance(cell, Floor) else self.filled(found[x]) if isinstance(cell, Filled) else found[x]
+        return self.filled(found[x]) if isinstance(cell, Filled) else found[x]
 
     def replaced(self, root: Cell, known: Mapping[Cell, Cell]) -> Cell:
         """A cell with others in the places of some that it is made of."""
@@ -395,3 +383,99 @@ class Cells:
             if cell not in found:
                 found[cell] = self.rebuilt(cell, found)
         return found[root]
+
+    # -- branches
+
+    def branching(self, run: Callable[[], Any]) -> Cell:
+        """Return what a reference gives, with a path for each of its branches."""
+        return self.choice([Path(conditions, self.of(found)) for conditions, found in self.ways(run)])
+
+    def ways(self, run: Callable[[], Any]) -> list[tuple[Conditions, Any]]:
+        """The results of all branches, each with the signs that lead to it."""
+        before = self._signs, self._taken, self._planned
+        found: list[tuple[Conditions, Any]] = []
+        planned: list[bool] | None = []
+        try:
+            while planned is not None:
+                self._signs, self._taken, self._planned = {}, [], planned
+                result = run()
+                found.append((tuple(self._signs.items()), result))
+                if len(found) > _MOST_PATHS:
+                    raise Unsupported("so many branches")
+                taken = self._taken
+                while taken and not taken[-1]:
+                    taken.pop()
+                planned = [*taken[:-1], False] if taken else None
+        finally:
+            self._signs, self._taken, self._planned = before
+        return found
+
+    def decide(self, truth: Any) -> bool:
+        """One branch of a truth, and later the other. A number is true where it is not 0."""
+        return not self._holds(self._on_path(truth), EQUAL)
+
+    def _holds(self, off: Cell, signs: Signs) -> bool:
+        """Decide about the sign of a cell."""
+        condition = self.relation(off, signs)
+        if isinstance(condition, bool):
+            return condition
+        if self._signs is None:
+            raise Unsupported("a branch outside of any operation")
+        off, signs = condition
+        whole = self.whole  # but on a face any sign is possible, which tells nothing of derivatives
+        known = self._signs.get(off) or (ANY if any(is_point(whole.box[k]) for k in off.leaves) else whole.signs(off))
+        if known <= signs or not known & signs:
+            return bool(known <= signs)
+        place = len(self._taken)
+        holds = self._planned[place] if place < len(self._planned) else True
+        self._taken.append(holds)
+        self._signs[off] = known & signs if holds else known - signs
+        return holds
+
+    def _on_path(self, x: Cell) -> Cell:
+        """The result of a choice on one of its paths, and later on the others."""
+        while isinstance(x, Choice):
+            x = self._result(x, {})
+        return x
+
+    def _result(self, choice: Choice, known: Mapping[Cell, Cell]) -> Cell:
+        """The result of one path of a choice. ``known``: what stands for the cells that it depends on."""
+        *others, last = choice.paths  # one of them is taken
+        path = next((p for p in others if all(self._holds(known.get(off, off), signs) for off, signs in p.conditions)), last)
+        return path.result
+
+    def place(self, x: Cell) -> int:
+        """A whole number by which entries are addressed: one of those that a choice has, each in a branch of its own."""
+        x = self._on_path(x)
+        if not isinstance(x, Number) or x.value.q != 1:
+            raise Unsupported("an index that depends on the variables")
+        return int(x.value.p)
+
+    def pieces(self, root: Cell) -> list[tuple[Conditions, Cell]]:
+        """The cells without choices that a cell is one of everywhere, and where it is: a variable that is known there is replaced."""
+
+        def run() -> Cell:
+            found: dict[Cell, Cell] = {}
+            for cell in self.order(root):
+                found[cell] = found[self._result(cell, found)] if isinstance(cell, Choice) else self.rebuilt(cell, found)
+            return found[root]
+
+        return [(conditions, self.replaced(piece, self._solved(conditions))) for conditions, piece in self.ways(run)]
+
+    def _solved(self, conditions: Conditions) -> dict[Cell, Cell]:
+        """The variables that are sums of others where some conditions hold."""
+        found: dict[Cell, Cell] = {}
+        for off, signs in conditions:
+            if signs == EQUAL and is_linear(off):
+                leaf = off if isinstance(off, Leaf) else off.args[0]
+                found[leaf] = leaf - off
+        return found
+
+    def lifted(self, root: Cell) -> Cell:
+        """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
+        order = self.order(root)
+        used = {a for c in order if not isinstance(c, (Choice, Named)) for a in c.args}
+        masks = [c for c in order if c in used and _is_mask(c)]
+        if not masks or len(masks) > _MOST_MASKS:
+            return root
+        return self.branching(lambda: self.replaced(root, {m: self.of(int(self.decide(m))) for m in masks}))

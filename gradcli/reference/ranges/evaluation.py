@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flint import arb
@@ -13,11 +13,9 @@ from gradcli.reference.ranges.cells import (
     UNIT,
     Call,
     Cell,
-    Cells,
     Choice,
     Conditions,
     Filled,
-    Floor,
     Leaf,
     Named,
     Number,
@@ -29,6 +27,7 @@ from gradcli.reference.ranges.cells import (
 )
 from gradcli.reference.ranges.functions import (
     DOMAIN,
+    EVERYTHING,
     JUMP,
     KINK,
     ONE,
@@ -37,11 +36,10 @@ from gradcli.reference.ranges.functions import (
     Box,
     Interval,
     add,
-    high,
     hull,
+    inverse,
     is_finite,
     is_point,
-    low,
     meet,
     multiply,
     range_of,
@@ -80,20 +78,17 @@ class Value(NamedTuple):
 class Evaluation:
     """Cells over one box. ``limits``: whether quotients whose parts vanish together have their limits there."""
 
-    def __init__(self, cells: Cells, box: Box, limits: bool = True) -> None:
+    def __init__(self, cells: Any, box: Box, limits: bool = True) -> None:
         self.cells, self.box, self.limits = cells, box, limits
         self.table: dict[Cell, Value] = {}
 
-    def run(self, order: Sequence[Cell]) -> Mapping[Cell, Value]:
-        table, before = self.table, len(self.table)
-        for cell in order:
-            if cell not in table:
-                table[cell] = _RULES[type(cell)](self, cell)
-        self.cells.work += len(table) - before
-        return table
-
     def value(self, cell: Cell) -> Value:
-        return self.run(self.cells.order(cell))[cell]
+        table, before = self.table, len(self.table)
+        for part in self.cells.order(cell):
+            if part not in table:
+                table[part] = _RULES[type(part)](self, part)
+        self.cells.work += len(table) - before
+        return table[cell]
 
     def may_vanish(self, cell: Cell) -> bool:
         """Tell whether a cell may be 0 in the box, or has no value."""
@@ -101,15 +96,6 @@ class Evaluation:
         return x is None or bool(x[0] <= 0 <= x[1])
 
     # -- arithmetic and functions
-
-    def _number(self, cell: Number) -> Value:
-        return Value(cell.interval)
-
-    def _leaf(self, cell: Leaf) -> Value:
-        return Value(self.box[cell.place])
-
-    def _named(self, cell: Named) -> Value:
-        return self.table[cell.args[0]]
 
     def _filled(self, cell: Filled) -> Value:
         x, events = self.table[cell.args[0]]
@@ -128,7 +114,7 @@ class Evaluation:
 
     def _limit(self, cell: Cell, events: Events, natural: Interval | None = None) -> Value:
         """The range of a quotient whose parts vanish together, with its limit; else its natural one."""
-        found = self.cells.quotients.range_of(cell, self) if self.limits else None
+        found = self.cells.limit_of(cell, self) if self.limits else None
         if found is None:
             return Value(natural, events)
         return Value(found, frozenset(e._replace(removable=True) if e.kind == POLE else e for e in events))
@@ -179,19 +165,15 @@ class Evaluation:
         return None
 
     def _of_ratios(self, cell: Product, natural: Interval) -> Interval:
-        """The natural range, or less: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of w/(q*w + rest), which rises with w."""
+        """The natural range, or less: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of 1/(q + rest/w), which rises with w."""
         ratios, left = self.cells.ratios(cell)
         total = self.value(left).interval
         for ratio in ratios:
             rest, u = self.value(ratio.rest).interval, self.table[ratio.base].interval
-            if rest is None or u is None or total is None or rest[0] < 0:
+            w = None if u is None else rational_power(u, ratio.p)
+            if rest is None or u is None or w is None or total is None or rest[0] < 0 or w[0] < 0:
                 return natural
-            (first, last), q = rational_power(u, ratio.p), arb(ratio.q)
-            if first < 0:
-                return natural
-            bottom = first / (q * first + rest[1]) if first > 0 and rest[1].is_finite() else ZERO
-            top = last / (q * last + rest[0]) if rest[0] > 0 and last.is_finite() else 1 / q
-            share = rational_power((max(low(bottom), ZERO), high(top)), ratio.k / ratio.p)
+            share = rational_power(inverse(add(rational(ratio.q), multiply(rest, inverse(w)))), ratio.k / ratio.p)
             if int(ratio.k.p) % 2 and u[0] < 0:
                 share = (-share[1], -share[0] if u[1] <= 0 else share[1])
             total = multiply(total, share)
@@ -211,13 +193,6 @@ class Evaluation:
 
     # -- branches
 
-    def _floor(self, cell: Floor) -> Value:
-        x, events = self.table[cell.args[0]]
-        if x is None:
-            return Value(None, events)
-        first, last = (end.floor().mid() if end.is_finite() else end for end in x)
-        return Value((first, last), events if first == last else events | {Event(JUMP, cell)})
-
     def signs(self, off: Cell, open_: bool = False) -> Signs:
         """The signs that a cell may have in the box. What is no number may be said to have any."""
         x, events = self.table.get(off) or self.value(off)
@@ -231,7 +206,7 @@ class Evaluation:
             return found
         if found == EQUAL and any(is_point(self.box[k]) for k in off.leaves):
             return ANY  # what holds on a face tells nothing of the space around it
-        return found - EQUAL if found != EQUAL and 0 in found and self.cells.slopes.is_thin(off) else found
+        return found - EQUAL if found != EQUAL and 0 in found and self.cells.is_thin(off) else found
 
     def _taken(self, cell: Cell) -> Cell:
         """The result of a choice that is made in the whole box."""
@@ -253,72 +228,52 @@ class Evaluation:
         if len(possible) == 1:
             found = self.table[possible[0].result]
             return Value(found.interval, found.events | events)
-        interval: Interval | None = None
+        ends: list[arb] = []
         for path in possible:
             known = self._narrowed(path.conditions)
-            if known is None:
-                continue
-            value = self._again(path.result, known)
-            events |= self._without_holes(value.events, path)
-            if value.interval is not None:
-                interval = value.interval if interval is None else hull((*interval, *value.interval))
+            if known is not None:
+                interval, more = self._again(path.result, known)
+                events |= self._without_holes(more, path)
+                ends += interval or ()
         if cell.open_ or not all(self._agree(p, q) for i, p in enumerate(possible) for q in possible[:i]):
             events |= {Event(JUMP, cell)}
-        elif sum(not self.cells.slopes.is_thin_path(p) for p in possible) > 1:
+        elif sum(not self.cells.is_thin_path(p) for p in possible) > 1:
             events |= {Event(KINK, cell)}
-        return Value(interval, events)
+        return Value(hull(ends) if ends else None, events)
 
     def _without_holes(self, events: Events, path: Path) -> Events:
         """Return what is the matter with a path, which need have no value at points that belong to others: sin(x)/x where x is not 0."""
         if not self.limits:
             return events
         apart = [off for off, signs in path.conditions if 0 not in signs]
-        closed = self.cells.quotients.are_only_where
-        return frozenset(e for e in events if not (e.removable and any(closed(e.cell, off, self) for off in apart)))
+        return frozenset(e for e in events if not (e.removable and any(self.cells.are_only_where(e.cell, off, self) for off in apart)))
 
     def _narrowed(self, conditions: Conditions) -> dict[Cell, Interval] | None:
-        """The cells that some conditions narrow; None if they cannot hold together."""
+        """The cells that some conditions narrow, and what these are multiples of, but for a constant. None if they cannot hold together."""
         known: dict[Cell, Interval] = {}
         for off, signs in conditions:
             x, events = self.table[off]
             if x is None or any(e.kind in (DOMAIN, POLE) for e in events):
                 continue  # where a side is no number, nothing follows for the others
-            bottom = x[0] if -1 in signs else max(x[0], ZERO)
-            top = x[1] if 1 in signs else min(x[1], ZERO)
-            if not self._narrow(known, off, (bottom, top)):
-                return None
-        return known
-
-    def _narrow(self, known: dict[Cell, Interval], cell: Cell, x: Interval) -> bool:
-        """Narrow a cell, and a variable that it is a multiple of, but for a constant. False if that leaves nothing."""
-        before = known.get(cell) or self.table[cell].interval
-        if before is not None:
-            x = max(x[0], before[0]), min(x[1], before[1])
-        if x[0] > x[1]:
-            return False
-        if x != before:
-            known[cell] = x
-        if isinstance(cell, Sum) and len(cell.terms) == 1 and cell.terms[0][0] != 0:
-            ((q, inner),) = cell.terms
-            return self._narrow(known, inner, multiply(rational(1 / q), add(x, rational(-cell.constant))))
-        return True
+            x = (x[0] if -1 in signs else max(x[0], ZERO), x[1] if 1 in signs else min(x[1], ZERO))
+            narrowed = [(off, x)]
+            if isinstance(off, Sum) and len(off.terms) == 1 and off.terms[0][0] != 0:
+                ((q, inner),) = off.terms
+                narrowed.append((inner, multiply(rational(1 / q), add(x, rational(-off.constant)))))
+            for cell, (a, b) in narrowed:
+                before = known.get(cell) or self.table[cell].interval or EVERYTHING
+                known[cell] = x = max(a, before[0]), min(b, before[1])
+                if x[0] > x[1]:
+                    return None
+        return {cell: x for cell, x in known.items() if x != self.table[cell].interval}
 
     def _again(self, result: Cell, known: Mapping[Cell, Interval]) -> Value:
         """A result evaluated anew with some cells narrowed."""
         if not known:
             return self.value(result)
-        changed: set[Cell] = set(known)
-        box = tuple(known.get(self.cells.leaf(k), x) for k, x in enumerate(self.box))
-        other = Evaluation(self.cells, box, self.limits)
-        order = self.cells.order(result)
-        for c in order:
-            if c in known:
-                other.table[c] = Value(known[c], self.table[c].events)
-            elif any(a in changed for a in c.args):
-                changed.add(c)
-            elif c in self.table:
-                other.table[c] = self.table[c]
-        return other.run(order)[result]
+        other = Evaluation(self.cells, tuple(known.get(self.cells.leaf(k), x) for k, x in enumerate(self.box)), self.limits)
+        other.table |= {c: Value(x, self.table[c].events) for c, x in known.items()}
+        return other.value(result)
 
     def _agree(self, p: Path, q: Path) -> bool:
         """Tell whether the results of two paths are the same where one turns into the other."""
@@ -331,7 +286,8 @@ class Evaluation:
 
 
 _RULES: Mapping[Any, Any] = {
-    Number: Evaluation._number, Leaf: Evaluation._leaf, Named: Evaluation._named, Filled: Evaluation._filled,
+    Number: lambda at, cell: Value(cell.interval), Leaf: lambda at, cell: Value(at.box[cell.place]),
+    Named: lambda at, cell: at.table[cell.args[0]], Filled: Evaluation._filled,
     Sum: Evaluation._sum, Product: Evaluation._product, Call: Evaluation._call,
-    Floor: Evaluation._floor, Choice: Evaluation._choice,
+    Choice: Evaluation._choice,
 }  # fmt: skip

@@ -80,27 +80,21 @@ def add(x: Interval, y: Interval) -> Interval:
 
 def _times(x: arb, y: arb) -> arb:
     """Zero times infinity is zero: an end of an interval stands for numbers beside it, not for itself."""
-    return ZERO if x == 0 or y == 0 else x * y
+    if x == 0 or y == 0:
+        return ZERO
+    if x.is_finite() and y.is_finite():
+        return x * y
+    return INFINITE if (x > 0) == (y > 0) else MINUS_INFINITE
 
 
 def multiply(x: Interval, y: Interval) -> Interval:
-    (a, b), (c, d) = x, y
-    if a < 0:
-        if b <= 0:
-            return _negative(multiply((-b, -a), y))
-        if c < 0 < d:
-            return min(low(_times(a, d)), low(_times(b, c))), max(high(_times(a, c)), high(_times(b, d)))
-        return multiply(y, x)
-    if c >= 0:
-        return low(_times(a, c)), high(_times(b, d))
-    return low(_times(b, c)), high(_times(b if d > 0 else a, d))
+    if x[0] >= 0 and y[0] >= 0:
+        return _times(x[0], y[0]).lower(), _times(x[1], y[1]).upper()
+    products = [_times(a, b) for a in x for b in y]
+    return min([z.lower() for z in products]), max([z.upper() for z in products])
 
 
-def _negative(x: Interval) -> Interval:
-    return -x[1], -x[0]
-
-
-def _inverse(x: Interval) -> Interval:
+def inverse(x: Interval) -> Interval:
     """1/x; all numbers where x has both signs."""
     a, b = x
     if a < 0 < b or (a == 0 and b == 0):
@@ -111,15 +105,13 @@ def _inverse(x: Interval) -> Interval:
 def whole_power(x: Interval, n: int) -> Interval:
     """x**n of a whole number n."""
     if n < 0:
-        return _inverse(whole_power(x, -n))
-    a, b = x
+        return inverse(whole_power(x, -n))
     if n == 0:
         return ONE, ONE
-    if n % 2 or a >= 0:
-        return low(a**n), high(b**n)
-    if b <= 0:
-        return low(b**n), high(a**n)
-    return ZERO, max(high(a**n), high(b**n))
+    ends = [end**n if end.is_finite() else end if n % 2 else INFINITE for end in x]
+    if n % 2 or x[0] >= 0:
+        return ends[0].lower(), ends[1].upper()
+    return hull(ends if x[1] <= 0 else [*ends, ZERO])
 
 
 def rational_power(x: Interval, p: fmpq) -> Interval:
@@ -148,12 +140,10 @@ def x_log_x(x: Interval | None, p: fmpq) -> Interval | None:
     if x is None or not is_finite(x) or (x[0] < 0 and p.q != 1):
         return None
     top = max(abs(x[0]), abs(x[1]))
-    if top == 0:
-        return ZERO, ZERO
-    turn = (-1 / arb(p)).exp()  # where it is least: -1/(p*e)
-    last = _positive_power(top, arb(p)) * top.log()
-    found = (low(last) if top < turn else low(-1 / (arb(p) * arb(1).exp())), max(ZERO, high(last)))
-    return found if x[0] >= 0 or int(p.p) % 2 == 0 else (min(found[0], -found[1]), max(found[1], -found[0]))
+    ends = [ZERO] if top == 0 else [ZERO, _positive_power(top, arb(p)) * top.log()]
+    if not top < (-1 / arb(p)).exp():  # where it is least
+        ends.append(-1 / (arb(p) * arb(1).exp()))
+    return hull(ends if x[0] >= 0 or int(p.p) % 2 == 0 else [*ends, *[-end for end in ends]])
 
 
 class Disjoint(AssertionError):
@@ -232,6 +222,7 @@ def thin(point: Iterable[arb | float]) -> Box:
 
 
 DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"
+_BALLS = 100  # cells whose evaluation takes as long as one of a reference in balls
 _MOST_EXPONENTS = 16  # whole numbers of an interval, for each of which numbers below 0 have a power
 
 
@@ -264,10 +255,10 @@ def _monotone(function: Real, x: Interval) -> Found:
     return Found(hull(ends), DOMAIN if inside != x else POLE if at_pole else None, inside == x and at_pole)
 
 
-def valley(function: Function, x: Interval, point: arb, least: arb) -> Interval:
+def _valley(function: Function, x: Interval, point: arb, least: arb) -> Interval:
     """The range of a function that falls up to a point, where its least value is, and rises beyond."""
-    bottom = function(x[0]) if x[0] > point else function(x[1]) if x[1] < point else least
-    return low(bottom), max(high(function(x[0])), high(function(x[1])))
+    ends = list(map(function, x))
+    return hull(ends if x[0] > point or x[1] < point else [*ends, least])
 
 
 def ball_of(x: Interval) -> arb:
@@ -284,13 +275,13 @@ _LEAST_GAMMA = arb(arb("0.885603194410888700278815900582588733207951533669903448
 def _gamma(x: Interval) -> Found:
     if x[1] > 0 <= x[0]:
         at_pole = bool(x[0] == 0)
-        return Found(valley(arb.gamma, x, _GAMMA_POINT, _LEAST_GAMMA), POLE if at_pole else None, at_pole)
+        return Found(_valley(arb.gamma, x, _GAMMA_POINT, _LEAST_GAMMA), POLE if at_pole else None, at_pole)
     ball = ball_of(x)
     if not ball.is_finite() or ball.contains_integer():
         return Found(EVERYTHING, POLE)
     mirrored, *_ = _gamma((low(1 - x[1]), high(1 - x[0])))
     assert mirrored is not None
-    return Found(_inverse(multiply(mirrored, hull([ball.sin_pi() / arb.pi()]))))
+    return Found(inverse(multiply(mirrored, hull([ball.sin_pi() / arb.pi()]))))
 
 
 def _loggamma(x: Interval) -> Found:
@@ -309,26 +300,17 @@ def _polygamma(order: Interval, x: Interval) -> Found:
     return Found(hull([acb(ball).polygamma(order[0]).real]))
 
 
-def _holds_whole(begin: arb, end: arb) -> bool:
-    """Tell whether there may be a whole number between two numbers."""
-    return not low(begin).ceil().mid() > high(end)
-
-
-def _wave(function: Function, crest: arb) -> Shape:
+def _wave(function: Function, crest: arb, x: Interval) -> Found:
     """A function of period 2*pi between -1 and 1, with a crest at crest*pi and a trough pi beyond."""
-
-    def shape(x: Interval) -> Found:
-        if not is_finite(x):
-            return Found((-ONE, ONE))
-        bottom, top = hull(map(function, x))
-        begin, end = ((a / arb.pi() - crest) / 2 for a in x)
-        if _holds_whole(begin, end):
-            top = ONE
-        if _holds_whole(begin - ONE / 2, end - ONE / 2):
-            bottom = -ONE
-        return Found((max(bottom, -ONE), min(top, ONE)))
-
-    return shape
+    if not is_finite(x):
+        return Found((-ONE, ONE))
+    ends = list(map(function, x))
+    for turn, value in ((crest, ONE), (crest + 1, -ONE)):
+        begin, end = ((a / arb.pi() - turn) / 2 for a in x)
+        if not low(begin).ceil().mid() > high(end):  # there may be a whole number between them
+            ends.append(value)
+    bottom, top = hull(ends)
+    return Found((max(bottom, -ONE), min(top, ONE)))
 
 
 def _powers(x: Interval, y: Interval) -> Found:
@@ -353,26 +335,33 @@ def _powers(x: Interval, y: Interval) -> Found:
 
 def _angle(y: Interval, x: Interval) -> Found:
     """atan2: monotone along both axes but across the negative half of the x-axis."""
-    at_origin = x[0] <= 0 <= x[1] and y[0] <= 0 <= y[1]
-    if not is_finite(x) or not is_finite(y) or at_origin or (x[0] < 0 and y[0] < 0 <= y[1]):
+    across = x[0] <= 0 and y[0] <= 0 <= y[1] and (y[0] < 0 or x[1] >= 0)
+    if across or not is_finite(x) or not is_finite(y):
         return Found((-high(arb.pi()), high(arb.pi())), JUMP)
-    rows = [*y, ZERO] if y[0] <= 0 <= y[1] else y
-    columns = [*x, ZERO] if x[0] <= 0 <= x[1] else x
-    return Found(hull(arb.atan2(b, a) for a in columns for b in rows))
+    rows, columns = ([*side, ZERO] if side[0] <= 0 <= side[1] else side for side in (y, x))
+    return Found(hull([arb.atan2(b, a) for a in columns for b in rows]))
 
 
 _MONOTONE = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"
+
+
+def _floor(x: Interval) -> Found:
+    first, last = (end.floor().mid() if end.is_finite() else end for end in x)
+    return Found((first, last), None if first == last else JUMP)
+
+
 _SHAPES: dict[str, Shape] = {
     **{name: partial(_monotone, getattr(RealFunctions, name)) for name in _MONOTONE.split()},
     "lambertw": partial(_monotone, Real(arb.lambertw, (NAN, INFINITE), -(arb(-1).exp()))),
-    "cosh": lambda x: Found(valley(arb.cosh, x, ZERO, ONE)),
+    "cosh": lambda x: Found(_valley(arb.cosh, x, ZERO, ONE)),
     "gamma": _gamma,
     "loggamma": _loggamma,
     "polygamma": _polygamma,
-    "sin": _wave(arb.sin, ONE / 2),
-    "cos": _wave(arb.cos, ZERO),
+    "sin": partial(_wave, arb.sin, ONE / 2),
+    "cos": partial(_wave, arb.cos, ZERO),
     "pow": _powers,
     "atan2": _angle,
+    "floor": _floor,
     "nan": lambda: Found(None, DOMAIN),
     "inf": lambda: Found(None, POLE),
     "-inf": lambda: Found(None, POLE),
@@ -383,28 +372,27 @@ _SHAPES: dict[str, Shape] = {
 
 
 def range_of(name: str, function: Any, given: Sequence[Interval]) -> tuple[Found, int]:
-    """The range of a function, and the work that it took, in cells. Raises Unsupported where it has no rigorous bounds."""
+    """The range of a function, and the work that it took, in cells.
+
+    By its shape, else by its reference in balls. Raises Unsupported where that is not computed there, or proves nothing.
+    """
     if name in _SHAPES and not hasattr(function, "by_mpmath"):  # which is of a record, whatever it is called
         return _SHAPES[name](*given), 0
-    return in_balls(name, function, given), 100
-
-
-def in_balls(name: str, function: Any, given: Sequence[Interval]) -> Found:
-    """The range of a function by its reference in balls. Raises Unsupported where that is not computed there, or proves nothing."""
     from gradcli.reference.ball import Ball
     from gradcli.reference.balls import Balls
     from gradcli.reference.contexts import Undecidable
     from gradcli.reference.symbolic.translate import program_of
 
+    unknown = Found(EVERYTHING, DOMAIN), _BALLS
     if not all(map(is_finite, given)):
-        return Found(EVERYTHING, DOMAIN)
+        return unknown
     m, value = Balls(), None
     try:
         value = program_of(function, len(given)).run(m, tuple(Ball(ball_of(x)) for x in given))[0]
     except (Undecidable, ArithmeticError, ValueError):
-        return Found(EVERYTHING, DOMAIN)
+        return unknown
     except (TypeError, AttributeError):
         pass
     if m.uncertified or not isinstance(value, Ball):
         raise Unsupported(f"{name} has no rigorous bounds")
-    return Found(hull([value.ball])) if value.ball.is_finite() else Found(EVERYTHING, DOMAIN)
+    return (Found(hull([value.ball])), _BALLS) if value.ball.is_finite() else unknown

@@ -20,14 +20,13 @@ from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.fields.element import Element, Field, Generator, TooSmall
 from gradcli.reference.fields.functions import Functions, Known, Refined, decided
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Conditions, Named, Number, Path, Product, Sum
+from gradcli.reference.ranges.evaluation import Evaluation
 from gradcli.reference.ranges.functions import (
     DOMAIN,
     POLE,
     Box,
     Interval,
     Sides,
-    above,
-    below,
     corners,
     is_point,
     middle,
@@ -35,15 +34,16 @@ from gradcli.reference.ranges.functions import (
     round_numbers,
     thin,
 )
-from gradcli.reference.ranges.region import Region
-from gradcli.reference.ranges.search import Search, Target
+from gradcli.reference.ranges.reading import Region
+from gradcli.reference.ranges.search import Search, Target, as_floats
 
 _WORK = 600_000  # cells that are evaluated for one relation
 _FINEST = 2.0**-52  # of the sides of the box
 _MOST_PARTS = 60_000  # cells that are evaluated to find the parts of a box in which algebra proves an equality,
 _FEW_PARTS = 4_000  # and points at which it does not hold
 _SMALL = 2.0**-30  # of the sides of the box, where something has no value
-_EVERYWHERE = (((), True),)
+Pieces = Sequence[tuple[Conditions, bool]]
+_EVERYWHERE: Pieces = (((), True),)
 _MOST_DOUBTS = 40  # points that the enclosure refutes and floats do not
 _ATOMS = 32  # of a cell: variables, and functions of them
 
@@ -74,11 +74,11 @@ class Proof:
     def of(self, left: Any, symbol: str, right: Any, within: float = 0.0) -> Outcome:
         """Return what becomes of a relation between two numbers, with a tolerance."""
         with precise():
-            return self._decided(self.cells.recorder.lifted(self.cells.of(left) - self.cells.of(right)), symbol, within)
+            return self._decided(self.cells.lifted(self.cells.of(left) - self.cells.of(right)), symbol, within)
 
     def _decided(self, off: Cell, symbol: str, within: float) -> Outcome:
         if symbol == "==" and not within:
-            return self._zero(off, _EVERYWHERE) if vanishes(off) else self._equal(off)
+            return self._zero(off, _EVERYWHERE if vanishes(off) else self._pieces(off))
         size = abs(off) if symbol in ("==", "!=") else off
         positive = within - size if symbol in ("<", "<=", "==") else size - within if symbol == "!=" else size + within
         if symbol in ("<", ">", "!="):
@@ -90,7 +90,7 @@ class Proof:
 
     def _positive(self, cell: Cell, strictly: bool = False) -> Outcome:
         """Prove that a cell is positive, or not negative, box by box: the one in which it may be least comes first."""
-        search = Search(Target(self.cells, cell), self.box)
+        search = Search(cell, self.box)
 
         def refutes(x: Interval) -> bool:
             return bool(x[1] < 0 or (strictly and x[1] <= 0))
@@ -108,7 +108,7 @@ class Proof:
         return Outcome(True)
 
     def _open(self, box: Box, reason: str | None = None) -> Outcome:
-        return Outcome(None, None, [(below(x[0]), above(x[1])) for x in box], reason)
+        return Outcome(None, None, as_floats(box), reason)
 
     def _counterexample(self, target: Target, box: Box, refutes: Callable[[Interval], bool]) -> Point | None:
         """A point of a box at which the relation does not hold: its middle, and the corners where it is the whole box."""
@@ -126,25 +126,24 @@ class Proof:
         self.doubts += refuted and value is not None
         return None
 
-    def _equal(self, cell: Cell) -> Outcome:
-        """An equality, by algebra for each of the functions without branches that it is in a part of the box."""
+    def _pieces(self, cell: Cell) -> Pieces:
+        """The functions without branches that a cell is one of everywhere: where, and whether algebra proves that it is zero."""
         try:
-            pieces = self.cells.recorder.pieces(cell)
+            pieces = self.cells.pieces(cell)
         except Unsupported:
             pieces = [((), cell)]
-        left_out = self.cells.slopes.is_thin_path if self.kinks else lambda path: False
-        known = [(conditions, vanishes(piece)) for conditions, piece in pieces if not left_out(Path(conditions, piece))]
-        return self._zero(cell, known)
+        left_out = self.cells.is_thin_path if self.kinks else lambda path: False
+        return [(conditions, vanishes(piece)) for conditions, piece in pieces if not left_out(Path(conditions, piece))]
 
-    def _zero(self, cell: Cell, known: Sequence[tuple[Conditions, bool]]) -> Outcome:
+    def _zero(self, cell: Cell, known: Pieces) -> Outcome:
         """Prove that a cell is defined all over the box, and zero. ``known``: whether algebra proves it where some conditions hold."""
-        target, sides, begun = Target(self.cells, cell), Sides(self.box, cell.leaves), self.cells.work
+        target, sides, begun = Target(cell), Sides(self.box, cell.leaves), self.cells.work
         pending = [self.box]
         while pending:
             still_in_time()
             box = pending.pop(0)
-            here = target.natural(box)
-            value, events = here.table[cell]
+            here = Evaluation(self.cells, box)
+            value, events = here.value(cell)
             defined = all(e.kind not in (DOMAIN, POLE) for e in events)
             possible = [zero for conditions, zero in known if here.allows(conditions)]
             if defined and (all(possible) or (value is not None and is_point(value, 0))):
@@ -167,8 +166,8 @@ def vanishes(cell: Cell) -> bool:
     return bool(decided(lambda functions: _element(functions, cell).is_zero))
 
 
-def _element(functions: Functions, root: Cell, opaque: dict[int, Cell] | None = None) -> Element:
-    """A cell as an element of a field. ``opaque``: the cells taken for variables, by their places there; functions are such, too."""
+def _element(functions: Functions, root: Cell, opaque: list[Cell] | None = None) -> Element:
+    """A cell as an element of a field. ``opaque``: the cells taken for variables, to which functions are added, too."""
     field = functions.field
     found: dict[Cell, Any] = {}
     for cell in root.cells.order(root):
@@ -180,22 +179,21 @@ def _element(functions: Functions, root: Cell, opaque: dict[int, Cell] | None = 
             found[cell] = sum((found[c] * _fraction(q) for q, c in cell.terms), functions.number(_fraction(cell.constant)))
         elif isinstance(cell, Product):
             found[cell] = prod((functions.root(found[f.base], _fraction(f.exponent)) for f in cell.factors), start=functions.one)
-        elif isinstance(cell, Call) and opaque is None:
+        elif isinstance(cell, Call) and cell.name != "floor" and opaque is None:
             if cell.function is None:
                 found[cell] = functions.exp(1) if cell.name == "e" else getattr(functions, cell.name)
             else:
                 found[cell] = functions.call(cell.function, *[found[a] for a in cell.args])
         else:
-            place = field.place(cell, partial(Generator, "variable"))
-            found[cell] = Element(field, field.symbols[place])
+            found[cell] = field.symbol(cell, partial(Generator, "variable"))
             if opaque is not None:
-                opaque[place] = cell
+                opaque.append(cell)
     return functions.of(found[root])
 
 
 def without_squares(cell: Cell) -> Cell | None:
     """A cell of the same sign, but for zeros, without the squares that are factors of it; None where there are none."""
-    functions, atoms = Functions(Field(_ATOMS), Known()), dict[int, Cell]()
+    functions, atoms = Functions(Field(_ATOMS), Known()), list[Cell]()
     field = functions.field
     try:
         found = _element(functions, cell, atoms)
@@ -203,7 +201,7 @@ def without_squares(cell: Cell) -> Cell | None:
     except (Unsupported, TooSmall, Refined, ValueError, ArithmeticError):
         return None
     every = [*factors, *found.below.items()]  # the sign of a quotient is that of the product
-    if not found.used() <= atoms.keys() or not any(power > 1 for _, power in every):
+    if len(field.generators) > len(atoms) or not any(power > 1 for _, power in every):
         return None
     total: Cell = cell.cells.number(UNIT if constant > 0 else -UNIT)
     for key, power in every:

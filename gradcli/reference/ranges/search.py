@@ -7,37 +7,47 @@ was computed at points; the difference is the excess over the true range.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from flint import arb
 
+from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.ranges.cells import Cell, Cells
-from gradcli.reference.ranges.evaluation import NONE, Evaluation, Events
+from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell
+from gradcli.reference.ranges.evaluation import NONE, Evaluation, Event, Events
 from gradcli.reference.ranges.functions import (
     DOMAIN,
     EVERYTHING,
     JUMP,
+    KINK,
     POLE,
     ZERO,
     Box,
     Interval,
     Sides,
     above,
+    add,
     below,
     corners,
     high,
+    hull,
     is_finite,
     low,
     meet,
     middle,
     multiply,
     overlap,
+    precise,
+    round_numbers,
     thin,
     with_side,
 )
+from gradcli.reference.ranges.reading import Ends, Region
 
 _CLOSE = 2.0**-52  # of the sides of a box
 _FINEST = 2.0**-60  # of the sides of the box: no box is halved further
@@ -45,15 +55,23 @@ _HOPELESS = 2.0**-40  # where it is unbounded
 _POLISH = 150  # further boxes along one variable, that ends be those of the true range where this is cheap
 _POLISHED = 2.0**-58
 _PATIENCE = 1_000  # boxes that are halved while the bound stays what it is
+_WORK = 240_000  # cells that are evaluated for one range
 
 
-class Bounds(NamedTuple):
-    """What a cell may be over a box; None where it is defined nowhere. The number at a point is attained, if there is one."""
+@dataclass(eq=False)
+class Node:
+    """A box of the tree, and what a cell may be there; None where it is defined nowhere.
 
+    inside  a number that is attained, if one is known, at a point
+    halves  the boxes that it was cut in, when it was looked into
+    """
+
+    box: Box
     interval: Interval | None
     events: Events = NONE
     point: Box = ()
     inside: Interval | None = None
+    halves: list[Node] | None = None
 
 
 def has_gaps(events: Events) -> bool:
@@ -68,38 +86,31 @@ def _is_broken(events: Events) -> bool:
 class Target:
     """A cell that is bounded over boxes."""
 
-    def __init__(self, cells: Cells, cell: Cell) -> None:
-        self.cells, self.cell = cells, cell
+    def __init__(self, cell: Cell) -> None:
+        self.cells, self.cell = cell.cells, cell
         self.slopes: dict[int, Cell] = {}
-        try:
-            self.slopes = {place: cells.slopes.of(cell, cells.leaf(place)) for place in sorted(cell.leaves)}
-        except Unsupported:
-            self.slopes = {}
-
-    def natural(self, box: Box) -> Evaluation:
-        found = Evaluation(self.cells, box)
-        found.value(self.cell)
-        return found
+        with suppress(Unsupported):
+            self.slopes = {place: self.cells.slope(cell, self.cells.leaf(place)) for place in sorted(cell.leaves)}
 
     def at(self, point: Box) -> Interval | None:
         """The value at a point, if it has one there, within rounding."""
-        found = self.natural(point).table[self.cell]
-        return None if any(e.kind in (DOMAIN, POLE, JUMP) for e in found.events) else found.interval
+        found, events = Evaluation(self.cells, point).value(self.cell)
+        return None if any(e.kind in (DOMAIN, POLE, JUMP) for e in events) else found
 
     def near(self, point: Box, box: Box) -> Interval | None:
         """The value at a point of a box, or those close to it: a derivative may be known all around a point only."""
         found = self.at(point)
         if found is not None:
             return found
-        rooms = [((x[1] - x[0]) * arb(_CLOSE), x) for x in box]
-        return self.at(tuple((max(low(p - r), x[0]), min(high(p + r), x[1])) for (p, _), (r, x) in zip(point, rooms, strict=True)))
+        rooms = [(x[1] - x[0]) * arb(_CLOSE) for x in box]
+        return self.at(tuple(meet(x, (low(p - room), high(p + room))) for x, (p, _), room in zip(box, point, rooms, strict=True)))
 
-    def bounds(self, box: Box) -> Bounds:
+    def bounds(self, box: Box) -> Node:
         """The range over a box, as tight as one look at it gives."""
-        here = self.natural(box)
-        value, events = here.table[self.cell]
+        here = Evaluation(self.cells, box)
+        value, events = here.value(self.cell)
         if value is None:
-            return Bounds(None, events)
+            return Node(box, None, events)
         center = thin(map(middle, box))
         inside = self.at(center)
         if inside is None:  # it lies on a kink or a pole
@@ -114,7 +125,7 @@ class Target:
                 known = [(corner, self.at(corner)) for corner in corners(box)]
             for point, there in known:
                 value = value if there is None else meet(value, _mean_values(box, point, there, slopes))
-        return Bounds(value, events, center, inside)
+        return Node(box, value, events, center, inside)
 
     def _monotone(self, box: Box, value: Interval, slopes: dict[int, Interval]) -> Interval:
         """Return where the cell rises or falls with a variable, its ends are on the faces."""
@@ -127,21 +138,15 @@ class Target:
                 least, most = with_side(least, k, last), with_side(most, k, first)
         if least == box:
             return value
-        bottom, top = self._on_face(least), self._on_face(most)
+        # the slopes of a face may have a sign where those of the box have none
+        bottom, top = (found.interval if not _is_broken(found.events) else None for found in map(self.bounds, (least, most)))
         return meet(value, (value[0] if bottom is None else bottom[0], value[1] if top is None else top[1]))
-
-    def _on_face(self, box: Box) -> Interval | None:
-        """The range on a face, whose own slopes may have a sign where those of the box have none."""
-        found = self.bounds(box)
-        return None if _is_broken(found.events) else found.interval
 
 
 def _mean_values(box: Box, center: Box, inside: Interval, slopes: dict[int, Interval]) -> Interval:
-    bottom, top = inside
     for k, slope in slopes.items():
-        step = multiply(slope, (low(box[k][0] - center[k][0]), high(box[k][1] - center[k][0])))
-        bottom, top = low(bottom + step[0]), high(top + step[1])
-    return bottom, top
+        inside = add(inside, multiply(slope, (low(box[k][0] - center[k][0]), high(box[k][1] - center[k][0]))))
+    return inside
 
 
 def _aside(x: Interval, place: int) -> arb:
@@ -162,29 +167,20 @@ class Side(NamedTuple):
     end: float | None
     tight: bool = True
     point: list[float] | None = None
-    box: Sequence[tuple[float, float]] = ()
-
-
-class Node:
-    """A box of the tree, halved when it is looked into."""
-
-    __slots__ = ("bounds", "box", "depth", "halves")
-
-    def __init__(self, box: Box, bounds: Bounds) -> None:
-        self.box, self.bounds = box, bounds
-        self.halves: list[Node] | None = None
+    box: Sequence[Ends] = ()
 
 
 class Search:
     """The range of one cell. Both ends share the boxes that were looked into."""
 
-    def __init__(self, target: Target, box: Box) -> None:
-        self.target, self.begun = target, target.cells.work
-        self.sides = Sides(box, target.cell.leaves)
+    def __init__(self, cell: Cell, box: Box) -> None:
+        self.target = Target(cell)
+        self.begun = cell.cells.work
+        self.sides = Sides(box, cell.leaves)
         self.best: dict[int, tuple[arb, Box]] = {}
         self.root = self._look(box)
         for corner in corners(box):
-            self._reach(target.at(corner), corner)
+            self._reach(self.target.at(corner), corner)
 
     def worst(self, sign: int, gaps: bool = False) -> Iterator[tuple[arb, Node]]:
         """The bound in one direction and the box it is that of, again and again as that box is halved.
@@ -195,9 +191,7 @@ class Search:
         new, serial = [self.root], 0
         while True:
             for node in new:
-                x, events, *_ = node.bounds
-                if gaps and (x is None or has_gaps(events)):
-                    x = EVERYTHING
+                x = EVERYTHING if gaps and (node.interval is None or has_gaps(node.events)) else node.interval
                 if x is not None:
                     serial += 1
                     bound = x[1] if sign > 0 else -x[0]
@@ -208,37 +202,35 @@ class Search:
             yield -sign * heap[0][0], heap[0][2]
             node = heapq.heappop(heap)[2]
             if node.halves is None:
-                node.halves = [self._look(half, node.bounds.interval) for half in self.sides.halves(node.box)]
+                node.halves = [self._look(half, node.interval) for half in self.sides.halves(node.box)]
             new = node.halves
 
     def spent(self, work: int, node: Node, finest: float) -> bool:
         """Tell whether no box is to be halved any more."""
         return self.target.cells.work - self.begun > work or self.sides.is_below(node.box, finest)
 
-    def side(self, sign: int, width: float, work: int, of_size: bool = False) -> Side:
-        """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range, or of the size of its ends."""
+    def side(self, sign: int, width: float, work: int = _WORK) -> Side:
+        """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range."""
         polishing, most = 0, _POLISH // max(1, len(self.sides.places)) ** 2
         stuck, before = 0, None
         for bound, node in self.worst(sign):
             stuck, before = stuck + 1 if bound == before else 0, bound
-            tight, done = self._is_tight(bound, sign, arb(width), of_size)
+            tight, done = self._is_tight(bound, sign, arb(width))
             polishing += tight
             if done or polishing > most or stuck > _PATIENCE or self.spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
                 end = above(bound) if sign > 0 else below(bound)
                 point = [float(x[0]) + 0.0 for x in self.best[sign][1]] if self.best else None
-                return Side(end, tight, point, [(below(x[0]), above(x[1])) for x in node.box])
+                return Side(end, tight, point, as_floats(node.box))
         return Side(None)
 
-    def _is_tight(self, bound: arb, sign: int, width: arb, of_size: bool) -> tuple[bool, bool]:
+    def _is_tight(self, bound: arb, sign: int, width: arb) -> tuple[bool, bool]:
         """Tell whether a bound is as tight as was asked for, and whether it can hardly be tighter."""
         if not self.best or not bound.is_finite():
             return False, False
         here, there = self.best[sign][0], self.best[-sign][0]
-        excess = high(sign * bound - here)
-        size = max(abs(here), abs(there))
-        span = size if of_size else max(low(here + there), ZERO)
-        is_tight = excess <= max(span, size * arb(1e-12)) * width / 2
-        return bool(is_tight), bool(excess <= max(span, size * arb(1e-3)) * _POLISHED)
+        excess, size = high(sign * bound - here), max(abs(here), abs(there))
+        span = max(low(here + there), ZERO)
+        return bool(excess <= max(span, size * arb(1e-12)) * width / 2), bool(excess <= max(span, size * arb(1e-3)) * _POLISHED)
 
     def _look(self, box: Box, outer: Interval | None = None) -> Node:
         """A box, whose bounds are within those of the box that it is half of."""
@@ -247,11 +239,142 @@ class Search:
         x = found.interval
         if x is not None and outer is not None:
             nowhere = not overlap(x, outer) and any(e.kind in (DOMAIN, POLE) for e in found.events)
-            found = found._replace(interval=None if nowhere else meet(x, outer))
-        return Node(box, found)
+            found.interval = None if nowhere else meet(x, outer)
+        return found
 
     def _reach(self, value: Interval | None, point: Box) -> None:
         if value is not None and is_finite(value):
             for sign, end in ((1, value[0]), (-1, -value[1])):
                 if sign not in self.best or end > self.best[sign][0]:
                     self.best[sign] = end, point
+
+
+# -- A function of the program: its range, those of its gradient, and where something is the matter with it: boxes around its poles, kinks
+# and jumps, and those where it is not defined.
+
+
+_FINEST_PLACE = 2.0**-46  # of the sides of the box
+_POINT = 2.0**-144  # of them, within which a round number is taken for the place
+_MOST_BOXES = 64  # that are halved once more; where there are more, it is along a line
+_MOST_WORK = 60_000
+_MOST_CELLS = 24  # with which something is the matter
+_GRAVITY = (DOMAIN, POLE, JUMP, KINK)
+
+Range = tuple[Side, Side]  # the lower end and the upper one
+
+
+class Place(NamedTuple):
+    """What is the matter, with which cell, and where."""
+
+    kind: str
+    cell: Cell
+    where: Box
+    removable: bool = False
+
+
+@dataclass(eq=False)
+class Found:
+    """The ranges of a function and of its derivatives by the variables of a box; no value where it is defined nowhere in it."""
+
+    value: Range | None
+    grad: list[Range | None]
+    places: list[Place]
+    norms: dict[str, float | None] = field(default_factory=dict)
+
+
+class Function(Region):
+    """A function of the program over a box."""
+
+    def __init__(self, root: Expr, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
+        super().__init__(variables, values, precision)
+        self.cell = self.number(root)
+
+    def ranges(self, width: float, norms: bool) -> Found:
+        """All that is asked for. Raises Unsupported for a function whose derivatives are not known."""
+        with precise():
+            cells, value = self.cells, self._range(self.cell, width)
+            slopes = [] if value is None else [self.slope(self.cell, k) for k in range(len(self.box))]
+            defined = [cells.sum([(UNIT, slope), (NOUGHT, self.cell)]) for slope in slopes]
+            found = Found(value, [self._range(slope, width) for slope in defined], self.find_places())
+            if norms and value is not None:
+                sizes = [cells.magnitude(s) for s in slopes]
+                squares = cells.fsum(s * s for s in slopes)
+                kinds = {"1": cells.fsum(sizes), "2": cells.raised(squares, UNIT / 2), "inf": cells.extreme("max", sizes)}
+                for name, cell in kinds.items():
+                    most = Search(cell, self.box).side(1, width).end or 0.0
+                    found.norms[name] = None if math.isinf(most) else most
+        return found
+
+    def _range(self, cell: Cell, width: float) -> Range | None:
+        search = Search(cell, self.box)
+        ends = search.side(-1, width, _WORK // 2), search.side(1, width)
+        return None if any(side.end is None for side in ends) else ends
+
+    def find_places(self) -> list[Place]:
+        """Return what is the matter with the function, and where, as finely as is cheap."""
+        with precise():
+            events = Evaluation(self.cells, self.box).value(self.cell).events
+            cells = sorted({event.cell for event in events}, key=lambda cell: cell.serial)[:_MOST_CELLS]
+            found = [place for cell in cells for place in self._places_of(cell)]
+        return sorted(found, key=lambda p: (_GRAVITY.index(p.kind), [float(x[0].mid()) for x in p.where]))
+
+    def _places_of(self, cell: Cell) -> Iterator[Place]:
+        """Where something is the matter with one of the cells that the function is made of: boxes are halved across its variables only."""
+        found: dict[tuple[str, bool], list[Box]] = {}
+        begun = self.cells.work
+        active, sides = [self.box], Sides(self.box, cell.leaves)
+        while active:
+            fine = len(active) > _MOST_BOXES or self.cells.work - begun > _MOST_WORK
+            halves: list[Box] = []
+            for part in active:
+                event, nowhere = self._gravest(cell, part)
+                if event is not None and (nowhere or fine or sides.is_below(part, _FINEST_PLACE)):
+                    found.setdefault((event.kind, event.removable), []).append(part)
+                elif event is not None:
+                    halves += sides.halves(part)
+            active = halves
+        for (kind, removable), boxes in found.items():
+            for box in _joined(boxes):
+                yield Place(kind, cell, self._sharpened(box, cell), removable)
+
+    def _gravest(self, cell: Cell, box: Box) -> tuple[Event | None, bool]:
+        """The gravest event of a cell, and whether the function has no value in the box: then one that takes it out of its domain."""
+        value, events = Evaluation(self.cells, box).value(self.cell)
+        grave = [e for e in events if e.cell is cell and (value is not None or e.kind in (DOMAIN, POLE))]
+        return min(grave, key=lambda e: _GRAVITY.index(e.kind), default=None), value is None
+
+    def _sharpened(self, box: Box, cell: Cell) -> Box:
+        """A box whose sides end at round numbers where these are its ends, if there are such: a tiny side is one of them."""
+        for k in sorted(cell.leaves):
+            a, b = box[k]
+            size = self.box[k][1] - self.box[k][0]
+            room, near = size * _FINEST_PLACE * 4, size * _POINT
+            if a < b < a + room:
+                points = (p for p in map(arb, round_numbers((a, b))) if self._is_in(cell, box, k, (p - near, p + near)))
+                a, b = next(((p, p) for p in points), (a, b))
+            elif a < b:
+                first = (p for p in map(arb, round_numbers((a, a + room))) if not self._is_in(cell, box, k, (a, p - near)))
+                last = (p for p in map(arb, round_numbers((b - room, b))) if not self._is_in(cell, box, k, (p + near, b)))
+                a, b = next(first, a), next(last, b)
+            box = with_side(box, k, (a, b))
+        return box
+
+    def _is_in(self, cell: Cell, box: Box, k: int, side: Interval) -> bool:
+        """Tell whether something is the matter with a cell in a part of a box."""
+        a, b = max(low(side[0]), self.box[k][0]), min(high(side[1]), self.box[k][1])
+        return bool(a <= b) and self._gravest(cell, with_side(box, k, (a, b)))[0] is not None
+
+
+def _joined(boxes: Sequence[Box]) -> list[Box]:
+    """Boxes that touch each other as one hull."""
+    hulls: list[Box] = []
+    for box in boxes:
+        touching = [found for found in hulls if all(map(overlap, found, box))]
+        hulls = [found for found in hulls if found not in touching]
+        hulls.append(tuple(hull(end for side in sides for end in side) for sides in zip(box, *touching, strict=True)))
+    return hulls
+
+
+def as_floats(box: Box) -> list[Ends]:
+    """A box whose sides end at floats."""
+    return [(below(a), above(b)) for a, b in box]

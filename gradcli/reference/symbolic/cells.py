@@ -12,13 +12,13 @@ from flint import fmpq
 
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Number
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Number
 from gradcli.reference.symbolic.translate import OfSympy, Steps
 
 _SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
 
 
-def of_operation(cells: Cells, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]) -> Cell:
+def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Sequence[Cell | None]) -> Cell:
     """A smooth operation on cells. Numbers are told to sympy: x**2 is no power with a variable in its exponent."""
     given: list[Any] = []
     for place, argument in enumerate(arguments):
@@ -33,7 +33,7 @@ def of_operation(cells: Cells, op: Op, static: Mapping[str, Any], arguments: Seq
     return made if op.domain else cells.filled(made)
 
 
-def partial(cells: Cells, call: Call, place: int) -> Cell:
+def partial(cells: Any, call: Call, place: int) -> Cell:
     """sympy's derivative of a function by one of its arguments."""
     if call.function is None:
         raise Unsupported(f"the derivative of {call.name}")
@@ -41,8 +41,8 @@ def partial(cells: Cells, call: Call, place: int) -> Cell:
     return _made(cells, _slope(call.function, tuple(given), place), call.args)
 
 
-def _made(cells: Cells, program: Steps, arguments: Sequence[Any]) -> Cell:
-    found: Cell = cells.recorder.branching(lambda: program.run(_Context(cells), tuple(arguments))[0])
+def _made(cells: Any, program: Steps, arguments: Sequence[Any]) -> Cell:
+    found: Cell = cells.branching(lambda: program.run(_Context(cells), tuple(arguments))[0])
     return found
 
 
@@ -57,21 +57,21 @@ def _symbol(place: int) -> Any:
 
 @cache
 def _operation(op: Op, static: tuple[tuple[str, Any], ...], given: tuple[Any, ...]) -> Steps:
-    return Steps([(op.symbolic or op.reference)(sympy, *given, **dict(static))], tuple(map(_symbol, range(len(given)))))
+    return Steps.of([(op.symbolic or op.reference)(sympy, *given, **dict(static))], tuple(map(_symbol, range(len(given)))))
 
 
 @cache
 def _slope(function: Any, given: tuple[Any, ...], place: int) -> Steps:
-    return Steps([sympy.diff(function(*given), _symbol(place))], tuple(map(_symbol, range(len(given)))))
+    return Steps.of([sympy.diff(function(*given), _symbol(place))], tuple(map(_symbol, range(len(given)))))
 
 
 class _Context(OfSympy):
     """sympy's functions of cells."""
 
-    def __init__(self, cells: Cells) -> None:
-        self.cells, self.zero, self.mpf = cells, cells.zero, cells.of
+    def __init__(self, cells: Any) -> None:
+        self.cells, self.zero, self.mpf, self.fsum = cells, cells.zero, cells.of, cells.fsum
         self.inf, self.ninf, self.nan = map(cells.of, (math.inf, -math.inf, math.nan))
-        self.pi, self.euler = cells.call("pi", None, ()), cells.call("euler", None, ())
+        self.pi, self.euler = cells.pi, cells.euler
 
     def make_mpf(self, parts: Any) -> Cell:
         exact = sympy.Rational(sympy.Float._new(parts, 100))
@@ -80,15 +80,12 @@ class _Context(OfSympy):
     def exp(self, x: Any) -> Cell:
         return self.cells.call("e", None, ()) if x == 1 else self.call(sympy.exp, x)
 
-    def fsum(self, terms: Any) -> Cell:
-        return self.cells.sum([(UNIT, term) for term in terms])
-
     def fprod(self, factors: Any) -> Cell:
         return self.cells.product([(factor, UNIT) for factor in factors])
 
     def pow(self, base: Any, exponent: Any) -> Cell:
         if isinstance(exponent, Number):
-            return self.cells.power(base, exponent.value)
+            return self.cells.raised(base, exponent.value)
         return self.cells.call("pow", sympy.Pow, (base, exponent))
 
     def own(self, function: Any, *arguments: Any) -> Any:
@@ -100,5 +97,5 @@ class _Context(OfSympy):
         if function is sympy.sign:
             return self.cells.of(1 if x > 0 else -1 if x < 0 else 0)
         if function is sympy.floor:
-            return self.cells.recorder.floor(x)
+            return self.cells.floor(x)
         return self.cells.call(function.__name__.lower(), function, arguments)

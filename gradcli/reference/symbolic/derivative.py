@@ -7,7 +7,7 @@ or Dirac functions; whoever asks has made sure that the point is not on a kink.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,33 +94,56 @@ def _written(node: Traced, expressions: list[Any]) -> Any:
     return smooth.expression.xreplace(table)
 
 
+def _label(node: Traced) -> str:
+    """Return what a step of the tape does, in words that stand for it and nothing else."""
+    step = node.function
+    return str(_number(node.value)) if step is None else step.smooth.text if isinstance(step, Differentiated) else step.name
+
+
+# Gives what is known under a key, or makes it: data of which JSON has the kinds, but for functions that a record has made.
+Kept = Callable[[Callable[[], Any], Callable[[], Any]], Any]
+
+
 class WholeDerivative:
     """Gradients of a function as sympy expressions in symbols for the entries of its leaves."""
 
-    def __init__(self, m: Any, root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> None:
+    def __init__(self, m: Any, root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, kept: Kept) -> None:
         tape = _Tape(m, leaves, precision)
         results = np.ravel(tape.run(root, wrt))
         still_in_time()
         self.precision, self.inputs = precision, list(tape.inputs.values())
-        # the same symbols for every function: sympy remembers what it found out about them
-        symbols = {serial: sympy.Symbol(f"x{i}", real=True) for i, serial in enumerate(tape.inputs)}
-        entries = [entry for x in wrt for entry in np.ravel(tape.table[x])]
-        if not all(getattr(entry, "serial", None) in symbols for entry in entries):
-            raise Unsupported("a derivative with respect to an intermediate result")
-        expressions: dict[int, Any] = dict(symbols)
-        weights = dict.fromkeys(symbols, 1)
-        nodes = behind([y for y in results if type(y) is Traced])
-        for serial in in_time(sorted(nodes.keys() - symbols.keys())):
-            arguments = nodes[serial].arguments
-            weights[serial] = 1 + sum([weights[a.serial] if type(a) is Traced else 1 for a in arguments])
-            if weights[serial] > _HEAVIEST:
-                raise Unsupported("an expression of so many nodes")
-            known = [expressions[a.serial] if type(a) is Traced else _number(a) for a in arguments]
-            expressions[serial] = _written(nodes[serial], known) if arguments else _number(nodes[serial].value)
-        pairs = zip(results, np.ravel(exact_array(m, seed, "float")), strict=True)
-        total = sympy.Add(*[(expressions[y.serial] if type(y) is Traced else _number(y)) * _number(w) for y, w in pairs if w != 0])
         self.shapes = [x.shape for x in wrt]
-        self.program = Steps([sympy.diff(total, symbols[entry.serial]) for entry in in_time(entries)], tuple(symbols.values()))
+        entries = [entry for x in wrt for entry in np.ravel(tape.table[x])]
+        if not all(getattr(entry, "serial", None) in tape.inputs for entry in entries):
+            raise Unsupported("a derivative with respect to an intermediate result")
+        weights = np.ravel(exact_array(m, seed, "float"))
+        nodes = behind([y for y in results if type(y) is Traced])
+        order = sorted(nodes.keys() - tape.inputs.keys())
+        places = {serial: place for place, serial in enumerate([*tape.inputs, *order])}
+
+        def said(x: Any) -> Any:
+            return (places[x.serial], int(plain(x) > 0) - int(plain(x) < 0)) if type(x) is Traced else str(_number(x))
+
+        def key() -> Any:
+            lines = [(_label(nodes[serial]), *map(said, nodes[serial].arguments)) for serial in order]
+            return len(tape.inputs), lines, list(map(said, [*results, *weights, *entries]))
+
+        def differentiate() -> Any:
+            # the same symbols for every function: sympy remembers what it found out about them
+            symbols = [sympy.Symbol(f"x{i}", real=True) for i in range(len(tape.inputs))]
+            expressions, sizes = dict(zip(tape.inputs, symbols, strict=True)), dict.fromkeys(tape.inputs, 1)
+            for serial in in_time(order):
+                arguments = nodes[serial].arguments
+                sizes[serial] = 1 + sum([sizes[a.serial] if type(a) is Traced else 1 for a in arguments])
+                if sizes[serial] > _HEAVIEST:
+                    raise Unsupported("an expression of so many nodes")
+                known = [expressions[a.serial] if type(a) is Traced else _number(a) for a in arguments]
+                expressions[serial] = _written(nodes[serial], known) if arguments else _number(nodes[serial].value)
+            pairs = zip(results, weights, strict=True)
+            total = sympy.Add(*[(expressions[y.serial] if type(y) is Traced else _number(y)) * _number(w) for y, w in pairs if w != 0])
+            return Steps.of([sympy.diff(total, expressions[entry.serial]) for entry in in_time(entries)], tuple(symbols)).data
+
+        self.program = Steps(kept(key, differentiate))
 
     def evaluate(self, m: Any, leaves: Mapping[Expr, Any]) -> list[np.ndarray]:
         """The gradients at the precision of a context."""

@@ -68,8 +68,12 @@ class Smooth:
         self._on_arrays: Steps | None = None
 
     @cached_property
+    def text(self) -> str:
+        return str(self.expression)
+
+    @cached_property
     def _program(self) -> Steps:
-        return Steps([self.expression], self.symbols)
+        return Steps.of([self.expression], self.symbols)
 
     def partial(self, place: int) -> Smooth:
         if place not in self._partials:
@@ -79,7 +83,7 @@ class Smooth:
     def on_arrays(self, of: Smooth, out: Any, arrays: Sequence[Any]) -> list[Any]:
         """This slope of a function, whose value is ``out``, and the size of the terms that it is computed of, in long double."""
         if self._on_arrays is None:
-            self._on_arrays = Steps([self.expression, magnitude(self.expression)], (*self.symbols, of.expression))
+            self._on_arrays = Steps.of([self.expression, magnitude(self.expression)], (*self.symbols, of.expression))
         values, m = [*arrays, out], _LONG_ARRAYS
         for function, places in self._on_arrays.steps:
             values.append(function(m, *[values[p] for p in places]))
@@ -113,27 +117,31 @@ def _in_mpmath(function: Any) -> str | None:
 
 
 class Steps:
-    """Sympy expressions as a straight line of multi-precision steps, shared parts computed once."""
+    """Sympy expressions as a straight line of multi-precision steps, shared parts computed once.
 
-    def __init__(self, roots: list[Any], symbols: tuple[Any, ...]) -> None:
-        self.steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
-        self.inputs = len(symbols)
-        self._places: dict[Any, int] = {symbol: i for i, symbol in enumerate(symbols)}
-        self.results = [self._compile(root) for root in roots]
+    data  the number of inputs, the steps as they are described, each with the places of its arguments, and the places of the roots
+    """
 
-    def _compile(self, root: Any) -> int:
-        stack = [(root, False)]
+    def __init__(self, data: tuple[int, list[Any], list[int]]) -> None:
+        self.data, (self.inputs, steps, self.results) = data, data
+        self.steps = [(_function(*said), places) for said, places in steps]
+
+    @classmethod
+    def of(cls, roots: list[Any], symbols: tuple[Any, ...]) -> Steps:
+        places: dict[Any, int] = {symbol: i for i, symbol in enumerate(symbols)}
+        steps: list[Any] = []
+        stack = [(root, False) for root in reversed(roots)]
         while stack:
             node, ready = stack.pop()
-            if node in self._places:
+            if node in places:
                 continue
             if ready:
-                self._places[node] = self.inputs + len(self.steps)
-                self.steps.append((_step(node), tuple(self._places[a] for a in _arguments(node))))
+                places[node] = len(places)
+                steps.append((_described(node), [places[a] for a in _arguments(node)]))
             else:
                 stack.append((node, True))
                 stack.extend((argument, False) for argument in _arguments(node))
-        return self._places[root]
+        return cls((len(symbols), steps, [places[root] for root in roots]))
 
     def run(self, m: Any, arguments: tuple[Any, ...]) -> list[Any]:
         """The values of the roots in an mpmath context; NaN where a step has no real value."""
@@ -147,68 +155,58 @@ class Steps:
 def program_of(function: Any, count: int) -> Steps:
     """A function of sympy's, or one that a record has made, of so many numbers."""
     symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(count))
-    return Steps([function(*symbols)], symbols)
+    return Steps.of([function(*symbols)], symbols)
 
 
 @cache
 def _rewritten(function: Any, other: Any) -> Steps:
     x = sympy.Dummy(real=True)
-    return Steps([function(x).rewrite(other)], (x,))
+    return Steps.of([function(x).rewrite(other)], (x,))
 
 
 def _arguments(node: Any) -> tuple[Any, ...]:
     return () if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)) else node.args
 
 
-def _step(node: Any) -> Callable[..., Any]:
+def _described(node: Any) -> tuple[Any, ...]:
+    """What a step does: the name of its kind, and what belongs to it, in numbers but for functions that a record has made."""
     if node.is_Rational:
-        p, q = int(node.p), int(node.q)
-        return lambda m: m.mpf(p) / q
+        return "rational", int(node.p), int(node.q)
     if node.is_Float:
-        parts = node._mpf_
-        return lambda m: m.make_mpf(parts)
-    constant = _CONSTANTS.get(node)
-    if constant is not None:
-        return constant
-    if node.is_Add:
-        return lambda m, *terms: m.fsum(terms)
-    if node.is_Mul:
-        return lambda m, *factors: m.fprod(factors)
-    if node.is_Pow:
-        return _power
+        return "float", *map(int, node._mpf_)
     if isinstance(node, sympy.Derivative) and isinstance(node.expr, (sympy.floor, sympy.ceiling, sympy.sign)):
-        return lambda m: m.zero
-    if isinstance(node, sympy.DiracDelta):
-        return lambda m: m.zero
-    known = _by_mpmath(node)
-    return lambda m, *arguments: m.call(type(node), *arguments) if isinstance(m, OfSympy) else known(m, *arguments)
+        return ("zero",)
+    kind = type(node)
+    return ("made", kind) if hasattr(kind, "by_mpmath") else (str(node) if node.is_Atom else kind.__name__,)
 
 
-def _by_mpmath(node: Any) -> Callable[..., Any]:
-    """Return what computes a function in a context of mpmath's."""
-    if isinstance(node, sympy.polygamma):
+def _function(kind: str, *own: Any) -> Callable[..., Any]:
+    """The function of a step that is described so."""
+    if kind == "rational":
+        return lambda m: m.mpf(own[0]) / own[1]
+    if kind == "float":
+        return lambda m: m.make_mpf(own)
+    if kind in _FUNCTIONS:
+        return _FUNCTIONS[kind]
+    function = own[0] if own else getattr(sympy, kind, None)
+    if not isinstance(function, type):
+        raise Unsupported(kind)
+    known = _by_mpmath(function)
+    return lambda m, *arguments: m.call(function, *arguments) if isinstance(m, OfSympy) else known(m, *arguments)
+
+
+def _by_mpmath(function: Any) -> Callable[..., Any]:
+    """Return what computes a function of sympy's, or one that a record has made, in a context of mpmath's."""
+    if function is sympy.polygamma:
         return lambda m, order, x: find("polygamma").reference(m, x, n=int(order))
-    if isinstance(node, sympy.exp):
+    if function is sympy.exp:
         return lambda m, x: m.exp(x)
-    by_mpmath: Callable[..., Any] | None = getattr(type(node), "by_mpmath", None)  # of a function that a record has made
-    if by_mpmath is not None:
-        known = by_mpmath
-        return lambda m, *numbers: m.nan if any(m.isnan(x) for x in numbers) else known(m, *numbers)
-    name = _in_mpmath(type(node))
+    if hasattr(function, "by_mpmath"):
+        return lambda m, *numbers: m.nan if any(m.isnan(x) for x in numbers) else function.by_mpmath(m, *numbers)
+    name = _in_mpmath(function)
     if name is None:
-        raise Unsupported(type(node).__name__)
+        raise Unsupported(function.__name__)
     return lambda m, *arguments: getattr(m, name)(*arguments)
-
-
-_CONSTANTS: dict[Any, Callable[[Any], Any]] = {
-    sympy.pi: lambda m: +m.pi,
-    sympy.E: lambda m: m.exp(1),
-    sympy.oo: lambda m: m.inf,
-    -sympy.oo: lambda m: m.ninf,
-    sympy.nan: lambda m: m.nan,
-    sympy.zoo: lambda m: m.nan,
-    sympy.EulerGamma: lambda m: +m.euler,
-}
 
 
 def _power(m: Any, base: Any, exponent: Any) -> Any:
@@ -221,6 +219,22 @@ def _power(m: Any, base: Any, exponent: Any) -> Any:
     if exponent == int(exponent) if m.isfinite(exponent) else False:
         return base ** int(exponent)
     return m.power(base, exponent)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "pi": lambda m: +m.pi,
+    "E": lambda m: m.exp(1),
+    "oo": lambda m: m.inf,
+    "-oo": lambda m: m.ninf,
+    "nan": lambda m: m.nan,
+    "zoo": lambda m: m.nan,
+    "EulerGamma": lambda m: +m.euler,
+    "zero": lambda m: m.zero,
+    "DiracDelta": lambda m: m.zero,
+    "Add": lambda m, *terms: m.fsum(terms),
+    "Mul": lambda m, *factors: m.fprod(factors),
+    "Pow": _power,
+}
 
 
 # -- Functions of sympy on arrays of long doubles --------------------------------------------------

@@ -172,4 +172,13 @@ def _opened_only(*_: Any, **__: Any) -> Any:
     raise NotImplementedError("a function is applied step by step")
 
 
-FUNCTION = Op("function", ("x",), _opened_only, _opened_only, "structural", "A call of a function.", vjp=_rule, variadic=True)
+FUNCTION = Op(
+    "function",
+    ("x",),
+    "A call of a function.",
+    variadic=True,
+    forward=_opened_only,
+    reference=_opened_only,
+    kind="structural",
+    vjp=_rule,
+)

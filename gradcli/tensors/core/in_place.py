@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import clone, overwrite
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
@@ -31,10 +30,6 @@ NOT_BATCHED = (
 _ONE_PLACE = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
     "before performing the operation."
-)
-_FEWER_AXES = (
-    "expand(torch.{}{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number of dimensions in the "
-    "tensor ({})"
 )
 _EVERYTHING = (...,)
 
@@ -188,10 +183,17 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
 
 def check_expandable(new: np.ndarray, shape: Shape) -> None:
     """Raise unless what is written to a place of a shape broadcasts to it."""
-    said = unexpandable([new.shape], {"shape": shape})
-    if said or new.ndim > len(shape):
-        kind, have, wanted = dtypes.of_numpy(new.dtype).tensor_type, list(new.shape), list(shape)
-        raise RuntimeError(said or _FEWER_AXES.format(kind, have, wanted, len(wanted), len(have)))
+    common = common_shape(new.shape, shape)
+    if common != shape:
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
+
+
+def common_shape(*shapes: Shape) -> Shape:
+    """Return the shape that operands broadcast to. Raises RuntimeError, as PyTorch, if there is none."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise RuntimeError(f"shapes {' and '.join(map(str, shapes))} do not broadcast together") from None
 
 
 def replace(x: Tensor, value: Any, label: str) -> Tensor:

@@ -189,7 +189,7 @@ def viewed(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, M
         raise explained(op, (array,), static, error) from None
 
 
-def viewing(out: np.ndarray, source: Any, shares: str = "view") -> Tensor:
+def viewing(out: np.ndarray, source: Any, shares: Any = "view") -> Tensor:
     """The result of an operation that views its operand, if NumPy could share the memory."""
     if isinstance(source, Tensor) and (np.may_share_memory(out, source.array) or (not out.size and out.base is not None)):
         tensor = Tensor(out)

@@ -10,8 +10,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError
-from gradcli.ops.pytorch import unbroadcastable
 from gradcli.ops.spec import Op
+from gradcli.tensors.core.in_place import common_shape
 from gradcli.tensors.core.tensor import Tensor
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -67,9 +67,10 @@ def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: E
     if isinstance(error, np.exceptions.AxisError) and error.axis is not None and error.ndim is not None:
         return AxisError(error.axis, error.ndim)
     if op.elementwise:
-        said = unbroadcastable([s for s in shapes if s is not None])
-        if said:
-            return RuntimeError(said)
+        try:
+            common_shape(*[shape for shape in shapes if shape is not None])
+        except RuntimeError as apart:
+            return apart
     try:
         if op.shape is not None:
             op.shape(*shapes, **static)

@@ -132,8 +132,8 @@ def _forms(made: Sequence[Any]) -> tuple[Any, Any]:
 def _record(cls: type[Any], inputs: int, outputs: int) -> tuple[Op, type[Any]]:
     """Return what stands for a user's function among the operations: its rule is the user's."""
     names = tuple([f"x{i}" for i in range(inputs)])
-    doc = cls.__doc__ or ""
-    op = Op(cls.__name__, names, _unregistered, _unregistered, "structural", doc, vjp=_pulled(cls), outputs=outputs, always=True)
+    passes: dict[str, Any] = {"forward": _unregistered, "reference": _unregistered, "vjp": _pulled(cls), "always": True}
+    op = Op(cls.__name__, names, cls.__doc__ or "", results=("",) * outputs, kind="structural", **passes)
     return op, node_class(f"{cls.__name__}Backward", _FunctionNode)
 
 

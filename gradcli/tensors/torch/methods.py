@@ -14,12 +14,11 @@ from gradcli.ops.calling import meanings
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.operands import Operand
-from gradcli.ops.pytorch import unbroadcastable
 from gradcli.ops.registry import public_names, registry
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.backward import backward_of
 from gradcli.tensors.core.casts import as_tensor
-from gradcli.tensors.core.in_place import check_places, check_writable, replace, update
+from gradcli.tensors.core.in_place import check_expandable, check_places, check_writable, replace, update
 from gradcli.tensors.core.levels import levels_of, memory_of, own_entries
 from gradcli.tensors.core.modes import check_device, state, warn
 from gradcli.tensors.core.subscripts import get, mask_of, mismatch, rows, write
@@ -44,12 +43,7 @@ def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
     value = as_tensor(source)
     check_writable(x, value)
     check_places(x)
-    said = unbroadcastable([x.array.shape, value.array.shape])
-    if said:
-        raise RuntimeError(said)
-    if value.array.ndim > x.array.ndim:
-        have, common = list(x.array.shape), list(np.broadcast_shapes(x.array.shape, value.array.shape))
-        raise RuntimeError(f"output with shape {have} doesn't match the broadcast shape {common}")
+    check_expandable(value.array, x.array.shape)
     return replace(x, value.to(x.dtype), "CopyBackwards")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.errors import LinAlgError
 from gradcli.tensors.core import dtypes, views
 from gradcli.tensors.core.casts import cast, clone_of
-from gradcli.tensors.core.in_place import check_writable, update
+from gradcli.tensors.core.in_place import check_writable, common_shape, update
 from gradcli.tensors.core.levels import Batched, by_example, in_front, rewrapped
 from gradcli.tensors.core.modes import Mode, check_device, state
 from gradcli.tensors.core.modes import device as torch_device
@@ -30,21 +30,13 @@ def array(x: Any) -> np.ndarray:
     return x.array if isinstance(x, Tensor) else np.asarray(x)
 
 
-def check_shapes(*arrays: Any) -> None:
-    """Raise RuntimeError for operands that do not broadcast together."""
-    try:
-        np.broadcast_shapes(*map(np.shape, arrays))
-    except ValueError as error:
-        raise RuntimeError(str(error)) from None
-
-
 # -- entries ----------------------------------------------------------------------------------------------------
 
 
 def _is_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     if x.dtype != other.dtype:
         raise RuntimeError(f"both tensors must have one dtype, not {x.dtype.name} and {other.dtype.name}")
-    check_shapes(x.array, other.array)
+    common_shape(x.array.shape, other.array.shape)
     return Tensor(np.asarray(np.isclose(x.array, other.array, rtol, atol, equal_nan)))
 
 
@@ -399,7 +391,7 @@ def _promoted(name: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, np
     kind = dtypes.result_type(arrays)
     if kind.kind in dtypes.FLOATS or (kind.kind == "b" and not booleans):
         raise dtypes.untaken(name, kind)
-    check_shapes(*arrays)
+    common_shape(*map(np.shape, arrays))
     left, right = (np.asarray(a).astype(kind) for a in arrays)  # which wraps around
     return left, right
 

@@ -1,0 +1,157 @@
+"""A program over a box as cells: its graph is read by the references of its operations, some names being variables of the box.
+
+Arithmetic is written down, functions are sympy's, and where a reference branches, all branches are taken.
+Derivatives inside of the function are taken from their definitions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+from flint import arb
+
+from gradcli.graph.nodes import Expr
+from gradcli.ops.registry import find
+from gradcli.ops.spec import Op
+from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.ranges.cells import UNIT, Cell, Path
+from gradcli.reference.ranges.evaluation import Evaluation
+from gradcli.reference.ranges.functions import Box, precise
+from gradcli.reference.ranges.slopes import Slopes
+from gradcli.reference.tape import Array, ReferenceTape, exact_array
+
+Ends = tuple[float, float]
+
+
+class Recorder(Slopes, Algebra):
+    """What a record's reference receives where scalars are cells."""
+
+    iterates = overflows = False
+
+    def __init__(self, box: Box) -> None:
+        Slopes.__init__(self, box)
+        self.whole = Evaluation(self, box, limits=False)
+        self.precision, self.m = "float64", self
+        self.inf, self.nan = math.inf, math.nan
+        self.pi, self.euler = self.call("pi", None, ()), self.call("euler", None, ())
+
+    # -- what references ask of a context
+
+    mpf = Slopes.of
+
+    def isfinite(self, x: Any) -> bool:
+        return True
+
+    def isnan(self, x: Any) -> bool:
+        return False
+
+    def fsum(self, terms: Any) -> Cell:
+        return self.sum([(UNIT, self.of(x)) for x in terms])
+
+    def ceil(self, x: Any) -> Cell:
+        return -self.floor(-self.of(x))
+
+    def sign(self, x: Any) -> Any:
+        return self.branching(lambda: 1 if x > 0 else -1 if x < 0 else 0)
+
+    def __getattr__(self, name: str) -> Any:
+        """Any function of the catalogue, as references call it."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            find(name)
+        except KeyError:
+            raise Unsupported(name) from None
+        return lambda *given: self.function(name, *given)
+
+    # -- operations
+
+    def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
+        given = [None if a is None else self.of(a) for a in arguments]
+        if op.kind != "smooth":
+            return self.branching(lambda: op.reference(self, *given, **static))
+        from gradcli.reference.symbolic.cells import of_operation  # sympy, which arithmetic needs not
+
+        return of_operation(self, op, static, given)
+
+    def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
+        """An operation on arrays of cells: where it is not elementwise, entry by entry of all its branches."""
+        run: Callable[[], Any] = lambda: Algebra.apply(self, op, static, arrays)  # noqa: E731
+        if op.elementwise:
+            return run()
+        ways = [(conditions, found if op.outputs > 1 else (found,)) for conditions, found in self.ways(run)]
+        out = []
+        for place, part in enumerate(ways[0][1]):
+            if any(found[place].shape != part.shape for _, found in ways):
+                raise Unsupported(f"{op.name}, whose result's shape depends on its operands")
+            whole = np.empty(part.shape, dtype=object)
+            for i in np.ndindex(part.shape):
+                whole[i] = self.choice([Path(conditions, self.of(found[place][i])) for conditions, found in ways])
+            out.append(whole)
+        return tuple(out) if op.outputs > 1 else out[0]
+
+    def extreme(self, which: str, row: list[Any]) -> Any:
+        best = row[0]
+        for x in row[1:]:
+            best = self.function(f"{which}imum", best, x)
+        return best
+
+
+class Region(ReferenceTape):
+    """A box, and what is read of the program over it.
+
+    places   the nodes that are variables
+    origins  the nodes that cells were first made for
+    """
+
+    def __init__(self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
+        with precise():
+            self.box: Box = tuple((arb(low), arb(high)) for low, high in variables.values())
+            self.cells = Recorder(self.box)
+            self.table = {leaf: Algebra.map(self.cells.leaf, place) for place, leaf in enumerate(variables)}
+        self.m = self.scalars = cast(Any, self.cells)
+        self.values, self.precision, self.zeros = values, precision, None
+        self.places = {leaf: place for place, leaf in enumerate(variables)}
+        self.origins: dict[Cell, Expr] = {}
+
+    def read(self, *roots: Expr) -> list[Array]:
+        """Arrays of cells. Raises Unsupported."""
+        with precise():
+            return [Algebra.map(self.cells.of, self.run(root)) for root in roots]
+
+    def number(self, root: Expr) -> Cell:
+        """A result, or the sum of the entries of one, as a cell. Raises Unsupported."""
+        (found,) = self.read(root)
+        with precise():
+            return self.cells.lifted(self.cells.fsum(np.ravel(found)))
+
+    def slope(self, cell: Cell, place: int) -> Cell:
+        """The derivative of a cell by a variable."""
+        with precise():
+            return self.cells.slope(cell, self.cells.leaf(place))
+
+    # -- nodes
+
+    def leaf(self, node: Expr) -> Array:
+        return exact_array(self.cells, self.values[node], node.kind)
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        before = len(self.cells.all)
+        found = self.cells.apply(op, node.static, operands)
+        self.origins |= dict.fromkeys(self.cells.all[before:], node)
+        return found
+
+    def alias(self, node: Expr, x: Array) -> Array:
+        return Algebra.map(lambda v: self.cells.named(self.cells.of(v)), x)
+
+    def detach(self, node: Expr, x: Array) -> Array:
+        if any(isinstance(v, Cell) and v.leaves for v in np.ravel(x)):
+            raise Unsupported("a detached value, whose slopes are not those of its values")
+        return x
+
+    def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
+        total = self.cells.fsum(self.cells.of(v) * w for v, w in zip(np.ravel(y), np.ravel(seed), strict=True))
+        return Algebra.map(lambda v: self.cells.slope(total, self.cells.of(v)), x)
