@@ -202,7 +202,7 @@ _UNUSED = {
     "exp_square": "c", "reshape": "shape", "swapaxes": "axis1 axis2", "concatenate": "axis", "reversed_horner": "axis", "alias": "serial",
         "output": "place",
     "as_strided": "offset", "as_strided_scatter": "offset",
-    "add_along": "axis", "sources_along": "axis", "extreme_along": "axis largest include_self", "argmode": "axis",
+    "add_along": "axis", "sources_along": "axis",
     "solve_triangular": "upper", "inv": "check_errors", "svd": "full_matrices", "polygamma": "n", "softplus": "threshold",
         "erfcx_integral": "n",
     "class_labels": "classes", "jv": "v", "yv": "v", "iv": "v", "kv": "v", "i0e_slope": "n", "zeta_slope": "n", "sine_quotient": "n",

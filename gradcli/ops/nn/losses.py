@@ -269,7 +269,7 @@ def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
 
 class_labels = elementwise(
     "class_labels", "x", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", result="int",
-    static={"classes": 1, "ignored": None}, indices="x", public=False, ulps=0,
+    static={"classes": 1, "ignored": None}, indices="x", public=False,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
     numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",
     torch=lambda shapes, classes, ignored: "" if ignored is not None else "torch.as_tensor({0}).to(torch.int64)",
