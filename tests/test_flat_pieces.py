@@ -26,6 +26,7 @@ FURTHER = [  # of flat functions, those that no call of one or two numbers shows
     ("max([{0}, 9])", -2.4), ("sort([{0}, 9])[1]", -2.4), ("topk([{0}, 9], 1)[0][0]", -2.4), ("median([{0}, 2, 9])", -2.4),
     ("cummax([9, {0}], 0)[0][1]", -2.4), ("norm([{0}, 9], inf)", -2.4), ("amin([{0}, -9])", -2.4), ("quantile([{0}, 2, 9], 0.5)", -2.4),
     ("interp({0}, [0, 1], [2, 3])", -2.4), ("leaky_relu({0}, 0)", -2.4), ("elu({0}, 0)", -2.4), ("threshold({0}, 0, 3)", -2.4),
+    ("hardtanh({0})", -2.4),
     ("0*{0}", 0.65), ("{0}**0", 0.65), ("where({0} > 0, {0}, 3)", -2.4), ("[{0}, 4][1]", 0.65), ("F.one_hot(1, 3)[1] + 0*{0}", 0.65),
     ("multi_margin_loss([{0}, 9], 1)", -2.4), ("hinge_embedding_loss([{0}], [-1])", 2.4), ("prod([relu({0}), {0}])", -2.4),
     ("max_pool1d([[{0}, 9]], 2)[0, 0]", -2.4), ("stats.uniform.cdf({0})", -2.4), ("relu({0})*{0}", -2.4),
@@ -160,7 +161,7 @@ def test_every_way_gives_zero(way: str) -> None:
 def test_the_judge_agrees() -> None:
     for text, x in pairs(149):
         check = gradcli.evaluate(text, x=x, formula=False).check
-        assert check.verdict.word == "agree", f"{text} at {x}: {check}"
+        assert check.variables["x"].verdict.word == "agree", f"{text} at {x}: {check}"
 
 
 # -- by graphs of derivatives: what is flat, of itself and under others ----------------------------------------------

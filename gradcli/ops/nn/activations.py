@@ -106,14 +106,14 @@ def _exponential_below(x: Any, scale: Any, alpha: Any, width: Any) -> Any:
     return where(positive, x * scale, expm1(where(positive, 0.0, x) / width) * alpha)
 
 
-def _exponential_slope(wanted: Any, cotangent: Any, out: Any, x: Any, scale: float, alpha: float, width: float) -> tuple[Any]:
+def _exponential_slope(cotangent: Any, x: Any, scale: float, alpha: float, width: float) -> tuple[Any]:
     positive = greater(x, 0)
     below = cotangent * exp(where(positive, 0.0, x) / width) * (alpha / width) if alpha else 0.0
     return (where(positive, cotangent * scale, below),)
 
 
 @function(
-    vjp=lambda *given, alpha: _exponential_slope(*given, 1.0, alpha, 1.0), saves="x", ulps=8, scalars="alpha",
+    vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, 1.0), saves="x", ulps=8, scalars="alpha",
     kinks=noted("x = 0", "alpha", SAME),
 )  # fmt: skip
 def elu(x: Any, *, alpha: Any = 1.0) -> Any:
@@ -124,7 +124,9 @@ def elu(x: Any, *, alpha: Any = 1.0) -> Any:
     return _exponential_below(x, 1.0, alpha, 1.0)
 
 
-@function(vjp=lambda *given, alpha: _exponential_slope(*given, 1.0, alpha, alpha), saves="x", ulps=8, scalars="alpha")
+@function(
+    vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, alpha), saves="x", ulps=8, scalars="alpha",
+)  # fmt: skip
 def celu(x: Any, *, alpha: Any = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0."""
     if is_number(alpha) and not alpha:
@@ -137,7 +139,7 @@ _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 
 
 @function(
-    vjp=lambda *given: _exponential_slope(*given, _SCALE, _SLOPE, 1.0), saves="x", ulps=8,
+    vjp=lambda wanted, cotangent, out, x: _exponential_slope(cotangent, x, _SCALE, _SLOPE, 1.0), saves="x", ulps=8,
     kinks=noted("x = 0", f"{_SLOPE}, the slope from below", SAME),
 )  # fmt: skip
 def selu(x: Any) -> Any:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from functools import reduce
+from operator import add, mul
 from typing import Any
 
 import numpy as np
@@ -290,16 +292,15 @@ def _resampled(x: Any, axis: int, size: int, scale: float | None, mode: str, cor
     step = (length - 1) / max(size - 1, 1) if corners else 1 / scale if scale else length / size
     if mode.startswith("nearest"):
         at = ((at + 0.5 * (mode != "nearest")) * step).astype(np.float32)  # in single precision, as in PyTorch, so that 2.9999999 is 3
-        pairs = [(np.floor(at), None)]
+        pairs: list[tuple[Any, Any]] = [(np.floor(at), None)]
     else:
         at = at * step if corners else (at + 0.5) * step - 0.5
         pairs = _neighbours(at if mode == "bicubic" else np.maximum(at, 0), mode == "bicubic")
-    found, rest = None, (1,) * (len(x.shape) - axis - 1)
+    rest, terms = (1,) * (len(x.shape) - axis - 1), []
     for place, weight in pairs:
         entries = getitem(x, index=(*(ALL,) * axis, StaticArray(np.clip(place, 0, length - 1).astype(int))))
-        term = entries if weight is None else entries * weight.reshape(-1, *rest)
-        found = term if found is None else found + term
-    return found
+        terms.append(entries if weight is None else entries * weight.reshape(-1, *rest))
+    return reduce(add, terms)
 
 
 def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
@@ -474,14 +475,11 @@ def grid_sample(
             continue
         at = _within(at, length, padding_mode, corners)
         taps.append([(rint(at), None)] if mode == "nearest" else _neighbours(at, False))
-    total: Any = None
+    terms = []
     for corner in itertools.product(*taps):
-        term = _entries(x, [place for place, _ in corner])
-        for _, weight in corner:
-            if weight is not None:
-                term = term * reshape(weight, shape=(weight.shape[0], 1, weight.shape[1]))
-        total = term if total is None else total + term
-    return reshape(total, shape=(*x.shape[:2], *grid.shape[1:-1]))
+        weights = [reshape(weight, shape=(weight.shape[0], 1, weight.shape[1])) for _, weight in corner if weight is not None]
+        terms.append(reduce(mul, weights, _entries(x, [place for place, _ in corner])))
+    return reshape(reduce(add, terms), shape=(*x.shape[:2], *grid.shape[1:-1]))
 
 
 @function(backward="AffineGridGenerator")

@@ -71,7 +71,8 @@ for _n in (1, 2, 3):
         f"avg_pool{_n}d": f"AvgPool{_n}d({_PLACED}, ceil_mode, count_include_pad{', divisor_override' * (_n > 1)})",
     }
 for _function, _class in _CLASSES.items():
-    declare_class(TORCH, *_class.rstrip(")").split("("), _function)
+    _name, _, _keeps = _class.rstrip(")").partition("(")
+    declare_class(TORCH, _name, _keeps, _function)
 declare_class(TORCH, "Flatten", "start_dim, end_dim", "flatten", start_dim=1)
 declare_class(TORCH, "Identity", "*", "positive")
 declare_class(TORCH, "UpsamplingNearest2d", "size, scale_factor", "interpolate")

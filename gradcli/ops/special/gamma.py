@@ -36,7 +36,7 @@ def _cotangent_slope(x: Any, n: int) -> Any:
 
     def at(x: float) -> float:
         if x != x or x == round(x):
-            return (-1) ** n * (x - x + math.inf)
+            return math.nan if x != x else math.inf if n % 2 == 0 else -math.inf
         with workprec(200 + 20 * n):
             return float(diff(lambda t: mp.pi * cot(mp.pi * t), x, n))
 

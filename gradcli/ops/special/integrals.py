@@ -25,7 +25,7 @@ from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
 from gradcli.ops.writing import OfSciPy
 
-_SCIPYS = {"torch": "", "jax": ""}  # functions that only SciPy has
+_SCIPYS: Any = {"torch": "", "jax": ""}  # functions that only SciPy has
 _FAR = 1e18  # where the first term of an asymptotic series is all that counts
 
 
