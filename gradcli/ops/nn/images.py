@@ -15,7 +15,15 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import (
-    ALL, StaticArray, add_along, broadcast_to, getitem, reshape, swapaxes, take_along, transpose,
+    ALL,
+    StaticArray,
+    add_along,
+    broadcast_to,
+    getitem,
+    reshape,
+    swapaxes,
+    take_along,
+    transpose,
 )  # fmt: skip
 from gradcli.ops.arrays.windows import Table, adaptive, add_up, each, extent, inner, nested, outer, read, small_image, strided
 from gradcli.ops.calling.signatures import declare
