@@ -15,8 +15,8 @@ from gradcli.formulas.textbook import textbook
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.graph.sweep import contributions, depending, guarded, scaled, sweep
 from gradcli.limits import Limits
-from gradcli.ops.arrays.shapes import sum_to
 from gradcli.ops.calling.inputs import FLOAT
+from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.structure import detach
 from gradcli.ops.text import ATOM, BINDING, EXPRESSION, UNARY, Piece
 

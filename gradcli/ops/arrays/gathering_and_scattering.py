@@ -270,7 +270,8 @@ def scatter(x: Any, index: Any, source: Any, *, axis: int, reduce: str | None = 
     """
     if reduce not in (None, "add", "multiply"):
         raise ArgumentError(f"scatter: reduce must be 'add' or 'multiply', not {reduce!r}")
-    return _at_entries({None: _copy, "add": _sum, "multiply": partial(_together, prod, 1.0)}[reduce], x, index, source, axis)
+    ways: dict[str | None, Function] = {None: _copy, "add": _sum, "multiply": partial(_together, prod, 1.0)}
+    return _at_entries(ways[reduce], x, index, source, axis)
 
 
 _SOURCE = "x, axis, index, source|src"

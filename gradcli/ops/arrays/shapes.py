@@ -16,7 +16,7 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import number_inside, same_shape
 from gradcli.ops.looping import fits_along, listed, order_text, runs_backwards, subscript_text
 from gradcli.ops.reductions.carried import added, taken
-from gradcli.ops.registry import find, function, structural
+from gradcli.ops.registry import function, named, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
@@ -89,21 +89,6 @@ reshape: Op = structural(
 )
 
 
-@function("sum_to_size", numpy="x, shape|size+", torch="x, shape|size+")
-def sum_to(x: Any, *, shape: Shape) -> Any:
-    """The sum over the axes along which broadcasting would have repeated an array of the given shape."""
-    old, wanted = tuple(x.shape), tuple(shape)
-    lead = len(old) - len(wanted)
-    if lead < 0 or any(n not in (1, whole) for n, whole in zip(wanted, old[lead:], strict=True)):
-        raise ShapeError(f"cannot broadcast an array of shape {wanted} to {old}")
-    gone = (*range(lead), *(i for i in range(lead, len(old)) if old[i] != wanted[i - lead]))
-    if not gone:
-        return x
-    axis = None if len(gone) == len(old) else gone if len(gone) > 1 else gone[0]
-    total = find("sum")(x, axis=axis, keepdims=not lead)
-    return total if tuple(total.shape) == wanted else reshape(total, shape=wanted)
-
-
 def _broadcast_shape(old: Shape, shape: Shape) -> Shape:
     wanted = tuple(shape)
     try:
@@ -130,7 +115,7 @@ def _broadcast_on_batch(lead: Shape, x: Any, shape: Shape) -> Any:
 
 broadcast_to: Op = structural(
     "broadcast_to", "x", _broadcast, witness("moving.broadcast_to"),
-    vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
+    vjp=lambda wanted, cotangent, out, x, shape: (named("sum_to_size")(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, moves=True, result="same",
     written="broadcast_to({x}, {shape})", algebra="repetition",
     axes=lambda m, x, shape: m.repeated(x, shape),

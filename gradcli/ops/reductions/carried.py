@@ -65,6 +65,15 @@ def product_rounds(m: Any, out: Any, x: Any, axis: Any = None, **_: Any) -> Any:
     return 2 * terms * m.abs(out) + terms * m.smallest / m.unit * m.at(m.where(m.equal(x, 0), 0.0, m.maximum(m.abs(x), 1.0)))
 
 
+def norm_errors(m: Any, out: Any, x: Any, e: Any, ord: Any, **_: Any) -> Any:
+    """By the triangle inequality, which holds for orders from 1 on."""
+    return m.at(m.filled(e, x)) if ord is None or ord >= 1 else None
+
+
+def norm_rounds(m: Any, out: Any, x: Any, axis: Any, **_: Any) -> Any:
+    return (additions(np.asarray(x), count(np.shape(x), axis), whole=np.size(out) == 1) + 16) * m.abs(out)
+
+
 # -- Which indices are not certain where what is ordered is off by its errors, and what is
 # addressed by such indices.
 #

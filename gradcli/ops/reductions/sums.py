@@ -147,6 +147,21 @@ sum_: Op = reduction(
 )
 
 
+@function("sum_to_size", numpy="x, shape|size+", torch="x, shape|size+")
+def sum_to(x: Any, *, shape: Shape) -> Any:
+    """The sum over the axes along which broadcasting would have repeated an array of the given shape."""
+    old, wanted = tuple(x.shape), tuple(shape)
+    lead = len(old) - len(wanted)
+    if lead < 0 or any(n not in (1, whole) for n, whole in zip(wanted, old[lead:], strict=True)):
+        raise ShapeError(f"cannot broadcast an array of shape {wanted} to {old}")
+    gone = (*range(lead), *(i for i in range(lead, len(old)) if old[i] != wanted[i - lead]))
+    if not gone:
+        return x
+    axis = None if len(gone) == len(old) else gone if len(gone) > 1 else gone[0]
+    total = sum_(x, axis=axis, keepdims=not lead)
+    return total if tuple(total.shape) == wanted else reshape(total, shape=wanted)
+
+
 def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     return (broadcast_to(spread(cotangent, x.shape, axis) / count(x.shape, axis), shape=x.shape),)
 
@@ -274,7 +289,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 @function(
     vjp=_norm_vjp, forward=lambda x, **static: _scaled_norm(x, **static)[()], shape=reduced, parts=_scaled_norm,
-    saves="x out", ulps=4, extended=extended.NORM,
+    saves="x out", ulps=4, extended=extended.NORM, carries=carried.norm_errors, rounds=carried.norm_rounds,
     kinks=Kink(lambda out: out == 0, "x = 0", "0"), backward="LinalgVectorNorm",
 )  # fmt: skip
 def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -> Any:

@@ -11,7 +11,8 @@ import numpy as np
 
 from gradcli.graph.nodes import reachable
 from gradcli.graph.sweep import Parts, contributions, depending, guarded, sweep
-from gradcli.ops.arrays.shapes import sum_to, transpose
+from gradcli.ops.arrays.shapes import transpose
+from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import cast

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.sweep import Parts
-from gradcli.ops.arrays.shapes import sum_to
+from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.spec import Op
 
 FLOATS = "fV"  # NumPy's kinds of those that tensors hold: bfloat16 is none of its own

@@ -19,8 +19,8 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from gradcli.graph.nodes import reachable
-from gradcli.ops.arrays.shapes import sum_to
 from gradcli.ops.recording import node_name
+from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.tensors.core.dtypes import FLOATS
