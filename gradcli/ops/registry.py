@@ -139,6 +139,8 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
         if vjp is not None:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}
+            if scalars:
+                own["wider"] = composition(called, " ".join(names), body, static=fields["static"], scalars=scalars)
             return register(Op(called, operands, **grouped({**own, **parts, **fields})))
         fields |= {"rest": rest if names else "", "scalars": scalars}
         return register(Composite(called, operands, body=body, **grouped(fields, "torch")))
