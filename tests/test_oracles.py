@@ -191,7 +191,7 @@ for _record in records():
 @pytest.mark.parametrize("sharing", [pytest.param(every, id=f"{every[0][0]}-{key[-1]}") for key, every in _CONSTANTS.items()])
 def test_a_wrong_constant_is_found(sharing: list[tuple[str, object]]) -> None:
     for name, function in sharing:
-        fields = {"body": function} if isinstance(RECORDS[name], Composite) else {"forward": function, "on_scalars": None}
+        fields = {"body": function} if isinstance(RECORDS[name], Composite) else {"forward": function, "operator": None}
         if first_found(RECORDS[name], **fields):
             return
     pytest.fail(f"{sharing[0][0]} with another number, and no call of tests/oracles/calls tells")

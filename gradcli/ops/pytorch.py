@@ -58,10 +58,6 @@ def no_booleans(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | No
     return NotImplementedError("not implemented for booleans") if dtype.kind == "b" else None
 
 
-def no_negative_booleans(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | None:
-    return RuntimeError("booleans have no negative; ~ inverts them") if dtype.kind == "b" else None
-
-
 def no_differences_of_booleans(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | None:
     booleans = (isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in operands)
     return RuntimeError("booleans are not subtracted; use ^ or ~") if any(booleans) else None

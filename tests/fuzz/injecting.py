@@ -187,7 +187,7 @@ def _patch_operations(fault: Fault) -> None:
     from gradcli.ops.registry import registry
 
     for op in registry().values():
-        for name in ("forward", "on_scalars"):
+        for name in ("forward", "operator"):
             function = getattr(op, name)
             if function is not None:
                 object.__setattr__(op, name, _before(fault, COMPUTING, function))

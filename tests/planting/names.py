@@ -53,16 +53,17 @@ def names() -> Iterator[Mistake]:
                 )
     for library, table in signatures._TABLES.items():
         by_parameters: dict[int, list[str]] = {}
-        for name, found in table.items():
+        for name, written in table.items():
+            found = signatures.signature(*written)
             by_parameters.setdefault(len([p for p in found.parameters if not p.ignored]), []).append(name)
         for group_ in by_parameters.values():
             for name, other_name in pairwise([*group_, group_[0]]):
                 other_target = table[other_name]
-                if other_target.target == table[name].target:
+                if other_target[0] == table[name][0]:
                     continue
                 plain = name.rsplit(".", 1)[-1]
                 yield Mistake(
-                    f"name: as {library} has it", f"{name} means {other_target.target}", _planting(table, name, other_target),
+                    f"name: as {library} has it", f"{name} means {other_target[0]}", _planting(table, name, other_target),
                     lambda wide, name=name, plain=plain: calling(plain) or of_text(name),
                     lambda wide, name=name, plain=plain: oracles(plain, *texts_of(name)),
                 )  # fmt: skip

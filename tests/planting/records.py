@@ -106,7 +106,7 @@ def _times(value: Any) -> Any:
 
 def _function(op: Op) -> dict[str, Any]:
     fields: dict[str, Any] = {"forward": _changed(_times), "reference": _changed(_times)}
-    return fields if op.on_scalars is None else {**fields, "on_scalars": _changed(_times)}
+    return fields if op.operator is None else {**fields, "operator": _changed(_times)}
 
 
 def _meaning(op: Op) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _meaning(op: Op) -> dict[str, Any]:
     def slope(rule: Rule | None) -> Rule | None:
         return None if rule is None else lambda out, *given, **static: TWICE * rule(out / TWICE, *given, **static)
 
-    names = ("forward", "reference") if op.on_scalars is None else ("forward", "reference", "on_scalars")
+    names = ("forward", "reference") if op.operator is None else ("forward", "reference", "operator")
     fields: dict[str, Any] = dict.fromkeys(names, _changed(lambda y: y * TWICE))
     if op.partials is not None:
         return {**fields, "partials": lambda rules: tuple(map(slope, rules))}
@@ -133,7 +133,7 @@ def values() -> Iterator[Mistake]:
     for op in registry().values():
         small = times(1 + 1e-6)
         if op.result == "float" and op.outputs == 1:
-            fields = {"forward": small} if op.on_scalars is None else {"forward": small, "on_scalars": small}
+            fields = {"forward": small} if op.operator is None else {"forward": small, "operator": small}
             yield _mistake("value: forward", op.name, op, fields)
             if not op.core_dims:  # whose references are algorithms: the value alone is compared
                 reference = {"reference": _changed(lambda y: y + y / 1000000)}

@@ -96,7 +96,7 @@ def lookup(name: str, library: str) -> Signature | None:
         record = named(name)
     except KeyError:
         return declared(name, library) or declared_elsewhere(name)
-    found = declared(name, library)
+    found = declared(name, library)  # which a family may have said that is read now
     if found is not None:
         return found
     if not record.public or record.name in CALLED_OTHERWISE:
