@@ -340,7 +340,7 @@ def both_sides(m: Any, beside: Beside, value: np.ndarray, event: Event | None, s
 
 
 def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
-    """How the function jumps, or where it has a pole, in words; empty where it is continuous."""
+    """The jump of the function, or its poles, in words; empty where it is continuous."""
     if left.continuous and right.continuous:
         return ""
     for low, at, high in zip(left.values, values, right.values, strict=True):
@@ -447,7 +447,7 @@ class InnerKinks:
         return found
 
     def _ways(self, of: Derivation, tape: ReferenceTape, x: Array, derivative: Array) -> Iterator[tuple[Array, Any, Event | None]]:
-        """Which ways to move the variable, relative to its size, and the entries of the derivative that each is about: those that reach a
+        """Yield ways to move the variable, relative to its size, and the entries of the derivative that each is about: those that reach a
         kink, or have no finite value by their formula.
         """
         m, events = self.m, active_kinks(tape, [of.x])[of.x]
