@@ -13,7 +13,7 @@ from flint import fmpq
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Number
-from gradcli.reference.symbolic.translate import RECIPROCALS, OfSympy, Steps
+from gradcli.reference.symbolic.translate import OfSympy, Steps
 
 _SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
 
@@ -91,15 +91,11 @@ class _Context(OfSympy):
             return self.cells.raised(base, exponent.value)
         return self.cells.call("pow", sympy.Pow, (base, exponent))
 
-    def call(self, function: Any, *arguments: Any) -> Any:
+    def own(self, function: Any, *arguments: Any) -> Any:
         x = arguments[0]
         if function in (sympy.tan, sympy.cot):
             sine, cosine = self.call(sympy.sin, x), self.call(sympy.cos, x)
             return sine / cosine if function is sympy.tan else cosine / sine
-        if function in RECIPROCALS:
-            return 1 / self.call(RECIPROCALS[function], x)
-        if function in _OF_RECIPROCALS:
-            return self.call(_OF_RECIPROCALS[function], 1 / x)
         if function is sympy.Abs:
             return x if x >= 0 else -x
         if function is sympy.sign:
@@ -107,9 +103,3 @@ class _Context(OfSympy):
         if function is sympy.floor:
             return self.cells.floor(x)
         return self.cells.call(function.__name__.lower(), function, arguments)
-
-
-_OF_RECIPROCALS = {
-    sympy.asec: sympy.acos, sympy.acsc: sympy.asin, sympy.acot: sympy.atan,
-    sympy.asech: sympy.acosh, sympy.acsch: sympy.asinh, sympy.acoth: sympy.atanh,
-}  # fmt: skip
