@@ -33,7 +33,7 @@ _SAID = {"pole": "has a pole", "domain": "has no value", "kink": "has a kink: it
 
 @dataclass(frozen=True)
 class AskedBounds:
-    """What is wanted of every query."""
+    """Wishes for every query."""
 
     box: Mapping[str, Ends]
     width: float = 0.01
@@ -146,7 +146,7 @@ def _bound(found: Range, names: list[str]) -> Bound:
 
 
 def place_notes(program: Program, function: Function, found: Iterable[Place], names: list[str]) -> Iterator[BoundNote]:
-    """What is the matter in the box, in the user's words."""
+    """Notes on what is the matter in the box, in the user's words."""
     from gradcli.reference.ranges.functions import above, below
 
     several = [place for place in found if place.kind not in ("pole", "domain") or not _has_value(program, function, place)]

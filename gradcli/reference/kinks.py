@@ -248,28 +248,31 @@ class Prober:
         orders = [np.roll(np.arange(n), k) for k in range(0, n, -(-n // _MOST_ORDERS))]
         with _probing(m):
             step = m.mpf(10) ** STEPS[0] / n
-            sizes = [self._size(x, i) for i in ties]
+            sizes = self._sizes(x)
             (value,) = self._between(x)
             found = []
             for order in orders:
-                slopes, (there,) = self._at(x, {i: step * (int(k) + 1) * size for i, k, size in zip(ties, order, sizes, strict=True)})
+                move = np.full(sizes.size, m.zero, dtype=object)
+                move[ties] = step * ((order + 1).astype(object) * sizes[ties])
+                slopes, (there,) = self._at(x, move)
                 if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (1 + abs(value)) or not all(map(m.isfinite, slopes[ties])):
                     return {}
                 found.append(slopes)
         return {i: [slopes[i] for slopes in found] for i in ties}
 
     def _sides(self, x: Expr, i: int, event: Event | None) -> Sides:
-        size = self._size(x, i)
-        quotient = None if event is None else size  # a gap of a formula is no branch whose definition could be another
-        (sides,) = self._along(x, {i: size}, slice(i, i + 1), event, quotient)
+        sizes = self._sizes(x)
+        direction = np.where(np.arange(sizes.size) == i, sizes, self.tape.m.zero)
+        quotient = None if event is None else sizes[i]  # a gap of a formula is no branch whose definition could be another
+        (sides,) = self._along(x, direction, slice(i, i + 1), event, quotient)
         return sides
 
-    def _along(self, x: Expr, shares: Mapping[int, Any], wanted: slice, event: Event | None = None, size: Any = None) -> list[Sides]:
-        """Some derivatives on both sides of the point in a direction, which has shares of some entries."""
+    def _along(self, x: Expr, direction: Array, wanted: slice, event: Event | None = None, size: Any = None) -> list[Sides]:
+        """Some derivatives on both sides of the point in a direction."""
         m = self.tape.m
 
         def beside(sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
-            slopes, value = self._at(x, {i: sign * m.mpf(10) ** step * share for i, share in shares.items()})
+            slopes, value = self._at(x, sign * m.mpf(10) ** step * direction)
             return slopes[wanted], value
 
         with _probing(m):
@@ -278,35 +281,30 @@ class Prober:
     def _confirm(self, x: Expr, found: dict[int, Sides], slopes: np.ndarray, gaps: list[int]) -> None:
         """Keep limits where a formula has a gap only if they are those from another direction, too: else there is no derivative."""
         wanted = [i for i in gaps if i in found and found[i].limit is not None]
-        count = np.size(self.tape.table[x])
-        if not wanted or count < 2:
+        m, sizes = self.tape.m, self._sizes(x)
+        if not wanted or sizes.size < 2:
             return
-        m = self.tape.m
-        shares = {i: self._size(x, i) * (1 + m.mpf((7 * i) % 11) / 13) for i in range(count)}
-        others = self._along(x, shares, slice(None))
+        others = self._along(x, sizes * [1 + m.mpf((7 * i) % 11) / 13 for i in range(sizes.size)], slice(None))
         known = [(found[i].limit if i in found else v, other.limit) for i, (v, other) in enumerate(zip(slopes, others, strict=True))]
         if any(v is not None and m.isfinite(v) and (limit is None or not is_close(m, v, limit)) for v, limit in known):
             for i in wanted:
                 found[i] = Sides(m.nan, m.nan, None, False, "the derivative depends on the direction", "")
 
-    def _size(self, x: Expr, i: int) -> Any:
-        return abs(plain(np.ravel(self.tape.table[x])[i])) or self.tape.m.one
+    def _sizes(self, x: Expr) -> Array:
+        return Algebra.map(lambda v: abs(plain(v)) or self.tape.m.one, np.ravel(self.tape.table[x]))
 
-    def _at(self, x: Expr, moves: Mapping[int, Any]) -> tuple[np.ndarray, np.ndarray]:
-        """The derivatives by all entries, and the value, in the seed's weights, where some entries have moved."""
+    def _at(self, x: Expr, move: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The derivatives by all entries, and the value, in the seed's weights, where the entries have moved."""
         m, asked = self.tape.m, self.asked
-        moved = Algebra.map(plain, self.tape.table[x])
-        flat = moved.reshape(-1)
-        for i, move in moves.items():
-            flat[i] = flat[i] + move
-        other = _beside(m, {**asked.leaves, x: moved}, asked.precision, asked.zeros)
+        here = Algebra.map(plain, self.tape.table[x])
+        other = _beside(m, {**asked.leaves, x: (np.ravel(here) + move).reshape(here.shape)}, asked.precision, asked.zeros)
         y = other.run(asked.root, [x])
         slope = other.gradient(y, exact_array(m, asked.seed, "float"), other.table[x])
         return Algebra.map(plain, np.ravel(slope)), self._weighted(Algebra.map(plain, y))
 
     def _between(self, x: Expr) -> np.ndarray:
         """The value at the point itself, to as many digits as those beside it; as it was chosen, where its formula has a gap."""
-        _, value = self._at(x, {})
+        _, value = self._at(x, 0)
         return value if all(map(self.tape.m.isfinite, value)) else self._weighted(self.value)
 
     def _weighted(self, y: np.ndarray) -> np.ndarray:
@@ -340,7 +338,7 @@ def both_sides(m: Any, beside: Beside, value: np.ndarray, event: Event | None, s
 
 
 def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
-    """How the function jumps, or where it has a pole, in words; empty where it is continuous."""
+    """The jump of the function, or its poles, in words; empty where it is continuous."""
     if left.continuous and right.continuous:
         return ""
     for low, at, high in zip(left.values, values, right.values, strict=True):
@@ -447,7 +445,7 @@ class InnerKinks:
         return found
 
     def _ways(self, of: Derivation, tape: ReferenceTape, x: Array, derivative: Array) -> Iterator[tuple[Array, Any, Event | None]]:
-        """Which ways to move the variable, relative to its size, and the entries of the derivative that each is about: those that reach a
+        """Yield ways to move the variable, relative to its size, and the entries of the derivative that each is about: those that reach a
         kink, or have no finite value by their formula.
         """
         m, events = self.m, active_kinks(tape, [of.x])[of.x]

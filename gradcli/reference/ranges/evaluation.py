@@ -50,7 +50,7 @@ from gradcli.reference.ranges.functions import (
 
 
 class Event(NamedTuple):
-    """What is the matter with a cell somewhere in a box.
+    """A pole, a gap, a kink or a jump of a cell somewhere in a box.
 
     soft       whether that is at an end of an argument only
     edge       whether it is on the boundary of the box only

@@ -52,7 +52,7 @@ Point = list[float]
 
 @dataclass(eq=False)
 class Outcome:
-    """What became of a relation: None where it is open."""
+    """Outcome of a relation: None where it is open."""
 
     holds: bool | None
     point: Point | None = None

@@ -7,7 +7,8 @@ Derivatives inside of the function are taken from their definitions.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -27,7 +28,7 @@ Ends = tuple[float, float]
 
 
 class Recorder(Slopes, Algebra):
-    """What a record's reference receives where scalars are cells."""
+    """Context that a record's reference receives where scalars are cells."""
 
     overflows = False
 
@@ -79,10 +80,10 @@ class Recorder(Slopes, Algebra):
 
     def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
         """An operation on arrays of cells: where it is not elementwise, entry by entry of all its branches."""
-        run: Callable[[], Any] = lambda: Algebra.apply(self, op, static, arrays)  # noqa: E731
         if op.elementwise:
-            return run()
-        ways = [(conditions, found if op.outputs > 1 else (found,)) for conditions, found in self.ways(run)]
+            return self.elementwise(op, static, arrays)
+        results = self.ways(partial(Algebra.apply, self, op, static, arrays))
+        ways = [(conditions, found if op.outputs > 1 else (found,)) for conditions, found in results]
         out = []
         for place, part in enumerate(ways[0][1]):
             if any(found[place].shape != part.shape for _, found in ways):

@@ -264,7 +264,7 @@ Range = tuple[Side, Side]  # the lower end and the upper one
 
 
 class Place(NamedTuple):
-    """What is the matter, with which cell, and where."""
+    """Place where something is the matter with a cell."""
 
     kind: str
     cell: Cell
@@ -319,7 +319,7 @@ class Function(Region):
         return sorted(found, key=lambda p: (_GRAVITY.index(p.kind), [float(x[0].mid()) for x in p.where]))
 
     def _places_of(self, cell: Cell) -> Iterator[Place]:
-        """Where something is the matter with one of the cells that the function is made of: boxes are halved across its variables only."""
+        """Yield places where something is the matter with one of the cells of the function: boxes are halved across its variables only."""
         found: dict[tuple[str, bool], list[Box]] = {}
         begun = self.cells.work
         active, sides = [self.box], Sides(self.box, cell.leaves)
