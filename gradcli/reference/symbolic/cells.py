@@ -69,21 +69,24 @@ class _Context(OfSympy):
     """sympy's functions of cells."""
 
     def __init__(self, cells: Any) -> None:
-        self.cells, self.zero, self.mpf, self.fsum = cells, cells.zero, cells.of, cells.fsum
+        self.cells, self.zero, self.mpf = cells, cells.zero, cells.of
         self.inf, self.ninf, self.nan = map(cells.of, (math.inf, -math.inf, math.nan))
         self.pi, self.euler = cells.pi, cells.euler
 
-    def make_mpf(self, parts: Any) -> Cell:
+    def make_mpf(self, parts: Any) -> Any:
         exact = sympy.Rational(sympy.Float._new(parts, 100))
         return self.cells.number(fmpq(int(exact.p), int(exact.q)))
 
-    def exp(self, x: Any) -> Cell:
+    def exp(self, x: Any) -> Any:
         return self.cells.call("e", None, ()) if x == 1 else self.call(sympy.exp, x)
 
-    def fprod(self, factors: Any) -> Cell:
+    def fsum(self, terms: Any) -> Any:
+        return self.cells.fsum(terms)
+
+    def fprod(self, factors: Any) -> Any:
         return self.cells.product([(factor, UNIT) for factor in factors])
 
-    def pow(self, base: Any, exponent: Any) -> Cell:
+    def pow(self, base: Any, exponent: Any) -> Any:
         if isinstance(exponent, Number):
             return self.cells.raised(base, exponent.value)
         return self.cells.call("pow", sympy.Pow, (base, exponent))
