@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from gradcli.check.crosscheck import in_jax
+from gradcli.check.conventions import in_jax
 from gradcli.check.judge import forward_exact, gradients_exact
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope

@@ -12,11 +12,12 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.check.comparison import Comparison, compare_arrays, index_of, mask_of
+from gradcli.check.conventions import Conventions, Held
 from gradcli.check.judge import Judge, numbers, reference_at
 from gradcli.check.rounding import Branches
 from gradcli.check.sampling import Point, around, moderate
@@ -36,9 +37,6 @@ from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.fields.identity import Decision, Question, entries_alike
 from gradcli.reference.fields.identity import decide as decide_identity
 from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
-
-if TYPE_CHECKING:
-    from gradcli.check.crosscheck import Conventions
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +59,6 @@ class Given:
     @property
     def about(self) -> str:
         return "value" if self.of == "value" else "derivative"
-
-
-class Held(NamedTuple):
-    """The verdict on one claimed entry; its reason and what is right, if they are matters of convention."""
-
-    verdict: Verdict
-    reason: str | None = None
-    right: float | None = None
 
 
 RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2, "bfloat16": 1e-1}

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.claims import Given, Held, decide
-from gradcli.check.comparison import Comparison, index_of
-from gradcli.check.judge import Judge, forward_exact, gradients_exact, reference_at
+from gradcli.check.claims import Given, decide
+from gradcli.check.comparison import index_of
+from gradcli.check.conventions import Conventions
+from gradcli.check.judge import Judge, reference_at
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
-from gradcli.graph.interpret import Rebuilding, forward, interpret
+from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
-from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.language.scope import Scope
-from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.contexts import context, has_flint
@@ -303,81 +300,3 @@ def _text(judge: Judge, node: Expr) -> str:
     if node.is_leaf:
         return str(node.payload.name)
     return f"the result of {node.op.name}" if node.op is not None else "a constant"
-
-
-# -- Which value is chosen where the derivatives from both sides differ: PyTorch's, JAX's, or the
-# one of least norm.
-
-
-TORCH, JAX, LEAST = "torch", "jax", "min-norm"
-_TITLES = {TORCH: "PyTorch", JAX: "JAX", LEAST: "the least norm"}
-
-
-class Conventions:
-    """What each convention chooses for the value and the gradients of one result."""
-
-    def __init__(self, judge: Judge, wanted: str) -> None:
-        self.judge, self.wanted = judge, wanted
-        unmeasured = (f"{event.kink.place} ({event.op.name})" for event in judge.events if event.kink.jax is None)
-        self.unmeasured = next(unmeasured, None)  # the first kink of which it is not known what JAX chooses
-        self._in_jax: dict[str, Any] | None = None
-
-    def decide(self, of: str, truth: Comparison, i: int, said: float, room: float) -> Held | None:
-        """The verdict on a number that is claimed for an entry on a kink, to ``room``; None where the choice is not known."""
-        choices = self._choices(of, truth, i)
-        fitting = [name for name, value in choices.items() if _fits(said, value, room)]
-        if self.wanted in fitting:
-            return Held(Verdict.AGREE)
-        if self.wanted not in choices:
-            return None
-        follows = " and ".join(_TITLES[name] for name in fitting) or "no convention"
-        right = float(choices[self.wanted])
-        return Held(Verdict.MISMATCH, f"on a kink, where {_TITLES[self.wanted]} has {right:g}: it follows {follows}", right)
-
-    def _choices(self, of: str, truth: Comparison, i: int) -> dict[str, Any]:
-        choices = {TORCH: truth.engine[i], LEAST: truth.sides[i].least}
-        if self.unmeasured is None:
-            choices[JAX] = self._jax(truth.m)[of].reshape(-1)[i]
-        return choices
-
-    def _jax(self, m: Any) -> dict[str, Any]:
-        if self._in_jax is None:
-            judge = self.judge
-            root, nodes = in_jax(judge.root, list(judge.wrt.values()))
-            leaves = {node: judge.scope.values[node] for node in reachable([root]) if node.is_leaf}
-            table = forward_exact(m, root, leaves, judge.precision)
-            gradients = gradients_exact(m, table, root, nodes, judge.seed)
-            self._in_jax = {"value": table[root].array, **dict(zip(judge.wrt, gradients, strict=True))}
-        return self._in_jax
-
-
-def _fits(said: float, value: Any, room: float) -> bool:
-    if np.isnan(said) or value != value:
-        return bool(np.isnan(said) and value != value)
-    return bool(said == value or abs(said - value) <= room)
-
-
-class InJax(Rebuilding):
-    """The same function, of operations that choose as JAX does at their kinks."""
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        return self.graph.apply(_twin(op), operands, node.static)
-
-    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Expr:
-        of: Derivation = node.static["of"]
-        return transforms.derive(of.kind, table[of.y], table[of.x], None if of.vector is None else table[of.vector])
-
-
-def in_jax(root: Expr, wrt: Sequence[Expr]) -> tuple[Expr, list[Expr]]:
-    """The function as JAX has it, and its variables."""
-    found = interpret(definition_order(root, wrt), InJax(root.graph))
-    return found[root], [found[x] for x in wrt]
-
-
-@cache
-def _twin(op: Op) -> Op:
-    """The operation with JAX's rule, where that is another."""
-    rule = next((kink.jax.rule for kink in op.kinks if kink.jax is not None and kink.jax.rule is not None), None)
-    if rule is None:
-        return op
-    return replace(op, partials=rule) if isinstance(rule, tuple) else replace(op, vjp=rule)

@@ -132,7 +132,7 @@ class Arithmetic:
         body = None if _says(op) else op.body
         if body is not None and np.size(values[0]):
             opened = body(*operands, **static)
-            if not np.isnan(opened.value).any():
+            if np.isfinite(opened.value).all():
                 return opened
         if op.outputs > 1:
             out = op.forward(*values, **static)

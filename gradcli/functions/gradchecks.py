@@ -334,9 +334,13 @@ class _Rows:
             return None
         prefix = f"Jacobian mismatch for output {self.number} with respect to "
         allowed = bool(tolerance.absolute or tolerance.relative)
-        for row in () if tolerance.sums else np.ndindex(y.shape):
-            one = np.zeros_like(weights)
-            one[row] = 1
+        rows = [] if tolerance.sums else list(np.ndindex(y.shape))
+        while not allowed and len(rows) > 1:  # the half in which something is wrong
+            half = rows[: len(rows) // 2]
+            some = _only(weights, half)
+            rows = half if self._wrong(some, self._slopes(some)) else rows[len(half) :]
+        for row in rows:
+            one = _only(np.ones_like(weights), [row])
             said = self._wrong(one, self._slopes(one), allowed)
             if said:
                 return prefix + said.replace(", ", f", output entry {list(row)}, input " if row else ", input ", 1)
@@ -389,6 +393,13 @@ class _Rows:
         except (ArithmeticError, ValueError):  # outside of the domain
             return np.full(weights.shape, np.nan)
         return there * weights
+
+
+def _only(weights: np.ndarray, rows: Sequence[tuple[int, ...]]) -> np.ndarray:
+    out = np.zeros_like(weights)
+    for row in rows:
+        out[row] = weights[row]
+    return out
 
 
 def _tangent_fault(function: _Function, i: int, tolerance: _Tolerance) -> str | None:
