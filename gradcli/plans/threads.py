@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from itertools import chain
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ def together(blocks: Blocks, rows: int, step: int, threads: int | None = None) -
     turns = deque(enumerate(begins))
     found: list[Lists] = [()] * len(begins)
 
+    helping: list[Any] = []  # a lock of each helper, which it holds while it does
+    problems: list[BaseException] = []
+
     def work() -> None:
         try:
             with np.errstate(all="ignore"):
@@ -43,19 +47,30 @@ def together(blocks: Blocks, rows: int, step: int, threads: int | None = None) -
         finally:
             turns.clear()  # nobody begins another block where one has failed
 
-    helpers: list[Future[None]] = []
-    problems: list[BaseException] = []
+    def help_out() -> None:
+        own = Lock()
+        with own:
+            helping.append(own)  # before it takes a turn: who waits clears the turns first
+            try:
+                work()
+            except BaseException as error:
+                problems.append(error)
+            finally:
+                helping.remove(own)
+
     try:
         with suppress(RuntimeError):  # fewer threads are no fault
             for _ in range((_threads() if threads is None else min(threads, _MOST)) - 1):
-                helpers.append(_pool().submit(work))
+                _pool().submit(help_out)
         work()
     except BaseException as error:
         problems.append(error)
     while True:  # whatever interrupts: helpers write into arrays of the call
         try:
             turns.clear()
-            problems += [failure for helper in helpers if not helper.cancel() and (failure := helper.exception()) is not None]
+            while helping:
+                with suppress(IndexError):  # it has done in the meantime
+                    helping[0].acquire()  # nobody else waits for it, so it need not be released again
             break
         except BaseException as error:
             problems.append(error)

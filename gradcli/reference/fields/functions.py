@@ -335,10 +335,10 @@ class Functions(OfSympy):
 
     def abs(self, x: Any) -> Element:
         """Raises Unsupported where an element may not be real."""
-        x = self.of(x)
-        if x.is_zero:
-            return x
-        parts = self.split(x)
+        element = self.of(x)
+        if element.is_zero:
+            return element
+        parts = self.split(element)
         result = self.exp(parts.exponent)
         for base, exponent in parts.bases:
             result = result * self._of_base(base, exponent)
@@ -407,12 +407,11 @@ class Functions(OfSympy):
 
     # -- others
 
-    def own(self, function: Any, *arguments: Any) -> Element:
+    def own(self, function: Any, *arguments: Any) -> Any:
         """A function of sympy's; nothing is known of most."""
         name = function.__name__
         if (known := getattr(self, name.lower(), None)) is not None:
-            found: Element = known(*arguments)
-            return found
+            return known(*arguments)
         elements = tuple(self.of(x).lowest() for x in arguments)
         if len(elements) == 1 and not elements[0].is_zero and elements[0].p.leading_coefficient() < 0 and _is_odd(function):
             return -self.call(function, -elements[0])
