@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from gradcli.inert import latex_text
+from gradcli.spelling import words
 
 _LARGEST = 100  # entries of an array that is written out
 
-GREEK = frozenset(
-    (
-        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "pi",
-        "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
-    )
-)  # fmt: skip
-_CAPITALS = frozenset(("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"))
+GREEK = words("""
+    alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau
+    upsilon phi chi psi omega
+""")
+_CAPITALS = words("Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega")
 
 
 def name(text: str) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import lru_cache
 from itertools import islice
 
 _LONGEST = 60  # characters of a word that has a likely spelling
 _MOST = 2_000  # words that are looked at, the first of those there are: an error takes no longer in a program of millions of names
 _CLOSEST = 20  # words that are compared letter by letter, those with the most letters in common
+
+
+def words(text: str) -> Set[str]:
+    """Return the words of a text as a set in their order, for lists of names."""
+    return dict.fromkeys(text.split()).keys()
 
 
 def closest(word: str, candidates: Iterable[str], cutoff: float) -> str | None:

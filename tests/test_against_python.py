@@ -36,7 +36,7 @@ RANDOMS = st.randoms(use_true_random=False)
 REFUSED = {
     r"'(or|and)' is of conditions": "Python gives one of two numbers",
     r"'not' is of conditions": "Python asks whether a number is 0",
-    r"^axis must be a whole number or a list of them, not None": "sort, cumsum and their like of all entries, in a row",
+    r"^axis must be a whole number, not None": "sort, cumsum and their like of all entries, in a row",
     r"^'(sum|min|max)\(\)' of an array of \d axes has two readings": "Python's is over the rows",
     r"^einsum: ('ij' does not name the 1 axes|1 terms in)": "a list is einsum's list of operands, as in PyTorch",
 }

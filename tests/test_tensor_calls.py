@@ -89,9 +89,9 @@ def test_threads_compute_at_the_same_time() -> None:
 def test_equal_constants_of_different_types_are_different_calls() -> None:
     x = torch.ones(2, 3)
     assert x.sum(1).tolist() == [3.0, 3.0]
-    with pytest.raises(TypeError, match="axis must be a whole number"):
+    with pytest.raises(TypeError, match="axis must be a whole number, not True"):
         x.sum(True)
-    with pytest.raises(TypeError, match=r"axis must be a whole number or a list of them, not 1\.0"):
+    with pytest.raises(TypeError, match=r"axis must be a whole number, not 1\.0"):
         x.sum(1.0)
 
 

@@ -36,6 +36,7 @@ from gradcli.ops.calling.signatures import Signature, declared, signature
 from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Op
 from gradcli.ops.text import Expansion, calls_in, expanded
+from gradcli.spelling import words
 
 # -- Which names a program can call: the functions of libraries, those of the language itself, and
 # methods.
@@ -43,13 +44,13 @@ from gradcli.ops.text import Expansion, calls_in, expanded
 
 IDENTITIES = frozenset({"requires_grad_", "numpy", "cpu", "tolist"})  # methods that give the value itself
 # Attributes and methods that array_methods.py has; of those that are in the catalogue, too, it is asked first.
-OF_VALUES = frozenset((
-    "A1", "H", "all", "any", "argwhere", "astype", "at", "bfloat16", "block_until_ready", "bool", "byte", "char", "clone", "conj",
-    "conjugate", "contiguous", "copy", "cpu", "cuda", "data", "device", "double", "dtype", "element_size", "flat", "flatten", "float",
-    "half", "imag", "int", "item", "itemsize", "long", "mH", "nbytes", "ndimension", "nelement", "new_full", "new_ones", "new_tensor",
-    "new_zeros", "nonzero", "numel", "pin_memory", "real", "resolve_conj", "resolve_neg", "short", "to", "type", "type_as",
-))  # fmt: skip
-OF_PYTHON = frozenset({"Ellipsis", "bool", "divmod", "float", "int", "list", "range", "slice", "sys", "tuple"})  # python_names.py
+OF_VALUES = words("""
+    A1 H all any argwhere astype at bfloat16 block_until_ready bool byte char clone conj
+    conjugate contiguous copy cpu cuda data device double dtype element_size flat flatten float
+    half imag int item itemsize long mH nbytes ndimension nelement new_full new_ones new_tensor
+    new_zeros nonzero numel pin_memory real resolve_conj resolve_neg short to type type_as
+""")
+OF_PYTHON = words("Ellipsis bool divmod float int list range slice sys tuple")  # python_names.py
 OF_SYMPY = frozenset({"Abs", "Heaviside", "Max", "Min", "Piecewise", "Rational", "piecewise"})  # sympy_names.py
 METHODS = IDENTITIES | {"dim", "detach"}  # of tensors, beside the functions of libraries
 
@@ -112,10 +113,10 @@ _OF_PYTHON = {
     "enumerate": "write arange(3) for the numbers of entries",
     "isinstance": "leave it out",
     **dict.fromkeys(("map", "zip", "filter"), "write sin(x)*y: functions work on all entries at once"),
-    **dict.fromkeys(("dict", "set", "frozenset", "iter", "next", "str", "repr", "input"), "write [1, 2] for an array"),
+    **dict.fromkeys(words("dict set frozenset iter next str repr input"), "write [1, 2] for an array"),
 }
 # What programs call by names of their own, which are near to those of functions.
-_OF_PROGRAMS = frozenset({"model", "net", "network", "module", "criterion", "loss_fn", "policy", "encoder", "decoder", "layer", "forward"})
+_OF_PROGRAMS = words("model net network module criterion loss_fn policy encoder decoder layer forward")
 _PAIR = 2
 _DEGREES = frozenset({"deg", "degree", "degrees"})
 _IMAGINARY = frozenset("ijIJ")

@@ -18,6 +18,7 @@ from gradcli.language.parser import parsed
 from gradcli.language.tokens import END, NAME, STRING, SYMBOL, Token, outside, tokenize
 from gradcli.language.tree import Expression, Import, Imported, Lost, Statement
 from gradcli.ops.calling.prefixes import MODULES, ROOTS
+from gradcli.spelling import words
 
 # -- Statements as parts of a logical line: their tokens, and where they end -----------------------
 
@@ -127,7 +128,7 @@ _OPENING = {
 }
 _ALONE = ("return", "pass", "break", "continue", "yield", "try", "else")  # words with nothing after them
 _BEFORE_BRACKETS = ("return", "yield", "if", "while", "with")
-_OPERATORS = frozenset(("=", "+", "*", "/", ".", ",", ")", "]", "**", "//", "%", "@", "==", "<", ">", "<=", ">=", "!=", "'", "^"))
+_OPERATORS = words("= + * / . , ) ] ** // % @ == < > <= >= != ' ^")
 _IS = _Words("the language has no 'is'", "write x == y to compare")
 _IS_NONE = _Words("the language has no 'is': no value is None", "leave the condition out")
 _AWAIT = _Words("the language has no 'await'", _LEFT_OUT)

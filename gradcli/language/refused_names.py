@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradcli.errors import UnknownNameError
+from gradcli.spelling import words
 
 
 class KnownNameError(UnknownNameError):
@@ -19,8 +20,8 @@ _DERIVATIVES = {
 }
 _AT_ONCE = "leave it out: functions work on all entries at once"
 _LOOP = "write sum(x**2) for a sum over all entries"
-_WRAPPING = dict.fromkeys(("vmap", "pmap", "jit", "checkpoint", "remat", "custom_vjp", "custom_jvp", "vectorize", "frompyfunc"), _AT_ONCE)
-_LOOPS = dict.fromkeys(("scan", "fori_loop", "while_loop", "map", "associative_scan"), _LOOP)
+_WRAPPING = dict.fromkeys(words("vmap pmap jit checkpoint remat custom_vjp custom_jvp vectorize frompyfunc"), _AT_ONCE)
+_LOOPS = dict.fromkeys(words("scan fori_loop while_loop map associative_scan"), _LOOP)
 _SEARCHES = (
     "minimize",
     "minimize_scalar",

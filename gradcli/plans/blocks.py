@@ -59,7 +59,7 @@ class Frame:
 
     def view(self, name: str, parts: Sequence[Axis | None], shape: Shape) -> str:
         """An array of a shape, whose places run along ``parts``, in the frame."""
-        axes = [part.same for part in parts if part is not None]
+        axes = [part for part in parts if part is not None]
         if shape_along(parts) != shape:
             name += f".reshape({shape_along(parts)})"
         if None in parts:
@@ -77,7 +77,7 @@ class Frame:
         """An array in the frame, without the outer axis, as one whose places run along ``parts``."""
         axes = self.ordered(item_axes)
         name += f"[{', '.join(':' if axis in axes else '0' for axis in self.axes)}]"
-        order = [axes.index(part.same) for part in parts if part is not None]
+        order = [axes.index(part) for part in parts if part is not None]
         if order != list(range(len(axes))):
             name += f".transpose({', '.join(map(str, order))})"
         return f"{name}.reshape({shape})"
@@ -87,7 +87,7 @@ def _as_in_memory(accesses: Iterable[tuple[Sequence[Part], Shape]]) -> list[Axis
     """Axes in the order in which arrays have them, the largest first."""
     order: list[Axis] = []
     for parts, _ in sorted(accesses, key=lambda access: -math.prod(access[1])):
-        axes = [part.same for part in parts if isinstance(part, Axis)]
+        axes = [part for part in parts if isinstance(part, Axis)]
         for place, axis in enumerate(axes):
             if axis not in order:
                 later = [order.index(other) for other in axes[place + 1 :] if other in order]
@@ -342,7 +342,7 @@ class BlockWriter:
 
     def _read(self, item: Item) -> None:
         assert item.node is not None
-        parts = [part.same if isinstance(part, Axis) else part for part in item.parts]
+        parts = item.parts
         axes = [part for part in parts if not isinstance(part, Item)]
         if len(axes) == len(parts):
             self.names[item] = self.view(item.node, axes)
@@ -360,15 +360,14 @@ class BlockWriter:
 
     def view(self, node: Expr, parts: Sequence[Axis | None]) -> str:
         """The block's part of an array, in the frame."""
-        axes = [part and part.same for part in parts]
-        key = node, *axes
+        key = node, *parts
         if key not in self._views:
             text = self.frame.view(self.source.name(node), parts, node.shape)
             if text != self.source.name(node):
                 whole = self.source.new("w")
                 self.source.add(f"{whole} = {text}")
                 text = whole
-            self._views[key] = self._slices(text, self.frame.places[self.nest.outer], node, axes) if self.nest.outer in axes else text
+            self._views[key] = self._slices(text, self.frame.places[self.nest.outer], node, parts) if self.nest.outer in parts else text
         return self._views[key]
 
     def _slices(self, name: str, place: int, node: Expr, axes: Sequence[Part]) -> str:

@@ -50,6 +50,11 @@ class Axis:
         return f"<axis of {self.extent}>"
 
 
+def _resolved(part: Any) -> Any:
+    """Return what stands in a place of a shape, where it is an axis that is told apart no longer, too."""
+    return part.same if isinstance(part, Axis) else part
+
+
 Axes = tuple["Axis | None", ...]  # of a shape's places; None where the extent is 1
 
 
@@ -326,7 +331,7 @@ class Indices:
             return item
         if item.what == "read":
             parts = [index if isinstance(part, Axis) and part.same is axis else part for part in item.parts]
-            key = ("read", item.node, tuple(part.same if isinstance(part, Axis) else part for part in parts))
+            key = ("read", item.node, tuple(map(_resolved, parts)))
             if key not in self._known:
                 axes = dict.fromkeys([*(a for a in item.axes if a is not axis), *index.axes])
                 self._known[key] = self._new(Item("read", axes, item.kind, node=item.node, parts=parts))
@@ -383,7 +388,7 @@ def merge_axes(items: Sequence[Item], views: Sequence[View]) -> None:
 def _candidates(items: Sequence[Item], views: Sequence[View]) -> Iterator[tuple[Axis, Axis]]:
     seen: set[tuple[Axis, Axis]] = set()
     for parts in _accesses(items, views):
-        there = [part for part in _same(parts) if part is not None]
+        there = [part for part in parts if part is not None]
         for one, other in pairwise(there):
             if isinstance(one, Axis) and isinstance(other, Axis) and (one, other) not in seen:
                 seen.add((one, other))
@@ -397,16 +402,12 @@ def _accesses(items: Sequence[Item], views: Sequence[View]) -> Iterator[Parts]:
     yield from (view.places for view in views)
 
 
-def _same(parts: Parts) -> list[Axis | Item | None]:
-    return [part.same if isinstance(part, Axis) else part for part in parts]
-
-
 def _are_one(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View]) -> bool:
     for item in items:
         if (one in item.axes) != (other in item.axes) or (one in item.over) != (other in item.over):
             return False
     for parts in _accesses(items, views):
-        there = [part for part in _same(parts) if part is not None]
+        there = [part for part in parts if part is not None]
         if (one in there) != (other in there) or (one in there and there.index(other) != there.index(one) + 1):
             return False
     return True
@@ -424,12 +425,12 @@ def _merge(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View])
 
 
 def _replaced(parts: Parts, one: Axis, other: Axis, merged: Axis) -> list[Axis | Item | None]:
-    return [None if part is one else merged if part is other else part for part in _same(parts)]
+    return [None if part is one else merged if part is other else part for part in map(_resolved, parts)]
 
 
 def shape_along(parts: Parts) -> tuple[int, ...]:
     """The shape of an array whose axes are merged: None stands for an extent of 1, and for what the next axis has taken in."""
-    return tuple(part.same.extent if isinstance(part, Axis) else 1 for part in parts)
+    return tuple(part.extent if isinstance(part, Axis) else 1 for part in parts)
 
 
 # -- Reading a graph in index form: which nodes are made of entries and axes, as loops compute
@@ -529,6 +530,10 @@ class Reader:
             if node.op is not None:
                 self._read(node, node.op)
         self.indices.join_reads()
+        for item in self.indices.items:
+            item.parts = tuple(map(_resolved, item.parts))
+        for view in self.views.values():
+            view.places = tuple(map(_resolved, view.places))
         if merging:
             merge_axes(self.indices.items, list(self.views.values()))
 

@@ -140,7 +140,7 @@ class Planner:
             if item.what == "read":
                 for place, part in enumerate(item.parts):
                     if isinstance(part, Axis):
-                        found[part.same] = max(found.get(part.same, (0, 0)), (item.size, place))
+                        found[part] = max(found.get(part, (0, 0)), (item.size, place))
         return {axis: place for axis, (_, place) in found.items()}
 
     # -- in which order -------------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ class Layout:
         outer = self.nest.outer
         weights: dict[Axis, int] = {outer: 0}
         for parts in self._accesses():
-            axes = [part.same if isinstance(part, Axis) else part for part in parts if part is not None]
+            axes = [part for part in parts if part is not None]
             if axes and isinstance(axes[-1], Axis):
                 size = math.prod(axis.extent for axis in axes if isinstance(axis, Axis))
                 weights[axes[-1]] = weights.get(axes[-1], 0) + size
@@ -409,11 +409,7 @@ class Layout:
 
     def _rank(self, axis: Axis) -> int:
         """Loops in the order in which arrays have their axes."""
-        return max((parts.index(axis) for parts in map(self._resolved, self._accesses()) if axis in parts), default=0)
-
-    @staticmethod
-    def _resolved(parts: tuple[Axis | Item | None, ...]) -> list[Axis | Item | None]:
-        return [part.same if isinstance(part, Axis) else part for part in parts]
+        return max((parts.index(axis) for parts in self._accesses() if axis in parts), default=0)
 
     def _with_what_is_cheap(self, level: int, space: frozenset[Axis], items: list[Item]) -> list[Item]:
         """A stage's items, and those of earlier ones that are computed again; the others are kept."""

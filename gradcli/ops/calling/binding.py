@@ -23,6 +23,7 @@ from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.calling.signatures import Parameter, Signature
 from gradcli.ops.spec import REQUIRED, Composite, Op
+from gradcli.spelling import words
 
 # -- Parameters of libraries that are not read here, and the values of them that change neither
 # value nor gradient.
@@ -50,7 +51,7 @@ def _processor(given: Any) -> bool:
 # Where no value is named, only None, which says that the parameter is left out.
 _HARMLESS: dict[str, Callable[[Any], bool]] = {
     # how memory is laid out, shared, or where it is
-    **dict.fromkeys(("copy", "subok", "implicit", "sparse_grad", "pin_memory", "requires_grad", "force", "non_blocking"), _is_flag),
+    **dict.fromkeys(words("copy subok implicit sparse_grad pin_memory requires_grad force non_blocking"), _is_flag),
     **dict.fromkeys(("overwrite_a", "overwrite_b", "overwrite_input", "check_finite"), _is_flag),
     **dict.fromkeys(("memory_format", "layout"), _anything),
     "device": _processor,
@@ -67,9 +68,10 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("bounds_mode", "bounds_value"), _anything),
     # what a function does without being asked
     **dict.fromkeys(("everywhere", "use_lower"), _only(True)),
-    **dict.fromkeys((
-        "inplace", "exact", "repetition", "return_rank", "pivoting", "promote_integers", "hermitian", "allow_singular", "lower",
-    ), _only(False)),
+    **dict.fromkeys(words("""
+        inplace exact repetition return_rank pivoting promote_integers hermitian
+        allow_singular lower
+    """), _only(False)),
     "assume_a": _only("gen", "general"),
 }  # fmt: skip
 
@@ -105,11 +107,11 @@ _WHOLE = (
     "num_heads padding_idx power start step stop upscale_factor"
 )
 _WHOLES = (
-    "axis shift sizes sections repeats reps source destination pad dilation kernel_size normalized_shape output_padding size stride shape"
+    "shift sizes sections repeats reps source destination pad dilation kernel_size normalized_shape output_padding size stride shape"
 )
 _QUANTITIES = "alpha atol beta correction ddof eps max_norm maxnorm neginf norm_type p period posinf rcond rtol scale threshold value"
 _BY_KIND = {
-    "whole": _WHOLE, "count": "n", "wholes": _WHOLES, "axes": "axes output_size", "number": _QUANTITIES,
+    "whole": _WHOLE, "count": "n", "axis": "axis", "wholes": _WHOLES, "axes": "axes output_size", "number": _QUANTITIES,
     "numbers": "constant_values end_values scale_factor discont v", "flag": "align_corners recompute_scale_factor size_average unbiased",
     "text": "compute_mode driver rounding_mode", "order": "ord", "any": "padding mask",
 }  # fmt: skip
@@ -127,6 +129,7 @@ def _whole(value: Any) -> bool:
 _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "whole": (_whole, "a whole number"),
     "count": (lambda value: _whole(value) and value >= 0, "a whole number of at least 0"),
+    "axis": (_whole, "a whole number"),
     "wholes": (_whole, "a whole number or a list of them"),
     "axes": (lambda value: value is None or _whole(value), "whole numbers"),
     "number": (lambda value: isinstance(value, (int, float)), "a number"),
@@ -136,7 +139,7 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "order": (lambda value: value is None or isinstance(value, (int, float, str)), "a number"),
     "any": (lambda value: value is None or value is ... or isinstance(value, (int, float, str, StaticArray, np.ndarray)), "a number"),
 }
-_NESTED = {"wholes", "axes", "numbers", "any"}
+_NESTED = {"axis", "wholes", "axes", "numbers", "any"}
 _OF_TEXTS = {"text", "order", "any"}  # what takes a text, or says itself why it does not
 
 

@@ -23,6 +23,7 @@ from gradcli.ops.calling.signatures import (
 )
 from gradcli.ops.registry import load, named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
+from gradcli.spelling import words
 
 # -- What NumPy, PyTorch and SciPy call the operations at the heart of the catalogue, and where
 # their arguments differ.
@@ -286,9 +287,7 @@ _ALIKE = dict(line.split(" = ") for line in map(str.strip, _ALIKE_TABLE.strip().
 
 
 # Methods of tensors that are no functions of the catalogue.
-_OF_TENSORS = frozenset((
-    "cpu", "cuda", "detach", "dim", "double", "float", "half", "long", "numel", "numpy", "requires_grad_", "size", "to",
-))  # fmt: skip
+_OF_TENSORS = words("cpu cuda detach dim double float half long numel numpy requires_grad_ size to")  # fmt: skip
 
 
 # Without a prefix, NumPy's in every dialect: so are Python's own, but that these run over the rows of a matrix.
@@ -296,7 +295,7 @@ OF_NUMPY_BARE = frozenset({"sum", "max", "min"})
 
 
 # What other systems differentiate by: of these NumPy has one, of neighbouring entries.
-OF_DERIVATIVES = frozenset(("D", "Derivative", "Diff", "deriv", "derivative", "derive", "diff", "differentiate", "gradient"))
+OF_DERIVATIVES = words("D Derivative Diff deriv derivative derive diff differentiate gradient")
 
 
 class Call(NamedTuple):

@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from gradcli.ops.spec import Op
+from gradcli.spelling import words
 
 MARKS = {"√": "sqrt", "∛": "cbrt", "|": "abs"}  # before an operand or around it
 # Names of textbooks that no library has.
@@ -14,10 +15,10 @@ SPELLINGS = {
     "log_2": "log2", "log₂": "log2", "log_10": "log10", "log₁₀": "log10",
 }  # fmt: skip
 
-GREEK = frozenset((
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
-    "mu", "nu", "xi", "omicron", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
-))  # fmt: skip
+GREEK = words("""
+    alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma
+    tau upsilon phi chi psi omega
+""")
 # Names that people use, in code and in formulas, which are not written together of letters or of
 # a function and its argument.
 _IN_USE = """

@@ -96,21 +96,20 @@ class Body:
         stride, times_n = 1, False
         for part, extent in zip(reversed(parts), reversed(shape), strict=True):
             if part is not None:
-                index = self._index(part.same, slot) if isinstance(part, Axis) else f"(long long){self.value(part, slot)}"
+                index = self._index(part, slot) if isinstance(part, Axis) else f"(long long){self.value(part, slot)}"
                 factors = [index, *(["n"] if times_n else []), *([self._stride(part, stride)] if stride != 1 else [])]
                 if index != "0":
                     terms.append("*".join(factors))
-            if isinstance(part, Axis) and part.same is self.nest.outer:
+            if part is self.nest.outer:
                 times_n = True
             elif part is not None:  # which also stands for an axis that the next one has taken in
-                stride *= part.same.extent if isinstance(part, Axis) else extent
+                stride *= part.extent if isinstance(part, Axis) else extent
         return " + ".join(reversed(terms)) or "0"
 
     def _stride(self, part: Part, stride: int) -> str:
         """A distance in memory. That of neighbours in a lane is no constant where compilers have no shuffles for it: they would rather
         have no vectors at all than take together entries that are so far apart."""
-        is_lane = isinstance(part, Axis) and part.same is self.layout.lane
-        if not is_lane or stride in _SHUFFLED:
+        if part is not self.layout.lane or stride in _SHUFFLED:
             return str(stride)
         self.strides.add(stride)
         return f"d{stride}"

@@ -161,22 +161,16 @@ class Field:
         """A rational factor, and the keys of others with their exponents, as far apart as they can be taken cheaply."""
         key = str(p)
         if key not in self._factored:
-            least = [min(column) for column in zip(*p.monoms(), strict=True)]
-            factors = [(self.symbols[i], exponent) for i, exponent in enumerate(least) if exponent]
-            rest = p / self.ring.from_dict({tuple(least): 1})
-            constant: Any = 1
+            content = p.term_content()
+            rest = p / content
             if len(rest) > 1:
                 self.spend(_DEAR * len(rest))
             if len(rest) <= _FACTORED and rest.total_degree() <= _DEGREE:
-                constant, more = rest.factor()
-                factors += more
+                constant, factors = p.factor()
             else:
-                factors.append((rest, 1))
-            found = []
-            for factor, exponent in factors:
-                scale, primitive = self.primitive(factor)
-                constant = constant * scale ** int(exponent)
-                found.append((self.key(primitive), int(exponent)))
+                constant, primitive = self.primitive(rest)
+                factors = [*content.factor()[1], (primitive, 1)]
+            found = [(self.key(factor), int(exponent)) for factor, exponent in factors]
             self._factored[key] = constant, found
         return self._factored[key]
 

@@ -17,7 +17,7 @@ import sympy
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
-from gradcli.reference.algebra import Unsupported, settled
+from gradcli.reference.algebra import Unsupported, real
 
 
 class OfSympy(ABC):
@@ -140,20 +140,7 @@ class Steps:
         """The values of the roots in an mpmath context; NaN where a step has no real value."""
         values = list(arguments)
         for function, places in self.steps:
-            try:
-                value = settled(m, function(m, *[values[p] for p in places]))
-            except ZeroDivisionError:
-                value = m.inf
-            except (ValueError, OverflowError):
-                value = m.nan
-            except TypeError:
-                if all(m.isfinite(values[p]) for p in places):
-                    raise
-                value = m.nan  # some of mpmath's functions take no infinities
-            except getattr(m, "NoConvergence", ()):
-                given = ", ".join(m.nstr(values[p], 6) for p in places)
-                raise Unsupported(f"a derivative's series does not converge at {given}") from None
-            values.append(value)
+            values.append(real(m, function, *[values[p] for p in places]))
         return [values[p] for p in self.results]
 
 

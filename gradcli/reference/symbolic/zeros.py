@@ -9,8 +9,11 @@ from typing import Any
 
 import sympy
 
+from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.constants import Constant
+from gradcli.ops.spec import Op
+from gradcli.reference.algebra import Unsupported
 
 _DEGREE = 4
 _LONGEST = 24  # characters of a solution
@@ -19,8 +22,9 @@ _LONGEST = 24  # characters of a solution
 def zeros(sides: Sequence[Expr], name: str) -> list[tuple[str, float]] | None:
     """The solutions, each as text and as a number (of periodic ones that with k = 0); None where they are not known."""
     x = sympy.Symbol(name, real=True)
-    left, right = (_expression(side, x) for side in sides)
-    if left is None or right is None:
+    try:
+        left, right = (interpret(reachable([side]), _Expressions(x))[side] for side in sides)
+    except (Unsupported, AttributeError, TypeError):  # a function that sympy lacks
         return None
     found: dict[str, float] = {}
     for factor in sympy.Mul.make_args(sympy.factor(left - right)):
@@ -31,43 +35,34 @@ def zeros(sides: Sequence[Expr], name: str) -> list[tuple[str, float]] | None:
     return sorted(found.items(), key=lambda solution: solution[1])
 
 
-def _expression(root: Expr, x: Any) -> Any:
-    """A scalar node as sympy has it; None where it has no such function."""
-    table: dict[Expr, Any] = {}
-    for node in reachable([root]):
-        if node.is_leaf:
-            table[node] = x
-        elif node.op is None:
-            payload = node.payload
-            exact = payload.reference(sympy) if isinstance(payload, Constant) else sympy.Rational(Fraction(str(float(payload))))
-            table[node] = exact
-        elif not node.op.elementwise or node.op.kind == "flat" or _has_pieces(node) or any(o is None for o in node.operands):
-            return None
-        else:
-            try:
-                table[node] = (node.op.symbolic or node.op.reference)(
-                    sympy, *[table[o] for o in node.operands if o is not None], **node.static
-                )
-            except (AttributeError, TypeError):
-                return None  # a function that sympy lacks
-    return table[root]
+class _Expressions(Domain[Any]):
+    """Scalar nodes as sympy has them: without branches."""
 
+    def __init__(self, x: Any) -> None:
+        self.x = x
 
-def _has_pieces(node: Expr) -> bool:
-    assert node.op is not None
-    return node.op.kind == "piecewise" and (bool(node.op.kinks) or node.op.facts.selects)
+    def leaf(self, node: Expr) -> Any:
+        return self.x
+
+    def constant(self, node: Expr) -> Any:
+        payload = node.payload
+        return payload.reference(sympy) if isinstance(payload, Constant) else sympy.Rational(Fraction(str(float(payload))))
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        branches = op.kind == "flat" or (op.kind == "piecewise" and (op.kinks or op.facts.selects))
+        if not op.elementwise or branches or None in operands:
+            raise Unsupported(op.name)
+        return (op.symbolic or op.reference)(sympy, *operands, **node.static)
 
 
 def _of_factor(factor: Any, x: Any) -> dict[str, float] | None:
     base = factor.base if factor.is_Pow and factor.exp.is_positive else factor
     if not base.has(x):
         return {}
-    functions = [f for f in base.atoms(sympy.Function) if f.has(x)]
-    if len(functions) > 1 or (functions and base.subs(functions[0], sympy.Dummy()).has(x)):
-        return None
-    if not base.subs(functions[0], x).is_polynomial(x) if functions else not base.is_polynomial(x):
-        return None
-    if sympy.degree(base.subs(functions[0], x) if functions else base, x) > _DEGREE:
+    inner, *others = [f for f in base.atoms(sympy.Function) if f.has(x)] or [x]
+    unknown = sympy.Dummy()
+    polynomial = base.subs(inner, unknown)
+    if others or polynomial.has(x) or not polynomial.is_polynomial(unknown) or sympy.degree(polynomial, unknown) > _DEGREE:
         return None
     solutions = sympy.solveset(base, x, sympy.Reals)
     if solutions is sympy.S.EmptySet:

@@ -9,36 +9,34 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gradcli.errors import AxisError
+from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.tensor import Tensor
 
 # Functions that take two of Python's numbers.
-_OF_NUMBERS = frozenset({"add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide"})
+_OF_NUMBERS = words("add sub mul div subtract multiply divide true_divide floor_divide")
 
 # Functions of floats only, and those that take whole numbers, too, but no booleans.
-_FLOATS_ONLY = frozenset({
-    "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "adaptive_max_pool3d", "addcdiv", "avg_pool1d", "avg_pool2d", "batch_norm",
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cdist", "celu", "cholesky",
-    "cholesky_inverse", "cholesky_solve", "cosine_similarity", "cross_entropy", "det", "dist",
-    "eigh", "eigvalsh", "elu", "frac", "frexp", "gelu", "glu", "hardshrink", "hardsigmoid",
-    "hardswish", "householder_product", "huber_loss", "hypot", "inv", "inverse", "kl_div",
-    "leaky_relu", "lerp", "linalg.eigh", "linalg.eigvalsh", "linalg.norm", "linalg.qr",
-    "linalg.svd", "linalg.vector_norm", "local_response_norm", "log_softmax", "logaddexp",
-    "logaddexp2", "logcumsumexp", "logdet", "logsigmoid", "lu", "matrix_exp", "max_pool1d", "mish",
-    "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",
-    "nanmean", "nanquantile", "nextafter", "nll_loss", "norm", "normalize", "orgqr", "pdist",
-    "prelu", "qr", "quantile", "rrelu", "selu", "silu", "slogdet", "smooth_l1_loss", "softmax",
-    "softmin", "softplus", "softshrink", "svd", "triangular_solve", "vector_norm",
-})  # fmt: skip
-_NO_BOOLEANS = frozenset({
-    "addcmul", "addmm", "addmv", "argmax", "argmin", "bincount", "bucketize", "chain_matmul", "cov",
-    "cross", "dot", "einsum", "gcd", "hardtanh", "inner", "isin", "kthvalue", "lcm", "linalg.cross",
-    "linear", "matmul", "matrix_power", "max_pool2d", "max_pool3d", "median", "mm", "mv",
-    "nanmedian", "positive", "relu", "relu6", "searchsorted", "softsign", "tanhshrink", "tensordot",
-    "threshold", "topk", "trace", "trapezoid", "vdot",
-})  # fmt: skip
+_FLOATS_ONLY = words("""
+    adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
+    adaptive_max_pool3d addcdiv avg_pool1d avg_pool2d batch_norm binary_cross_entropy
+    binary_cross_entropy_with_logits cdist celu cholesky cholesky_inverse cholesky_solve
+    cosine_similarity cross_entropy det dist eigh eigvalsh elu frac frexp gelu glu hardshrink
+    hardsigmoid hardswish householder_product huber_loss hypot inv inverse kl_div leaky_relu
+    lerp linalg.eigh linalg.eigvalsh linalg.norm linalg.qr linalg.svd linalg.vector_norm
+    local_response_norm log_softmax logaddexp logaddexp2 logcumsumexp logdet logsigmoid lu
+    matrix_exp max_pool1d mish mse_loss multi_margin_loss multilabel_margin_loss
+    multilabel_soft_margin_loss nanmean nanquantile nextafter nll_loss norm normalize orgqr
+    pdist prelu qr quantile rrelu selu silu slogdet smooth_l1_loss softmax softmin softplus
+    softshrink svd triangular_solve vector_norm
+""")
+_NO_BOOLEANS = words("""
+    addcmul addmm addmv argmax argmin bincount bucketize chain_matmul cov cross dot einsum gcd
+    hardtanh inner isin kthvalue lcm linalg.cross linear matmul matrix_power max_pool2d
+    max_pool3d median mm mv nanmedian positive relu relu6 searchsorted softsign tanhshrink
+    tensordot threshold topk trace trapezoid vdot
+""")
 _ALSO_LONG = ("avg_pool1d", "avg_pool2d")  # which take int64, too
 
 # Numbers that are whole where whole numbers are multiplied with them.
@@ -56,18 +54,14 @@ RESULTS: Mapping[str, Literal["first", "long", "value", "source", "double", "pro
         "constant_pad_nd", "max_pool2d", "max_pool3d", *_ALSO_LONG,
     ), "first"),
     **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
-    **dict.fromkeys(("masked_fill", "index_fill", "scatter", "index_add", "fill"), "value"),
+    **dict.fromkeys(words("masked_fill index_fill scatter index_add fill"), "value"),
     **dict.fromkeys(("diagonal_scatter", "select_scatter", "slice_scatter"), "source"),
     "float_power": "double",
-    **dict.fromkeys((
-        "mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "cov", "corrcoef", "trapezoid", "trapz",
-    ), "promoted"),
+    **dict.fromkeys(words("mse_loss smooth_l1_loss huber_loss soft_margin_loss cov corrcoef trapezoid trapz"), "promoted"),
 }  # fmt: skip
 # Functions whose second operand is a mask, and those whose tensors are of one dtype.
 _MASKS = frozenset({"masked_select", "masked_fill", "masked_scatter"})
-_ONE_DTYPE = frozenset({
-    "heaviside", "lerp", "inner", "linear", "cross", "linalg.cross", "cartesian_prod", "meshgrid",
-})  # fmt: skip
+_ONE_DTYPE = words("heaviside lerp inner linear cross linalg.cross cartesian_prod meshgrid")
 # The fewest and the most axes that operands may have.
 _RANKS: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("tril", "triu", "rot90"), (2, 64)), **dict.fromkeys(("outer", "ger"), (1, 1)), "meshgrid": (0, 1),
@@ -75,15 +69,13 @@ _RANKS: Mapping[str, tuple[int, int]] = {
 }  # fmt: skip
 _SCALING = ("add", "sub", "subtract", "rsub")  # by a number, alpha
 # The methods that write in place, too, beside those of operations on entries.
-IN_PLACE_TOO = frozenset({
-    "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "bitwise_and",
-    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "clamp_max", "clamp_min", "conj_physical", "cumprod", "cumsum", "deg2rad", "detach", "div",
-    "divide", "frac", "gcd", "index_add", "index_copy", "index_fill", "index_reduce", "lcm",
-    "ldexp", "logit", "masked_fill", "masked_scatter", "mvlgamma", "nextafter", "put", "rad2deg",
-    "renorm", "round", "scatter", "scatter_add", "scatter_reduce", "sub", "subtract", "tril",
-    "triu", "true_divide",
-})  # fmt: skip
+IN_PLACE_TOO = words("""
+    add addbmm addcdiv addcmul addmm addmv addr baddbmm bitwise_and bitwise_left_shift
+    bitwise_not bitwise_or bitwise_right_shift bitwise_xor clamp_max clamp_min conj_physical
+    cumprod cumsum deg2rad detach div divide frac gcd index_add index_copy index_fill
+    index_reduce lcm ldexp logit masked_fill masked_scatter mvlgamma nextafter put rad2deg
+    renorm round scatter scatter_add scatter_reduce sub subtract tril triu true_divide
+""")
 # Functions that are no methods in PyTorch.
 NO_METHODS = ("isin", "rsub")
 _SPELLED = {"x": "input", "y": "other", "arrays": "tensors"}
@@ -137,10 +129,10 @@ def no_tensor(name: str, operand: str, argument: object) -> TypeError:
 Check = Callable[[Sequence[Any], Mapping[str, Any]], Exception | None]
 
 # Functions that take the dtype which they compute in.
-_WITH_DTYPE = frozenset({
-    "sum", "prod", "mean", "nansum", "nanmean", "cumsum", "cumprod", "softmax", "log_softmax", "softmin", "norm",
-    "vector_norm", "matrix_norm", "frobenius_norm", "nuclear_norm",
-})  # fmt: skip
+_WITH_DTYPE = words("""
+    sum prod mean nansum nanmean cumsum cumprod softmax log_softmax softmin norm vector_norm
+    matrix_norm frobenius_norm nuclear_norm
+""")
 
 
 def takes_dtype(name: str) -> bool:
@@ -246,7 +238,7 @@ def _negative_variance(arguments: Sequence[Any], keywords: Mapping[str, Any]) ->
 
 _CHECKS: Mapping[str, Check] = {
     **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, **dict.fromkeys(("cross_entropy", "nll_loss"), _labels),
-    **dict.fromkeys(("sort", "argsort", "argmax", "argmin", "mode", "median", "nanmedian", "flatten"), _of_a_number(1)),
+    **dict.fromkeys(words("sort argsort argmax argmin mode median nanmedian flatten"), _of_a_number(1)),
     **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), _of_a_number(2)), "take": _no_places, "interpolate": _between_whole_numbers,
     **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), _other_source),
     "binary_cross_entropy": _no_chances, **dict.fromkeys(("quantile", "nanquantile"), _no_share), "gaussian_nll_loss": _negative_variance,

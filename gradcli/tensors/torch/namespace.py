@@ -6,6 +6,7 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
+from gradcli.spelling import words
 from gradcli.tensors.core import casts, dtypes, modes
 from gradcli.tensors.core.modes import device, get_default_device, set_default_device
 from gradcli.tensors.core.tensor import Tensor
@@ -51,19 +52,13 @@ _ELSEWHERE = {  # what people look for at the top, and where it is
     "eval": "gradcli.evaluate(...) is the value and the gradient of an expression",
     **dict.fromkeys(("dropout", "batch_norm", "instance_norm"), "torch.nn.functional has it"),
     **dict.fromkeys(
-        (
-            "binary_cross_entropy_with_logits",
-            "cosine_embedding_loss",
-            "ctc_loss",
-            "hinge_embedding_loss",
-            "kl_div",
-            "margin_ranking_loss",
-            "poisson_nll_loss",
-            "triplet_margin_loss",
-        ),
+        words("""
+        binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss hinge_embedding_loss
+        kl_div margin_ranking_loss poisson_nll_loss triplet_margin_loss
+    """),
         "torch.nn.functional has it, with names for the reductions in place of numbers",
     ),
-    **dict.fromkeys(("bound", "export", "plot", "functions", "repl"), "it is a command, `gradcli {name} --help`"),
+    **dict.fromkeys(words("bound export plot functions repl"), "it is a command, `gradcli {name} --help`"),
 }
 
 
@@ -72,17 +67,17 @@ _RECURRENT = "it is a kernel behind torch.nn's recurrent modules, which gradcli 
 _WITHOUT = {  # what is not here, and why
     "eig": f"{_COMPLEX}; torch.linalg.eigh is of symmetric matrices",
     "eigvals": f"{_COMPLEX}; torch.linalg.eigvalsh is of symmetric matrices",
-    **dict.fromkeys((
-        "complex", "polar", "view_as_real", "view_as_complex", "stft", "istft", "complex32", "complex64", "complex128", "cfloat", "cdouble",
-        "chalf", "imag", "is_complex_", "fft",
-    ), _COMPLEX),
-    **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"), _RECURRENT),
+    **dict.fromkeys(words("""
+        complex polar view_as_real view_as_complex stft istft complex32 complex64 complex128
+        cfloat cdouble chalf imag is_complex_ fft
+    """), _COMPLEX),
+    **dict.fromkeys(words("lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell"), _RECURRENT),
     "lobpcg": "it iterates from random vectors; torch.linalg.eigh is exact",
     "embedding_bag": "F.embedding(index, weight) has the rows, which are summed bag by bag",
     **dict.fromkeys(("set_num_threads", "set_num_interop_threads"), "threads are those of NumPy's BLAS: set OMP_NUM_THREADS"),
     **dict.fromkeys(("set_float32_matmul_precision", "set_flush_denormal"), "float32 is computed as it is"),
     **dict.fromkeys(("channels_last", "channels_last_3d", "sparse_coo"), "tensors of gradcli are dense and strided"),
-    **dict.fromkeys(("quantize_per_tensor", "quantize_per_channel", "qint8", "quint8", "qint32"), "quantized numbers have no gradients"),
+    **dict.fromkeys(words("quantize_per_tensor quantize_per_channel qint8 quint8 qint32"), "quantized numbers have no gradients"),
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from gradcli.ops.axes import folds
 from gradcli.ops.calling.meanings import is_part, qualified
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY
 from gradcli.ops.registry import registry
+from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import caller, known
@@ -222,10 +223,7 @@ class _Distribution(SimpleNamespace):
 
 
 _WRITING = ("put",)  # of the catalogue under that name, but with a new array as its result
-_OF_WHOLE_NUMBERS = frozenset({
-    "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift",
-    "bitwise_count", "gcd", "lcm",
-})  # fmt: skip
+_OF_WHOLE_NUMBERS = words("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift bitwise_count gcd lcm")  # fmt: skip
 
 
 def function_on_tensors(x: Tensor, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
