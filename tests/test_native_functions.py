@@ -35,8 +35,6 @@ BASES = (2.0, 10.0, 1.05, 0.97, 1e-300, 1.0, 0.0, -2.0)
 COUNT, UNIT = 240, 2.0**-53
 STATIC: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
     "exp_square": ({"c": -0.5}, {"c": 0.5}),
-    "hardtanh": ({"min_val": 0.0, "max_val": 6.0},),
-    "leaky_relu": ({"negative_slope": 2.5},),
     "softplus": ({"beta": 3, "threshold": 20.0}, {"beta": 0.5}),
 }
 CASES = [

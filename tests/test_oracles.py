@@ -110,11 +110,10 @@ _NOT_GIVEN = {
     **{("dtype", target): "everything has the program's precision; tests/test_keywords.py has those that are taken" for target in (
         "arange", "array", "eye", "full", "full_like", "geomspace", "identity", "linspace", "logspace", "ones_like", "zeros_like")},
     **{(word, target): "no argument of PyTorch's, taken as those of the other losses" for word in ("reduce", "size_average") for target in (
-        "ctc_loss", "gaussian_nll_loss", "huber_loss", "triplet_margin_with_distance_loss")},
-    **{(word, "multi_head_attention_forward"): "refused" for word in ("bias_k", "bias_v", "static_k", "static_v")},
+        "ctc_loss", "gaussian_nll_loss", "huber_loss")},
     **{("y", target): "given in the place of an axis" for target in ("torch_max", "torch_min")},
     ("check_errors", "inv"): "without effect", ("period", "interp"): "refused", ("pivot", "lu"): "PyTorch's, taken of SciPy's name, too",
-    ("distance_function", "triplet_margin_with_distance_loss"): "refused but for None", ("upper", "scipy_solve_triangular"): "PyTorch's",
+    ("upper", "scipy_solve_triangular"): "PyTorch's",
 }  # fmt: skip
 
 
@@ -203,13 +202,13 @@ _UNUSED = {
     "exp_square": "c", "reshape": "shape", "swapaxes": "axis1 axis2", "concatenate": "axis", "reversed_horner": "axis", "alias": "serial",
         "output": "place",
     "as_strided": "offset", "as_strided_scatter": "offset",
-    "add_along": "axis", "sources_along": "axis", "extreme_along": "axis largest include_self", "argmode": "axis",
+    "add_along": "axis", "sources_along": "axis",
     "solve_triangular": "upper", "inv": "check_errors", "svd": "full_matrices", "polygamma": "n", "softplus": "threshold",
         "erfcx_integral": "n",
     "class_labels": "classes", "jv": "v", "yv": "v", "iv": "v", "kv": "v", "i0e_slope": "n", "zeta_slope": "n", "sine_quotient": "n",
         "expn": "n",
     "torch_sort": "stable", "topk": "sorted", "lu_factor_ex": "check_errors", "cholesky_ex": "check_errors", "inv_ex": "check_errors",
-    "solve_ex": "check_errors", "dropout": "p", "multi_head_attention_forward": "add_zero_attn dropout_p training",
+    "solve_ex": "check_errors", "dropout": "p",
     "gammainc_slope": "n", "betainc_slope": "n k", "logmeanexp": "keepdims", "lower_median": "ignore_nan",
     "batch_norm": "momentum training", "instance_norm": "momentum", "ctc_loss": "zero_infinity",
 }  # fmt: skip

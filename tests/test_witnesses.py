@@ -37,7 +37,7 @@ LAPACK: dict[str, frozenset[str]] = {
 
 def rules(op: Op) -> list[Any]:
     wider = [] if op.wider is None else [op.wider.body]
-    return [op.forward, op.on_scalars, op.vjp, op.shape, *(op.partials or ()), *wider]
+    return [op.forward, op.vjp, op.shape, *(op.partials or ()), *wider]
 
 
 @cache

@@ -139,6 +139,8 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
         if vjp is not None:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}
+            if scalars:
+                own["wider"] = composition(called, " ".join(names), body, static=fields["static"], scalars=scalars)
             return register(Op(called, operands, **grouped({**own, **parts, **fields})))
         fields |= {"rest": rest if names else "", "scalars": scalars}
         return register(Composite(called, operands, body=body, **grouped(fields, "torch")))
@@ -176,10 +178,11 @@ def elementwise(
     kind: Kind = "smooth",
     **record: Any,
 ) -> Op:
-    """Register an operation that works entry by entry, with one partial for each operand; a smooth one commonly needs all operands."""
+    """Register an operation that works entry by entry, with one partial for each operand; a smooth one commonly needs all
+    operands, and a flat one rounds nothing.
+    """
     names = tuple(operands.split())
-    if kind == "smooth":
-        record = {"saves": names, **record}
+    record = {**({"saves": names} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": kind, "partials": partials or None}
     op: Op = register(Op(name, names, doc, **own, **grouped(record)))
     return op

@@ -21,17 +21,30 @@ def _same(x: Any, **_: Any) -> Any:
     return x
 
 
-alias = structural(
-    "alias", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, name, serial: (cotangent,),
-    shape=lambda old, name, serial: old, static={"name": "", "serial": 0}, moves=True, result="same", public=False,
-    doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.", algebra="identity",
-    transparent=True, simpler=lambda out, x, name, serial: x,
+def _identity(name: str, doc: str, forward: Any = _same, flows: bool = True, **record: Any) -> Op:
+    """Register what gives its operand as it is."""
+
+    def vjp(wanted: Any, cotangent: Any, out: Any, x: Any, **_: Any) -> tuple[Any]:
+        return (cotangent if flows else None,)
+
+    return structural(
+        name, "x", forward, witness("moving.same"), vjp=vjp, shape=_same, algebra="identity", doc=doc, moves=flows,
+        **{"result": "same", **record},
+    )  # fmt: skip
+
+
+alias = _identity(
+    "alias", "x under a name and an identity of its own, so that something can be differentiated with respect to it.",
+    static={"name": "", "serial": 0}, public=False, transparent=True, simpler=lambda out, x, **_: x,
 )  # fmt: skip
-detach: Op = structural(
-    "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same",
-    integral=True, ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases="stop_gradient lax.stop_gradient",
-    doc="x as a constant: no gradient flows through it.", algebra="identity", simpler=lambda out, x: out, example="x*detach(x)",
-    memory="alias",
+detach: Op = _identity(
+    "detach", "x as a constant: no gradient flows through it.", flows=False, integral=True, ulps=0,
+    extended=Linear(lambda cotangent, x: (None,)), aliases="stop_gradient lax.stop_gradient", simpler=lambda out, x: out,
+    example="x*detach(x)", memory="alias",
+)  # fmt: skip
+derivative = _identity(
+    "derivative", "A derivative that the engine's rules have expanded, together with its definition.", result="float",
+    static={"of": None}, public=False, transparent=True, simpler=lambda out, x, **_: x,
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
@@ -39,12 +52,6 @@ output = structural(
     written="{x}[{place}]",
     doc="One result of an operation that has several.",
     numpy=lambda shapes, place: f"{{0:base}}[{place}]",
-)  # fmt: skip
-derivative = structural(
-    "derivative", "x", lambda x, of: x, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
-    shape=lambda old, of: old, static={"of": None}, moves=True, public=False,
-    algebra="identity", transparent=True, simpler=lambda out, x, of: x,
-    doc="A derivative that the engine's rules have expanded, together with its definition.",
 )  # fmt: skip
 
 
@@ -71,10 +78,7 @@ def _clone(x: Any) -> Any:
     return np.array(x, order="C" if repeats else "K")[()]
 
 
-clone: Op = structural(
-    "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, moves=True,
-    result="same", public=False, algebra="identity", doc="A copy of x.", numpy="{0}", torch="{0}",
-)  # fmt: skip
+clone: Op = _identity("clone", "A copy of x.", _clone, public=False, numpy="{0}", torch="{0}")
 
 
 def _overwrite(base: Any, new: Any, index: Any) -> Any:
@@ -114,7 +118,7 @@ def _to_int(x: Any) -> Any:
 
 
 to_int = elementwise(
-    "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", result="int", public=False, ulps=0,
+    "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", result="int", public=False,
     extended=Entrywise((None,), value=lambda x: np.rint(x).astype(np.int64)),
     doc="Whole numbers by which entries are addressed: class labels, indices.",
     numpy="np.asarray({0}, np.int64)",

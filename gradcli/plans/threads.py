@@ -55,7 +55,7 @@ def together(blocks: Blocks, rows: int, step: int, threads: int | None = None) -
     while True:  # whatever interrupts: helpers write into arrays of the call
         try:
             turns.clear()
-            problems += [error for helper in helpers if not helper.cancel() and (error := helper.exception()) is not None]
+            problems += [failure for helper in helpers if not helper.cancel() and (failure := helper.exception()) is not None]
             break
         except BaseException as error:
             problems.append(error)

@@ -384,7 +384,6 @@ class RealFunctions:
     erfi = Real(arb.erfi, _ODD)
     erfinv = Real(arb.erfinv, low=-1, high=1, at={1: INF, -1: MINUS_INF})
     ei = Real(arb.ei, (0, INF), at={0: MINUS_INF})
-    li = Real(arb.li, (NAN, INF), low=0, at={1: MINUS_INF})
     si = Real(arb.si, (lambda: -_quarter(), _quarter))
     ci = Real(arb.ci, (NAN, 0), low=0, at={0: MINUS_INF})
     shi = Real(arb.shi, _ODD)

@@ -211,18 +211,21 @@ class Prober:
         if not finite:
             return sides
         around = self._around(x, [i for i, event in events.items() if event.tie])
+        steady = {i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)}
+        sure = len(steady) == len(around) or len(around) <= _MOST_ORDERS
         gaps = [i for i, v in enumerate(slopes) if not m.isfinite(v) and i not in sides]
         budget = self.asked.budget
-        for i in sorted({*events, *gaps}):
+        for i in sorted({*events, *gaps}, key=lambda i: (i in steady, i)):
             event, slope, nearby = events.get(i), slopes[i], around.get(i, [])
-            if event is not None and nearby and all(is_close(m, v, nearby[0]) for v in nearby):
+            room = self.left > 0 and budget.allows(self.cost)
+            if event is not None and i in steady and (sure or not room):
                 limit = slope if m.isfinite(slope) and is_close(m, slope, nearby[0]) else nearby[0]
-                sides[i] = Sides(limit, limit, limit, True, event.kink.place, event.kink.convention)
-            elif self.left > 0 and budget.allows(self.cost):
+                sides[i] = Sides(limit, limit, limit, True, event.kink.place, event.kink.convention, probed=sure)
+            elif room:
                 self.left -= 1
                 budget.spend(self.cost)
                 sides[i] = self._sides(x, i, event)
-                if nearby:
+                if nearby and i not in steady:
                     sides[i].others, sides[i].limit = nearby, None
                 if sides[i].gap and m.isfinite(slope):
                     sides[i].others = [*sides[i].others, slope]
@@ -344,20 +347,17 @@ def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
         poles = [f"goes to {float(v):g} from the {name}" for name, v in (("left", low), ("right", high)) if m.isinf(v)]
         if poles:
             return " and ".join(poles)
-        ends = [v for v in (low, high) if v == v]
-        if len(ends) == 2 and not is_same(m, low, high):
-            return f"jumps by {float(abs(high - low)):.6g}"
-        if ends and not is_same(m, ends[0], at):
-            return f"jumps by {float(abs(ends[0] - at)):.6g}"
+        for x, y in ((low, high), (low, at), (high, at)):
+            if x == x and y == y and not is_same(m, x, y):
+                return f"jumps by {float(abs(y - x)):.6g}"
     return "jumps"
 
 
 def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Sides:
     finite = bool(m.isfinite(left) and m.isfinite(right))
     equal = finite and is_close(m, left, right)
-    place, convention = (event.kink.place, event.kink.convention) if event is not None else ("", "")
-    if event is None and finite and not equal:
-        place, convention = "the derivatives from both sides differ", "what the chain rule gives"
+    unnamed = ("the derivatives from both sides differ", "what the chain rule gives") if finite and not equal else ("", "")
+    place, convention = unnamed if event is None else (event.kink.place, event.kink.convention)
     middle = (left + right) / 2
     limit = None if not equal or gap else middle if abs(middle) > m.mpf(10) ** (STEPS[0] - 1) else m.zero
     least = m.zero if not left * right > 0 else min(left, right, key=abs)

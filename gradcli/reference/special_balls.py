@@ -132,15 +132,7 @@ def _psi(order: arb, x: arb) -> arb:
         if n:
             raise ZeroDivisionError
         return NAN
-    if n and x < 0:
-        return _psi_by_series(n, x)
     return acb(x).polygamma(n).real if n else x.digamma()
-
-
-def _psi_by_series(n: int, x: arb) -> arb:
-    """From the Taylor series of 1/gamma, which has no poles."""
-    series = arb_series([x, 1], prec=n + 3).rgamma()
-    return (-series.derivative() / series)[n] * arb(n).fac()
 
 
 def _beta(x: arb, y: arb) -> arb:

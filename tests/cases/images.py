@@ -92,11 +92,6 @@ def attention(q, k, v, add=0.0):
     return raised @ v / raised.sum(-1, keepdims=True)
 
 
-def one_head(q, k, v, w, b, o):
-    parts = [x @ w[2 * i : 2 * i + 2].T + b[2 * i : 2 * i + 2] for i, x in enumerate((q, k, v))]
-    return attention(*parts) @ o.T
-
-
 def sampled(x, grid):
     """Bilinear sampling of one image, 0 outside."""
     (height, width), out = x.shape[2:], np.zeros((1, x.shape[1], *grid.shape[1:3]), complex)
@@ -151,8 +146,6 @@ CASES = [
          lambda q, k, v: attention(q, k, v, np.where(np.tri(2, 3), 0, -1e3)), QUERIES),
     Case("F.scaled_dot_product_attention(q, k, v, enable_gqa=True)", attention,
          {"q": some(2, 2, 2), "k": some(1, 2, 2), "v": some(1, 2, 1)}, "one head of keys for two"),
-    Case("F.multi_head_attention_forward(q, k, v, 2, 1, w, b, None, None, False, 0.0, o, None)[0]", one_head,
-         {"q": some(2, 2), "k": some(2, 2), "v": some(2, 2), "w": some(6, 2), "b": some(6), "o": some(2, 2)}),
     Case("F.max_unpool1d(x, [[0, 3]], 2)", lambda x: np.stack([x[:, 0], 0 * x[:, 0], 0 * x[:, 0], x[:, 1]], 1), {"x": some(1, 2)}),
     Case("F.grid_sample(x, g)", sampled, {"x": some(1, 1, 3, 2), "g": GRID}),
     Case("F.affine_grid(t, (1, 1, 2, 2))", lambda t: np.stack([t[0] @ [a, b, 1] for b in (-0.5, 0.5) for a in (-0.5, 0.5)])

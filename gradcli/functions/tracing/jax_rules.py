@@ -178,19 +178,6 @@ def _convolution(
     return np.transpose(found, np.argsort(dimension_numbers.out_spec))
 
 
-def _pad(x: Any, value: Any, padding_config: Any, **_: Any) -> Any:
-    axes = [_along(n, 1, 1, (low, high), inner + 1, 1) for n, (low, high, inner) in zip(np.shape(x), padding_config, strict=True)]
-    return _taken(x, _windows(np.shape(x), axes)[..., 0], value)
-
-
-def _dynamic_update(x: Any, new: Any, *starts: Any, **_: Any) -> Any:
-    size, count = int(np.prod(np.shape(x), dtype=int)), int(np.prod(np.shape(new), dtype=int))
-    places = np.arange(size).reshape(np.shape(x))
-    begins = [min(max(int(s), 0), n - m) for s, n, m in zip(starts, np.shape(x), np.shape(new), strict=True)]
-    places[tuple(slice(b, b + m) for b, m in zip(begins, np.shape(new), strict=True))] = size + np.arange(count).reshape(np.shape(new))
-    return np.concatenate([np.ravel(x), np.ravel(new)])[places]
-
-
 def _sort(*xs: Any, dimension: int, num_keys: int = 1, **_: Any) -> list[Any]:
     order = np.lexsort([np.asarray(x) for x in xs[:num_keys]][::-1], axis=dimension)
     return [np.take_along_axis(x, order, dimension) for x in xs]
@@ -224,7 +211,7 @@ def _running_sum_of_exponentials(x: Any, axis: int, reverse: bool = False, **_: 
 
 WINDOWS: dict[str, Rule] = {
     "reduce_window_max": _window(np.max, -np.inf), "reduce_window_min": _window(np.min, np.inf), "reduce_window_sum": _window(np.sum, 0.0),
-    "conv_general_dilated": _convolution, "pad": _pad, "dynamic_update_slice": _dynamic_update, "sort": _sort, "top_k": _top,
+    "conv_general_dilated": _convolution, "sort": _sort, "top_k": _top,
     "cummax": _extreme(np.maximum), "cummin": _extreme(np.minimum), "cumlogsumexp": _running_sum_of_exponentials,
     "tile": lambda x, reps, **_: np.tile(x, reps), "stack": lambda *xs, axis=0, **_: np.stack(xs, axis),
     "split": lambda x, sizes, axis, **_: np.split(x, np.cumsum(sizes)[:-1], axis),
@@ -277,11 +264,6 @@ def _convert(x: Any, new_dtype: Any, **_: Any) -> Any:
 def _slice(x: Any, start_indices: Any, limit_indices: Any, strides: Any, **_: Any) -> Any:
     steps = strides or (None,) * len(start_indices)
     return x[tuple(slice(*place) for place in zip(start_indices, limit_indices, steps, strict=True))]
-
-
-def _dynamic_slice(x: Any, *starts: Any, slice_sizes: Any, **_: Any) -> Any:
-    begins = [min(max(int(s), 0), n - size) for s, n, size in zip(starts, np.shape(x), slice_sizes, strict=True)]
-    return x[tuple(slice(b, b + size) for b, size in zip(begins, slice_sizes, strict=True))]
 
 
 def _select(which: Any, *cases: Any, **_: Any) -> Any:
@@ -349,7 +331,7 @@ RULES: dict[str, Rule] = {
     "argmin": lambda x, axes, **_: np.argmin(np.asarray(x), axis=axes[0]),
     "cumsum": _running(np.cumsum), "cumprod": _running(np.cumprod),
     "concatenate": lambda *xs, dimension, **_: np.concatenate(xs, dimension),
-    "slice": _slice, "dynamic_slice": _dynamic_slice, "iota": lambda *, dtype, shape, dimension, **_: np.broadcast_to(
+    "slice": _slice, "iota": lambda *, dtype, shape, dimension, **_: np.broadcast_to(
         np.reshape(np.arange(shape[dimension], dtype=dtype), [-1 if i == dimension else 1 for i in range(len(shape))]), shape),
     "cholesky": lambda x, **_: np.linalg.cholesky(x),
     **WINDOWS, **MATRICES,
@@ -359,19 +341,20 @@ RULES: dict[str, Rule] = {
 # -- primitives that move entries: JAX itself says where, asked for numbers of places ---------------------------------------
 
 
-def _gathered(primitive: Any, x: Any, *indices: Any, **parameters: Any) -> Any:
-    """Entries of an array; what lies outside of it is not a number."""
-    size = int(np.prod(np.shape(x), dtype=int))
-    places = _asked(primitive, np.arange(size).reshape(np.shape(x)), *indices, **{**parameters, "fill_value": -1})
-    found = np.ravel(x)[np.maximum(places, 0)]
-    return found if (places >= 0).all() else np.where(places < 0, np.nan, found)
+def _moved(*sources: int) -> Rule:
+    """The rule of a primitive that moves entries of these operands; what is outside of all of them is not a number."""
 
+    def rule(primitive: Any, *operands: Any, **parameters: Any) -> Any:
+        numbered, count = list(operands), 0
+        for i in sources:
+            size = int(np.prod(np.shape(operands[i]), dtype=int))
+            numbered[i] = count + np.arange(size).reshape(np.shape(operands[i]))
+            count += size
+        if "fill_value" in parameters:
+            parameters["fill_value"] = -1
+        return _taken(np.concatenate([np.ravel(operands[i]) for i in sources]), _asked(primitive, *numbered, **parameters), np.nan)
 
-def _put(primitive: Any, x: Any, indices: Any, new: Any, **parameters: Any) -> Any:
-    """An array with entries replaced."""
-    size, count = int(np.prod(np.shape(x), dtype=int)), int(np.prod(np.shape(new), dtype=int))
-    places = _asked(primitive, np.arange(size).reshape(np.shape(x)), indices, size + np.arange(count).reshape(np.shape(new)), **parameters)
-    return np.concatenate([np.ravel(x), np.ravel(new)])[places]
+    return rule
 
 
 def _added(primitive: Any, x: Any, indices: Any, new: Any, **parameters: Any) -> Any:
@@ -391,4 +374,7 @@ def _asked(primitive: Any, *operands: Any, **parameters: Any) -> np.ndarray:
 
 
 _MOST = 1_000_000  # entries of the matrix of an addition
-PLACED: dict[str, Rule] = {"gather": _gathered, "scatter": _put, "scatter-add": _added}
+PLACED: dict[str, Rule] = {
+    "gather": _moved(0), "dynamic_slice": _moved(0), "pad": _moved(0, 1), "dynamic_update_slice": _moved(0, 1), "scatter": _moved(0, 2),
+    "scatter-add": _added,
+}  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,13 @@ from gradcli.ops.arrays.shapes import (
     broadcast_to,
     getitem,
     indexed_shape,
+    laid_along,
     part_of,
     reshape,
     scatter_add,
+    shape_with,
     take_along,
+    vector_of,
 )
 from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.signatures import declare
@@ -45,11 +49,10 @@ from gradcli.ops.writing import Shape, one_axis
 
 def spread_index(index: Any, shape: Shape, axis: int) -> Any:
     """The index of rows along an axis as an index for each entry of these rows."""
-    index = reshape(index, shape=(-1,))
+    index = vector_of(index)
     if len(shape) < 2:
         return index
-    along = reshape(index, shape=(*(1,) * axis, *index.shape, *(1,) * (len(shape) - axis - 1)))
-    return broadcast_to(along, shape=(*shape[:axis], *index.shape, *shape[axis + 1 :]))
+    return broadcast_to(laid_along(index, axis, len(shape)), shape=shape_with(shape, axis, *index.shape))
 
 
 @function(
@@ -64,12 +67,12 @@ def take(x: Any, index: Any, *, axis: int | None = None, mode: str = "raise") ->
         raise ArgumentError(f"take: the mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     place = 0 if axis is None else one_axis(axis, len(x.shape))
     if axis is None or not x.shape:
-        x = reshape(x, shape=(-1,))
-    n, flat = x.shape[place], reshape(index, shape=(-1,))
+        x = vector_of(x)
+    n, flat = x.shape[place], vector_of(index)
     if mode != "raise":
         flat = to_int(remainder(flat, n) if mode == "wrap" else clip(flat, 0, n - 1))
     taken = take_along(x, spread_index(flat, x.shape, place), axis=place)
-    return reshape(taken, shape=(*x.shape[:place], *index.shape, *x.shape[place + 1 :]))
+    return reshape(taken, shape=shape_with(x.shape, place, *index.shape))
 
 
 @function(numpy="x, axis, index", indices="index")
@@ -100,14 +103,14 @@ def gather(x: Any, index: Any, *, axis: int) -> Any:
 def take_along_dim(x: Any, index: Any, *, axis: int | None = None) -> Any:
     """The entries at indices along an axis, for each of the others; x and the index broadcast."""
     if axis is None:
-        return take_along(reshape(x, shape=(-1,)), reshape(index, shape=(-1,)), axis=0)
+        return take_along(vector_of(x), vector_of(index), axis=0)
     if len(x.shape) != len(index.shape):
         raise ShapeError(f"take_along_dim: x has {len(x.shape)} axes and the index {len(index.shape)}")
     if not x.shape:
         return gather(x, index, axis=axis)
     place = one_axis(axis, len(x.shape))
     common = common_shape(*(part_of(v, place, 0, 1) for v in (x, index)))
-    values, indices = (broadcast_to(v, shape=(*common[:place], v.shape[place], *common[place + 1 :])) for v in (x, index))
+    values, indices = (broadcast_to(v, shape=shape_with(common, place, v.shape[place])) for v in (x, index))
     return take_along(values, indices, axis=place)
 
 
@@ -122,7 +125,7 @@ def mask_of(mask: Any) -> np.ndarray:
 @function(numpy="mask|condition, x|a, axis, -out")
 def compress(x: Any, *, mask: Any, axis: int | None = None) -> Any:
     """The rows along an axis where a condition holds."""
-    x, place = (reshape(x, shape=(-1,)), 0) if axis is None else (x, one_axis(axis, len(x.shape)))
+    x, place = (vector_of(x), 0) if axis is None else (x, one_axis(axis, len(x.shape)))
     chosen = mask_of(mask)
     if chosen.ndim != 1 or not x.shape or chosen[x.shape[place] :].any():
         raise ShapeError(f"compress: a condition of shape {chosen.shape} does not fit an array of shape {tuple(x.shape)}")
@@ -153,7 +156,7 @@ def _rearranged(x: Any, function: Function, of: Any = None) -> Any:
         moved = function(numbered(x.shape))
     except (ValueError, IndexError, TypeError) as error:
         raise ShapeError(str(error)) from None
-    return getitem(reshape(x, shape=(-1,)) if of is None else of, index=(StaticArray(np.asarray(moved)),))
+    return getitem(vector_of(x) if of is None else of, index=(StaticArray(np.asarray(moved)),))
 
 
 @function(numpy="x|arr, where|obj, axis")
@@ -225,11 +228,11 @@ def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
     order = argsort(index, axis=axis)
     ordered = take_along(index, order, axis=axis)
     ends = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
-    end = np.ones([1 if i == axis else n for i, n in enumerate(index.shape)], int)
+    end = np.ones(shape_with(index.shape, axis, 1), int)
     last = add_along(concatenate(where(ends, 1, 0), end, axis=axis), order, axis=axis, shape=tuple(index.shape))
     number, reached = (add_along(part, index, axis=axis, shape=shape) for part in (last * numbered(index.shape, math.prod(shape)), last))
     places = to_int(where(greater(reached, 0), number, numbered(shape)))
-    return reshape(take_along(flat_join(x, source), reshape(places, shape=(-1,)), axis=0), shape=shape)
+    return reshape(take_along(flat_join(x, source), vector_of(places), axis=0), shape=shape)
 
 
 def _together(reduce: Op, unit: float, x: Any, index: Any, source: Any, axis: int) -> Any:
@@ -260,10 +263,6 @@ def _reduction(x: Any, index: Any, source: Any, axis: int, reduce: str, include_
     return total / (count + 1.0 if include_self else where(greater(count, 0), count, 1.0))
 
 
-def _product(x: Any, index: Any, source: Any, axis: int) -> Any:
-    return _together(prod, 1.0, x, index, source, axis)
-
-
 @function(numpy="x, axis, index, source|src|value, *, reduce", indices="index")
 def scatter(x: Any, index: Any, source: Any, *, axis: int, reduce: str | None = None) -> Any:
     """x with the entries of source (or one number) put to indices along an axis: out[index[i, j], j] = source[i, j] along axis 0. Of
@@ -271,7 +270,7 @@ def scatter(x: Any, index: Any, source: Any, *, axis: int, reduce: str | None = 
     """
     if reduce not in (None, "add", "multiply"):
         raise ArgumentError(f"scatter: reduce must be 'add' or 'multiply', not {reduce!r}")
-    return _at_entries({None: _copy, "add": _sum, "multiply": _product}[reduce], x, index, source, axis)
+    return _at_entries({None: _copy, "add": _sum, "multiply": partial(_together, prod, 1.0)}[reduce], x, index, source, axis)
 
 
 _SOURCE = "x, axis, index, source|src"
@@ -321,7 +320,7 @@ def put(x: Any, index: Any, source: Any, *, accumulate: bool = False) -> Any:
     """x with entries put to (or added at) indices among all entries."""
     if math.prod(index.shape) != math.prod(source.shape):
         raise ShapeError(f"put: the index has the shape {tuple(index.shape)}, the source {tuple(source.shape)}")
-    flat, places, given = (reshape(v, shape=(-1,)) for v in (x, index, source))
+    flat, places, given = (vector_of(v) for v in (x, index, source))
     return reshape((_sum if accumulate else _copy)(flat, places, given, 0), shape=tuple(x.shape))
 
 
@@ -384,8 +383,8 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     chosen = broadcast_to(mask, shape=shape)
     if 0 in shape or 0 in source.shape:
         return broadcast_to(x, shape=shape)
-    count = cumsum(where(reshape(chosen, shape=(-1,)), 1.0, 0.0), axis=0)
-    taken = take_along(reshape(source, shape=(-1,)), to_int(maximum(count - 1, 0)), axis=0)
+    count = cumsum(where(vector_of(chosen), 1.0, 0.0), axis=0)
+    taken = take_along(vector_of(source), to_int(maximum(count - 1, 0)), axis=0)
     return where(chosen, reshape(taken, shape=shape), x)
 
 

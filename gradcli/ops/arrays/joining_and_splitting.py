@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, PlaceError, ShapeError
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d
-from gradcli.ops.arrays.shapes import ALL, StaticArray, getitem, part_of, parts_of, reshape
+from gradcli.ops.arrays.shapes import ALL, StaticArray, getitem, part_of, parts_of, reshape, vector_of
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.looping import listed
 from gradcli.ops.registry import function, structural
@@ -39,12 +39,12 @@ concatenate = structural(
 
 def flat_join(x: Any, y: Any) -> Any:
     """All entries of x, and then of y."""
-    return concatenate(reshape(x, shape=(-1,)), reshape(y, shape=(-1,)), axis=0)
+    return concatenate(vector_of(x), vector_of(y), axis=0)
 
 
 def mixed(x: Any, source: Any, places: np.ndarray) -> Any:
     """The entries of x and then of source, at constant places among all of these."""
-    every = reshape(x, shape=(-1,)) if 0 in source.shape else flat_join(x, source)
+    every = vector_of(x) if 0 in source.shape else flat_join(x, source)
     return getitem(every, index=(StaticArray(places),))
 
 
@@ -52,7 +52,7 @@ def mixed(x: Any, source: Any, places: np.ndarray) -> Any:
 def joined(*arrays: Any, axis: int | None) -> Any:
     """np.concatenate and torch.cat: arrays joined along an axis, or all their entries (axis=None)."""
     if axis is None:
-        return concatenate(*(reshape(x, shape=(-1,)) for x in arrays), axis=0)
+        return concatenate(*(vector_of(x) for x in arrays), axis=0)
     if any(len(x.shape) != 1 for x in arrays):
         # PyTorch joins empty vectors with anything
         arrays = tuple(x for x in arrays if x.shape != (0,))

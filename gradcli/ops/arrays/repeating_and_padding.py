@@ -12,7 +12,19 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, inverse, permuted
-from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, getitem, part_of, reshape, scatter_add, stack
+from gradcli.ops.arrays.shapes import (
+    ALL,
+    StaticArray,
+    broadcast_to,
+    getitem,
+    laid_along,
+    part_of,
+    reshape,
+    scatter_add,
+    shape_with,
+    stack,
+    vector_of,
+)
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
@@ -73,17 +85,17 @@ def repeat_interleave(x: Any, *, repeats: Any, axis: int | None = None, output_s
 
     >>> repeat(x, 2, axis=0)
     """
-    x = reshape(x, shape=(-1,)) if axis is None else at_least_1d(x)
+    x = vector_of(x) if axis is None else at_least_1d(x)
     place = one_axis(axis or 0, len(x.shape))
-    counts, before, n, after = _counts(repeats), x.shape[:place], x.shape[place], x.shape[place + 1 :]
+    counts, n = _counts(repeats), x.shape[place]
     if len(counts) not in (1, n):
         raise ShapeError(f"repeat: {len(counts)} numbers of repetitions for {n} entries")
     total = sum(counts) if len(counts) > 1 else counts[0] * n
     if output_size not in (None, total):
         raise ArgumentError(f"repeat: the result has {total} entries along the axis, not {output_size}")
     if len(counts) == 1:
-        spread = broadcast_to(reshape(x, shape=(*before, n, 1, *after)), shape=(*before, n, *counts, *after))
-        return reshape(spread, shape=(*before, total, *after))
+        spread = broadcast_to(reshape(x, shape=shape_with(x.shape, place, n, 1)), shape=shape_with(x.shape, place, n, *counts))
+        return reshape(spread, shape=shape_with(x.shape, place, total))
     room_for(total)
     return rows_of(x, np.repeat(np.arange(n), counts), place)
 
@@ -230,7 +242,7 @@ def _statistic(reduce: Function) -> Function:
 def _between(x: Any, axis: int, width: tuple[int, int], before: Any, after: Any) -> Any:
     """x between numbers that are repeated at its ends."""
     before, after = (
-        broadcast_to(v, shape=(*x.shape[:axis], k, *x.shape[axis + 1 :])) for v, k in zip((before, after), width, strict=True)
+        broadcast_to(v, shape=shape_with(x.shape, axis, k)) for v, k in zip((before, after), width, strict=True)
     )
     return concatenate(before, x, after, axis=axis)
 
@@ -238,7 +250,7 @@ def _between(x: Any, axis: int, width: tuple[int, int], before: Any, after: Any)
 def _ramp(x: Any, axis: int, width: tuple[int, int], ends: Any, **_: Any) -> Any:
     parts = []
     for edge, end, k, step in zip((part_of(x, axis, 0, 1), part_of(x, axis, -1, None)), ends, width, (1, -1), strict=True):
-        weights = (np.arange(k) / max(1, k))[::step].reshape(tuple(-1 if a == axis else 1 for a in range(len(x.shape))))
+        weights = laid_along((np.arange(k) / max(1, k))[::step], axis, len(x.shape))
         parts.append(edge * weights + end * (1 - weights))
     return _between(x, axis, width, *parts)
 

@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, ShapeError
-from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, swapaxes, transpose
+from gradcli.ops.arrays.shapes import (
+    ALL,
+    StaticArray,
+    broadcast_to,
+    flip,
+    getitem,
+    reshape,
+    scatter_add,
+    shape_with,
+    swapaxes,
+    transpose,
+    vector_of,
+)
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
@@ -35,7 +47,7 @@ def flatten(x: Any, *, start_dim: int = 0, end_dim: int = -1) -> Any:
 @function()
 def ravel(x: Any) -> Any:
     """All entries along one axis."""
-    return reshape(x, shape=(-1,))
+    return vector_of(x)
 
 
 @function()
@@ -149,7 +161,7 @@ def unflatten(x: Any, *, axis: int, shape: Shape) -> Any:
     whole = tuple(n // max(1, known) if k == -1 else k for k in shape)
     if not shape or math.prod(whole) != n or min(whole) < 0:
         raise ShapeError(f"unflatten: an axis of {n} entries cannot have the shape {shape}")
-    return reshape(x, shape=(*x.shape[:place], *whole, *x.shape[place + 1 :]))
+    return reshape(x, shape=shape_with(x.shape, place, *whole))
 
 
 @function()
@@ -254,7 +266,7 @@ def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
     >>> roll(x, 1)
     """
     if axis is None or axis == ():
-        return reshape(roll(reshape(x, shape=(-1,)), shift=shift, axis=0), shape=tuple(x.shape))
+        return reshape(roll(vector_of(x), shift=shift, axis=0), shape=tuple(x.shape))
     for step, place in np.broadcast(shift, axis) if x.shape else ():
         n = x.shape[place]
         x = getitem(x, index=(*(ALL,) * (place % len(x.shape)), StaticArray((np.arange(n) - step) % max(n, 1))))
@@ -308,16 +320,13 @@ def _triangle(part: Any) -> Function:
             raise ShapeError(f"{name} needs a matrix, not a number")
         return part(x, k)
 
-    def shape(old: Shape, k: int) -> Shape:
-        checked(np.zeros((1,) * len(old)), k)
-        return old if len(old) > 1 else old * 2
-
     def text(function: str) -> Function:
         return lambda shapes, k: f"{function}({{0}}, {k})" if len(shapes[0]) > 1 else ""
 
     def define(body: Function) -> Op:
         op: Op = function(
-            vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),), forward=checked, shape=shape, moves=True, result="same",
+            vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),), forward=checked, shape=shape_by_example(checked),
+            moves=True, result="same",
             batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None, example=f"{name}(x)",
             numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=text(f"torch.{name}"), jax=text(f"jnp.{name}"),
         )(body)  # fmt: skip
@@ -396,7 +405,7 @@ def diag(x: Any, *, k: int = 0) -> Any:
 @function(numpy="x|v, k|offset", backward="DiagEmbed")
 def diagflat(x: Any, *, k: int = 0) -> Any:
     """The matrix with all entries of x on its k-th diagonal and zeros elsewhere."""
-    return diag(reshape(x, shape=(-1,)), k=k)
+    return diag(vector_of(x), k=k)
 
 
 @function()

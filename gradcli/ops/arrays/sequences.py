@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate, place_along
 from gradcli.ops.arrays.reshaping import at_least_1d
-from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, part_of, reshape, take_along
+from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, laid_along, part_of, reshape, shape_with, take_along, vector_of
 from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, remainder, rint
@@ -106,7 +106,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, per
         raise ShapeError(f"interp needs as many points as values, not the shapes {tuple(xp.shape)} and {tuple(fp.shape)}")
     n = xp.shape[0]
     low, high = (getitem(fp, index=(i,)) for i in (0, -1))
-    flat = reshape(x, shape=(-1,))
+    flat = vector_of(x)
     if n == 1:
         inside = low + 0 * flat
     else:
@@ -128,7 +128,7 @@ def _steps(x: Any, place: int) -> Any:
 
 def _attached(part: Any, x: Any, place: int) -> Any:
     """Entries to put before or after; a number is put there on every row."""
-    return part if part.shape else broadcast_to(part, shape=tuple(1 if i == place else n for i, n in enumerate(x.shape)))
+    return part if part.shape else broadcast_to(part, shape=shape_with(x.shape, place, 1))
 
 
 @function(numpy="x, n, axis, prepend, append", memory="own")
@@ -147,11 +147,6 @@ def diff(x: Any, prepend: Any = None, append: Any = None, *, n: int = 1, axis: i
     return result
 
 
-def _along(vector: Any, place: int, ndim: int) -> Any:
-    """A vector laid along one of several axes."""
-    return reshape(vector, shape=tuple(vector.shape[0] if i == place else 1 for i in range(ndim)))
-
-
 def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
     """Slopes of the parabolas through three neighbours; at the ends, of the lines through two with an edge_order of 1."""
     n = f.shape[place]
@@ -159,7 +154,7 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
         raise ShapeError(f"gradient needs at least {edge_order + 1} entries along an axis, not {n}")
     if spacing.shape and spacing.shape != (n,):
         raise ShapeError(f"gradient: coordinates of shape {tuple(spacing.shape)} for {n} entries along an axis")
-    at = _along(spacing, place, len(f.shape)) if spacing.shape else None
+    at = laid_along(spacing, place, len(f.shape)) if spacing.shape else None
 
     def step(start: int, stop: int) -> Any:
         return spacing if at is None else part_of(at, place, start + 1, stop + 1) - part_of(at, place, start, stop)
@@ -215,7 +210,7 @@ def _areas(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
     if dx is not None:
         raise ArgumentError(f"{name}: give x or dx, not both")
     if len(x.shape) == 1:
-        return _along(_steps(x, 0), place, len(y.shape)) * heights, place
+        return laid_along(_steps(x, 0), place, len(y.shape)) * heights, place
     return _steps(x, place - len(y.shape)) * heights, place - len(y.shape)
 
 
@@ -289,7 +284,7 @@ def nanprod(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 @function()
 def ediff1d(x: Any) -> Any:
     """The differences of neighbours among all entries, in a row."""
-    return diff(reshape(x, shape=(-1,)), n=1, axis=0)
+    return diff(vector_of(x), n=1, axis=0)
 
 
 @function()

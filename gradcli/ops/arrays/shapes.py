@@ -89,6 +89,21 @@ reshape: Op = structural(
 )
 
 
+@function("sum_to_size", numpy="x, shape|size+", torch="x, shape|size+")
+def sum_to(x: Any, *, shape: Shape) -> Any:
+    """The sum over the axes along which broadcasting would have repeated an array of the given shape."""
+    old, wanted = tuple(x.shape), tuple(shape)
+    lead = len(old) - len(wanted)
+    if lead < 0 or any(n not in (1, whole) for n, whole in zip(wanted, old[lead:], strict=True)):
+        raise ShapeError(f"cannot broadcast an array of shape {wanted} to {old}")
+    gone = (*range(lead), *(i for i in range(lead, len(old)) if old[i] != wanted[i - lead]))
+    if not gone:
+        return x
+    axis = None if len(gone) == len(old) else gone if len(gone) > 1 else gone[0]
+    total = find("sum")(x, axis=axis, keepdims=not lead)
+    return total if tuple(total.shape) == wanted else reshape(total, shape=wanted)
+
+
 def _broadcast_shape(old: Shape, shape: Shape) -> Shape:
     wanted = tuple(shape)
     try:
@@ -123,21 +138,6 @@ broadcast_to: Op = structural(
     doc="The entries repeated along new or one-entry axes.", example="broadcast_to(x, (3, 2))",
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
-
-
-@function("sum_to_size", numpy="x, shape|size+", torch="x, shape|size+")
-def sum_to(x: Any, *, shape: Shape) -> Any:
-    """The sum over the axes along which broadcasting would have repeated an array of the given shape."""
-    old, wanted = tuple(x.shape), tuple(shape)
-    lead = len(old) - len(wanted)
-    if lead < 0 or any(n not in (1, whole) for n, whole in zip(wanted, old[lead:], strict=True)):
-        raise ShapeError(f"cannot broadcast an array of shape {wanted} to {old}")
-    gone = (*range(lead), *(i for i in range(lead, len(old)) if old[i] != wanted[i - lead]))
-    if not gone:
-        return x
-    axis = None if len(gone) == len(old) else gone if len(gone) > 1 else gone[0]
-    total = find("sum")(x, axis=axis, keepdims=not lead)
-    return total if tuple(total.shape) == wanted else reshape(total, shape=wanted)
 
 
 def _transpose_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axes: Any) -> tuple[Any]:
@@ -371,6 +371,21 @@ def flip(x: Any, *, axis: Any = None) -> Any:
 def part_of(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
     """A slice along one axis."""
     return getitem(x, index=(*(ALL,) * (axis % len(x.shape)), (start, stop, step)))
+
+
+def vector_of(x: Any) -> Any:
+    """All entries of an array along one axis."""
+    return reshape(x, shape=(-1,))
+
+
+def shape_with(shape: Shape, axis: int, *extents: int) -> Shape:
+    """A shape with other extents in the place of that of an axis, which is counted from the first."""
+    return (*shape[:axis], *extents, *shape[axis + 1 :])
+
+
+def laid_along(vector: Any, axis: int, ndim: int) -> Any:
+    """A vector along one of several axes, the others of which have one entry."""
+    return reshape(vector, shape=shape_with((1,) * ndim, axis, *vector.shape))
 
 
 def parts_of(x: Any, axis: int, sizes: Sequence[int]) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.arrays.joining_and_splitting import mixed
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, scatter_add
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, scatter_add, vector_of
 from gradcli.ops.axes import numbered
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.registry import function
@@ -65,7 +65,7 @@ def _as_strided_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, **region: Any
 def as_strided(x: Any, *, size: Shape = (), stride: Strides = (), offset: int = 0, source: Strides = ()) -> Any:
     """A region of the memory that x is laid out in."""
     n = math.prod(x.shape)
-    filled = scatter_add(reshape(x, shape=(-1,)), index=((0, n, None),), shape=(n + 1,))
+    filled = scatter_add(vector_of(x), index=((0, n, None),), shape=(n + 1,))
     return getitem(filled, index=_entries(x.shape, size=size, stride=stride, offset=offset, source=source))
 
 

@@ -144,6 +144,6 @@ def fold(x: Any, *, output_size: Any, kernel_size: Any, dilation: Any = 1, paddi
     if len(x.shape) not in (2, 3) or x.shape[-2] % math.prod(places) or x.shape[-1] != math.prod(windows):
         raise ShapeError(f"fold: an array of shape {tuple(x.shape)} does not hold {math.prod(windows)} windows of {places}")
     lead = (*x.shape[:-2], x.shape[-2] // math.prod(places))
-    outside = any((table < 0).any() for table in tables)  # what the padding holds is added to one entry more, the last
-    whole = add_up(reshape(x, shape=(*lead, *places, *windows)), tables, tuple(n + outside for n in lengths))
-    return getitem(whole, index=(..., *((0, n, None) for n in lengths))) if outside else whole
+    # what the padding holds is added to one entry more, the last
+    whole = add_up(reshape(x, shape=(*lead, *places, *windows)), tables, tuple(n + 1 for n in lengths))
+    return getitem(whole, index=(..., *((0, n, None) for n in lengths)))

@@ -113,7 +113,7 @@ chain = elementwise(
 
 def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str, **record: Any) -> Op:
     return elementwise(
-        name, "x", forward, reference, None, kind="flat", doc=doc, ulps=0, aliases=aliases, integral=True,
+        name, "x", forward, reference, None, kind="flat", doc=doc, aliases=aliases, integral=True,
         kinks=Kink(where, place, "0, as everywhere", SAME), between=(), **record,
     )  # fmt: skip
 
@@ -170,7 +170,7 @@ def _floordiv(m: Any, x: Any, y: Any) -> Any:
 
 
 floor_divide = elementwise(
-    "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", ulps=0, integral=True,
+    "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", integral=True,
     infix="//",
     kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
     operator=operator.floordiv, refuses=pytorch.no_division_by_zero,

@@ -102,7 +102,7 @@ rsqrt = elementwise(
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
-    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves="out", power=1 / 3,
+    saves="out", power=1 / 3,
     called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4,
     between=(),
     c="g_cbrt({0})",

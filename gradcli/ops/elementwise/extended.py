@@ -52,8 +52,6 @@ REMAINDER = Entrywise((lambda x, y: _ONE, lambda x, y: -np.floor(x / y)))
 FMOD = Entrywise((lambda x, y: _ONE, lambda x, y: -_whole(x / y)))
 COPYSIGN = Entrywise((lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y)))
 NUMBERS = Entrywise((lambda x: _either(np.isfinite(x)),))
-HARDTANH = Entrywise((lambda x, min_val, max_val: _either(~((x <= min_val) | (x >= max_val))),))
-LEAKY = Entrywise((lambda x, negative_slope: _either(x > 0, _ONE, LONG_DOUBLE(negative_slope)),))
 SOFTPLUS = Entrywise((_softplus_slope,), _softplus)
 SOFTSIGN = Entrywise((lambda x: (1 + np.abs(x)) ** -2,))
 

@@ -32,14 +32,14 @@ copysign = elementwise(
     c="g_copysign({0}, {1})",
 )
 signbit = elementwise(
-    "signbit", "x", np.signbit, lambda m, x: x < 0, kind="flat", result="bool", ulps=0, signed=frozenset({"x"}),
+    "signbit", "x", np.signbit, lambda m, x: x < 0, kind="flat", result="bool", signed=frozenset({"x"}),
     doc="Whether x has a minus sign.",
     carries=sign,
     c="g_signbit({0})",
 )
 heaviside = elementwise(
     "heaviside", "x values", np.heaviside, lambda m, x, values: m.zero if x < 0 else values if x == 0 else m.one, None, None,
-    kind="flat", ulps=0, doc="0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values.",
+    kind="flat", doc="0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values.",
     kinks=Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),
     between=((0.0,), ()),
     c="g_heaviside({0}, {1})",
@@ -54,7 +54,7 @@ def angle(x: Any) -> Any:
 
 gap = elementwise(
     "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
-    None, None, kind="flat", public=False, ulps=0, memory="format", doc="What the next float after x, towards y, has beyond x.",
+    None, None, kind="flat", public=False, memory="format", doc="What the next float after x, towards y, has beyond x.",
     numpy="(np.nextafter({0}, {1}) - {0:term})",
 )
 
@@ -117,7 +117,7 @@ def _exponent(x: Any) -> Any:
 
 
 binary_exponent = elementwise(
-    "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if m.isfinite(x) else m.zero, None, kind="flat", ulps=0,
+    "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if m.isfinite(x) else m.zero, None, kind="flat",
     public=False, written="frexp({x})[1]", doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
     kinks=Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),
     carries=exponent,

@@ -27,7 +27,7 @@ def _comparison(
         return None if a is None or b is None else bool(forward(a, b))
 
     return elementwise(
-        name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases,
+        name, "x y", forward, reference, kind="flat", result="bool", aliases=aliases,
         operator=operator, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
         algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
         c=f"({{0}} {symbol} {{1}})",
@@ -43,7 +43,7 @@ greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, ope
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
-    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, **record)
+    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, **record)
 
 
 def _simpler_and(out: Any, x: Any, y: Any) -> Any:

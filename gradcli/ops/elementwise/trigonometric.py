@@ -97,7 +97,7 @@ acsc = elementwise(
 )
 acot = elementwise(
     "acot", "x", lambda x: np.arctan(1 / x), lambda m, x: m.atan(1 / x), lambda out, x: -1 / (1 + x**2),
-    symbolic=lambda s, x: s.atan(1 / x), aliases="arccot", domain="x is not 0",
+    aliases="arccot", domain="x is not 0",
     doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=4,
     definition=lambda x: atan(1 / x),
     c="g_atan(1 / {0})",
@@ -107,7 +107,7 @@ atan2 = elementwise(
     "atan2", "y x", np.arctan2, lambda m, y, x: m.atan2(y, x),
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / radius(x, y) / radius(x, y)),
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, -y / radius(x, y) / radius(x, y)),
-    symbolic=lambda s, y, x: s.atan2(y, x), aliases="arctan2", ulps=4,
+    aliases="arctan2", ulps=4,
     kinks=Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
     domain="not the origin",
     doc="The angle of the point (x, y), from -pi to pi.", example="atan2(y, x)",
@@ -121,7 +121,7 @@ radius: Op = elementwise(
     means=lambda x, y: sqrt(x**2 + y**2), carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     doc="sqrt(x**2 + y**2) in rules: without overflow, and a square root in formulas.",
     written="sqrt({x:atom}**2 + {y:atom}**2)", latex=r"\sqrt{{{x:atom}^{{2}} + {y:atom}^{{2}}}}",
-    c="g_hypot({0}, {1})", numpy="np.hypot({0}, {1})", torch="torch.hypot({0}, {1})", jax="jnp.hypot({0}, {1})",
+    c="g_hypot({0}, {1})",
     moderate=True,
 )
 

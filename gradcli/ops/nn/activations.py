@@ -11,19 +11,18 @@ from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import SQRT_2_BY_PI
 from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.arithmetic import abs_
+from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.bounds import maximum
-from gradcli.ops.elementwise.exponential import expm1
-from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, where
+from gradcli.ops.elementwise.exponential import exp, expm1
+from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_or, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Kink, noted
 from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax
-from gradcli.ops.registry import composition, elementwise, function, is_number
+from gradcli.ops.registry import elementwise, function, is_number
 from gradcli.ops.special.error_functions import ndtr
 from gradcli.ops.special.gamma import sigmoid, softplus
-from gradcli.ops.text import number_in_c
 from gradcli.ops.writing import one_axis
 
 # -- Rectifiers: activations of pieces, linear or exponential, with PyTorch's choices at kinks -----
@@ -42,39 +41,29 @@ relu = elementwise(
 )
 
 
-def _hardtanh(x: Any, min_val: float, max_val: float) -> Any:
-    if min_val > max_val:
+def _hardtanh_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, min_val: float, max_val: float) -> tuple[Any]:
+    return (where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, cotangent),)
+
+
+def _hardtanh_in_jax(wanted: Any, cotangent: Any, out: Any, x: Any, min_val: float, max_val: float) -> tuple[Any]:
+    """The slope of JAX's hard_tanh, 1 at both ends; its relu6 and hard_sigmoid have 0 there."""
+    if (min_val, max_val) != (-1, 1):
+        return _hardtanh_vjp(wanted, cotangent, out, x, min_val, max_val)
+    return (where(logical_or(less(x, min_val), greater(x, max_val)), 0.0, cotangent),)
+
+
+@function(
+    vjp=_hardtanh_vjp, saves="x", ulps=0, scalars="min_val max_val",
+    kinks=noted("x = min_val or x = max_val", "0", Choice("1", _hardtanh_in_jax)),
+)  # fmt: skip
+def hardtanh(x: Any, *, min_val: Any = -1.0, max_val: Any = 1.0) -> Any:
+    """x limited to the range from min_val to max_val; the derivative is 0 at both.
+
+    >>> hardtanh(x)
+    """
+    if is_number(min_val) and is_number(max_val) and min_val > max_val:
         raise ArgumentError(f"hardtanh: min_val ({min_val}) must not be greater than max_val ({max_val})")
-    return np.minimum(np.maximum(x, min_val), max_val)
-
-
-def _hardtanh_in_jax(out: Any, x: Any, min_val: float, max_val: float) -> Any:
-    """Return the slope of JAX's hard_tanh, 1 at both ends; its relu6 and hard_sigmoid have 0 there."""
-    ends = (less, greater) if (min_val, max_val) == (-1, 1) else (less_equal, greater_equal)
-    return where(logical_or(ends[0](x, min_val), ends[1](x, max_val)), 0.0, 1.0)
-
-
-def _hardtanh_in_c(min_val: float, max_val: float) -> str:
-    return "" if min_val > max_val else f"g_minimum(g_maximum({{0}}, {number_in_c(min_val)}), {number_in_c(max_val)})"
-
-
-def _between(x: Any, min_val: Any, max_val: Any) -> Any:
     return where(less_equal(x, min_val), min_val, where(greater_equal(x, max_val), max_val, x))
-
-
-hardtanh = elementwise(
-    "hardtanh", "x", _hardtanh,
-    lambda m, x, min_val, max_val: m.one * min_val if x < min_val else m.one * max_val if x > max_val else x,
-    Pieces(lambda out, x, min_val, max_val: logical_or(less_equal(x, min_val), greater_equal(x, max_val))),
-    kind="piecewise", static={"min_val": -1.0, "max_val": 1.0}, saves="x", ulps=0, extended=extended.HARDTANH,
-    kinks=Kink(lambda x, min_val, max_val: x in (min_val, max_val), "x = min_val or x = max_val", "0", Choice("1", (_hardtanh_in_jax,))),
-    wider=composition("hardtanh", "x", _between, static={"min_val": -1.0, "max_val": 1.0}, scalars="min_val max_val"),
-    doc="x limited to the range from min_val to max_val; the derivative is 0 at both.", example="hardtanh(x)",
-    rounds=lambda m, out, x, min_val, max_val: m.where(m.equal(out, x), 0.0, m.abs(out)),  # that of its ends
-    between=(),
-    c=_hardtanh_in_c,
-    numpy=lambda shapes, min_val, max_val: f"np.clip({{0}}, {min_val!r}, {max_val!r})",
-)
 
 
 @function(kinks=hardtanh.kinks)
@@ -95,46 +84,47 @@ def hardswish(x: Any) -> Any:
     return where(less_equal(x, -3), x * 0.0, x * hardsigmoid(x))
 
 
-leaky_relu = elementwise(
-    "leaky_relu", "x", lambda x, negative_slope: np.where(np.greater(x, 0), x, x * negative_slope)[()],
-    lambda m, x, negative_slope: x if x > 0 else x * negative_slope,
-    Pieces(
-        lambda out, x, negative_slope: None if negative_slope else logical_not(greater(x, 0)),
-        lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope),
-    ),
-    kind="piecewise", static={"negative_slope": 0.01}, saves="x", extended=extended.LEAKY,
-    kinks=Kink(
-            lambda x, **_: x == 0, "x = 0", "negative_slope",
-            Choice("1", (lambda out, x, negative_slope: where(less(x, 0), negative_slope, 1.0),)),
-        ),
-    wider=composition(
-        "leaky_relu", "x", lambda x, negative_slope: where(greater(x, 0), x, x * negative_slope), static={"negative_slope": 0.01},
-        scalars="negative_slope",
-    ),
-    doc="x where it is positive, negative_slope*x elsewhere.", example="leaky_relu(x, 0.1)",
-    between=(0.0,),
-    c=lambda negative_slope: f"g_leaky({{0}}, {number_in_c(negative_slope)})",
-    numpy=lambda shapes, negative_slope: f"np.where({{0:atom}} > 0, {{0}}, {{0:atom}} * {negative_slope!r})",
-)
+def _leaky_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, negative_slope: float) -> tuple[Any]:
+    return (where(greater(x, 0), cotangent, cotangent * negative_slope if negative_slope else 0.0),)
 
 
-def _exponential_below(x: Any, scale: Any, alpha: Any, width: Any = 1.0) -> Any:
-    """scale*x above 0, and alpha*(exp(x/width) - 1) below."""
+def _leaky_in_jax(wanted: Any, cotangent: Any, out: Any, x: Any, negative_slope: float) -> tuple[Any]:
+    return (where(less(x, 0), cotangent * negative_slope, cotangent),)
+
+
+@function(vjp=_leaky_vjp, saves="x", scalars="negative_slope", kinks=noted("x = 0", "negative_slope", Choice("1", _leaky_in_jax)))
+def leaky_relu(x: Any, *, negative_slope: Any = 0.01) -> Any:
+    """x where it is positive, negative_slope*x elsewhere.
+
+    >>> leaky_relu(x, 0.1)
+    """
+    return where(greater(x, 0), x, x * negative_slope)
+
+
+def _exponential_below(x: Any, scale: Any, alpha: Any, width: Any) -> Any:
     positive = greater(x, 0)
-    below = where(positive, 0.0, x)
-    return where(positive, x * scale, expm1(below if is_number(width) and width == 1 else below / width) * alpha)
+    return where(positive, x * scale, expm1(where(positive, 0.0, x) / width) * alpha)
 
 
-@function(scalars="alpha", kinks=noted("x = 0", "alpha", SAME))
+def _exponential_slope(wanted: Any, cotangent: Any, out: Any, x: Any, scale: float, alpha: float, width: float) -> tuple[Any]:
+    positive = greater(x, 0)
+    below = cotangent * exp(where(positive, 0.0, x) / width) * (alpha / width) if alpha else 0.0
+    return (where(positive, cotangent * scale, below),)
+
+
+@function(
+    vjp=lambda *given, alpha: _exponential_slope(*given, 1.0, alpha, 1.0), saves="x", ulps=8, scalars="alpha",
+    kinks=noted("x = 0", "alpha", SAME),
+)  # fmt: skip
 def elu(x: Any, *, alpha: Any = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x) - 1) elsewhere.
 
     >>> elu(x)
     """
-    return relu(x) if is_number(alpha) and not alpha else _exponential_below(x, 1.0, alpha)
+    return _exponential_below(x, 1.0, alpha, 1.0)
 
 
-@function(scalars="alpha")
+@function(vjp=lambda *given, alpha: _exponential_slope(*given, 1.0, alpha, alpha), saves="x", ulps=8, scalars="alpha")
 def celu(x: Any, *, alpha: Any = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0."""
     if is_number(alpha) and not alpha:
@@ -146,10 +136,13 @@ _SCALE = 1.0507009873554804934193349852946
 _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 
 
-@function(kinks=noted("x = 0", f"{_SLOPE}, the slope from below", SAME))
+@function(
+    vjp=lambda *given: _exponential_slope(*given, _SCALE, _SLOPE, 1.0), saves="x", ulps=8,
+    kinks=noted("x = 0", f"{_SLOPE}, the slope from below", SAME),
+)  # fmt: skip
 def selu(x: Any) -> Any:
     """elu with alpha and a scale that keep mean 0 and variance 1 through many layers."""
-    return _exponential_below(x, _SCALE, _SLOPE)
+    return _exponential_below(x, _SCALE, _SLOPE, 1.0)
 
 
 @function(aliases="swish")
@@ -181,14 +174,10 @@ def gelu(x: Any, *, approximate: str = "none") -> Any:
 _AT_LAMBDA = (noted("|x| = lambd", "0"),)
 
 
-def _is_within(x: Any, lambd: Any) -> Any:
-    return logical_and(greater_equal(x, -lambd), less_equal(x, lambd))
-
-
 @function(scalars="lambd", kinks=_AT_LAMBDA)
 def hardshrink(x: Any, *, lambd: Any = 0.5) -> Any:
     """x where its size is more than lambd, 0 elsewhere."""
-    return where(_is_within(x, lambd), 0.0, x)
+    return where(less_equal(abs_(x), lambd), 0.0, x)
 
 
 @function(scalars="lambd", kinks=_AT_LAMBDA)
@@ -196,31 +185,15 @@ def softshrink(x: Any, *, lambd: Any = 0.5) -> Any:
     """x moved towards 0 by lambd, and 0 where its size is less."""
     if is_number(lambd) and lambd < 0:
         raise ArgumentError(f"softshrink: lambd must be at least 0, not {lambd}")
-    return where(_is_within(x, lambd), 0.0, where(greater(x, 0), x - lambd, x + lambd))
+    return where(less_equal(abs_(x), lambd), 0.0, x - sign(x) * lambd)
 
 
-def _tanhshrink(x: Any) -> Any:
-    """Near 0 by Lambert's continued fraction, tanh(x) = x/(1 + s/(3 + s/(5 + ...))) with s = x*x: nothing cancels."""
-    s = np.square(np.clip(x, -1, 1))
-    tail: Any = s * 0
-    for odd in range(19, 1, -2):
-        tail = s / (odd + tail)
-    return np.where(np.abs(x) < 1, x * (tail / (1 + tail)), x - np.tanh(x))[()]
+@function()
+def tanhshrink(x: Any) -> Any:
+    """x - tanh(x)."""
+    return x - tanh(x)
 
 
-def _tanhshrink_reference(m: Any, x: Any) -> Any:
-    with m.extraprec(max(0, -2 * int(m.mag(x))) if x and m.isfinite(x) else 0):
-        return x - m.tanh(x)
-
-
-tanhshrink = elementwise(
-    "tanhshrink", "x", _tanhshrink, _tanhshrink_reference, lambda out, x: tanh(x) ** 2, symbolic=lambda s, x: x - s.tanh(x),
-    saves="x", ulps=6, doc="x - tanh(x).",
-    between=(),
-    c="g_tanhshrink({0})",
-    numpy="_tanhshrink({0})",
-    moderate=True,
-)
 softsign = elementwise(
     "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
     lambda out, x: 1 / (1 + abs_(x)) ** 2, kind="piecewise", saves="x", ulps=2,

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.shapes import StaticArray, add_along, broadcast_to, getitem, reshape, swapaxes, take_along, transpose
+from gradcli.ops.arrays.shapes import (
+    ALL, StaticArray, add_along, broadcast_to, getitem, reshape, swapaxes, take_along, transpose,
+)  # fmt: skip
 from gradcli.ops.arrays.windows import Table, adaptive, add_up, each, extent, inner, nested, outer, read, small_image, strided
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, floor, rint
@@ -257,34 +259,6 @@ def _pooling(n: int) -> None:
 
 _AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 _MODES = ("nearest", "nearest-exact", "area", *_AXES)
-_EVERY = (None, None, None)
-Taps = tuple[np.ndarray, np.ndarray]  # which entries a result reads along an axis and their weights, both (results, taps)
-
-
-def _step(length: int, size: int, scale: float | None, corners: bool) -> float:
-    """How far the centres of two results lie apart, in entries."""
-    if corners:
-        return (length - 1) / (size - 1) if size > 1 else 0.0
-    return 1 / scale if scale else length / size
-
-
-def _sources(length: int, size: int, scale: float | None, corners: bool) -> np.ndarray:
-    """Return where the centres of the results lie among those of the entries."""
-    at, step = np.arange(size, dtype=float), _step(length, size, scale, corners)
-    return at * step if corners else (at + 0.5) * step - 0.5
-
-
-def _nearest(length: int, size: int, scale: float | None, centred: float) -> Taps:
-    at = (np.arange(size) + centred) * _step(length, size, scale, False)
-    # rounded to single precision, as in PyTorch, so that 2.9999999 is 3
-    return np.minimum(np.floor(at.astype(np.float32)).astype(np.int64), length - 1)[:, None], np.ones((size, 1))
-
-
-def _linear(length: int, size: int, scale: float | None, corners: bool) -> Taps:
-    at = np.maximum(_sources(length, size, scale, corners), 0)
-    below = np.minimum(np.floor(at).astype(np.int64), length - 1)
-    weight = np.minimum(at - below, 1)
-    return np.stack([below, np.minimum(below + 1, length - 1)], axis=1), np.stack([1 - weight, weight], axis=1)
 
 
 def _cubic_weights(t: Any) -> list[Any]:
@@ -295,20 +269,29 @@ def _cubic_weights(t: Any) -> list[Any]:
     return [far[0], near[0], near[1], far[1]]
 
 
-def _cubic(length: int, size: int, scale: float | None, corners: bool) -> Taps:
-    at = _sources(length, size, scale, corners)
-    below = np.floor(at)
-    places = below.astype(np.int64)[:, None] + np.arange(-1, 3)
-    return np.clip(places, 0, length - 1), np.stack(_cubic_weights(at - below), axis=1)
+def _neighbours(at: Any, cubic: bool) -> list[tuple[Any, Any]]:
+    """The whole coordinates around others, two of them or four, and their weights."""
+    below = floor(at)
+    t = at - below
+    return [(below + k, weight) for k, weight in (enumerate(_cubic_weights(t), -1) if cubic else enumerate((1 - t, t)))]
 
 
-def _resampled(x: Any, axis: int, taps: Taps) -> Any:
-    places, weights = taps
-    lead = (_EVERY,) * axis
-    if places.shape[1] == 1:
-        return getitem(x, index=(*lead, StaticArray(places[:, 0])))
-    entries = getitem(x, index=(*lead, StaticArray(places)))
-    return sum_(entries * weights.reshape(*weights.shape, *(1,) * (len(x.shape) - axis - 1)), axis=axis + 1)
+def _resampled(x: Any, axis: int, size: int, scale: float | None, mode: str, corners: bool) -> Any:
+    """An axis in another size. The centres of the results lie evenly among those of the entries, whose ends are ends if corners."""
+    length, at = x.shape[axis], np.arange(size, dtype=float)
+    step = (length - 1) / max(size - 1, 1) if corners else 1 / scale if scale else length / size
+    if mode.startswith("nearest"):
+        at = ((at + 0.5 * (mode != "nearest")) * step).astype(np.float32)  # in single precision, as in PyTorch, so that 2.9999999 is 3
+        pairs = [(np.floor(at), None)]
+    else:
+        at = at * step if corners else (at + 0.5) * step - 0.5
+        pairs = _neighbours(at if mode == "bicubic" else np.maximum(at, 0), mode == "bicubic")
+    found, rest = None, (1,) * (len(x.shape) - axis - 1)
+    for place, weight in pairs:
+        entries = getitem(x, index=(*(ALL,) * axis, StaticArray(np.clip(place, 0, length - 1).astype(int))))
+        term = entries if weight is None else entries * weight.reshape(-1, *rest)
+        found = term if found is None else found + term
+    return found
 
 
 def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
@@ -353,14 +336,14 @@ def interpolate(
     lengths, scales = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
     if mode == "area":
         return covering_means(input, [adaptive(*pair) for pair in zip(input.shape[2:], lengths, strict=True)])
-    for i, (length, wanted, scale) in enumerate(zip(input.shape[2:], lengths, scales, strict=True)):
+    for axis, (wanted, scale) in enumerate(zip(lengths, scales, strict=True), 2):
         room_for(4, wanted)
-        if mode in ("nearest", "nearest-exact"):
-            taps = _nearest(length, wanted, scale, 0.5 if mode == "nearest-exact" else 0.0)
-        else:
-            taps = (_cubic if mode == "bicubic" else _linear)(length, wanted, scale, bool(align_corners))
-        input = _resampled(input, i + 2, taps)
+        input = _resampled(input, axis, wanted, scale, mode, bool(align_corners))
     return input
+
+
+def _rearranged(x: Any, split: tuple[int, ...], axes: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    return reshape(transpose(reshape(x, shape=split), axes=axes), shape=shape)
 
 
 @function(memory="own")
@@ -373,10 +356,9 @@ def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
     if len(input.shape) < 3 or r < 1 or input.shape[-3] % (r * r):
         raise ShapeError(f"pixel_shuffle: an array of shape {tuple(input.shape)} does not hold images for the factor {r}")
     *lead, channels, height, width = input.shape
-    split = reshape(input, shape=(*lead, channels // (r * r), r, r, height, width))
-    n = len(lead)
-    spread = transpose(split, axes=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return reshape(spread, shape=(*lead, channels // (r * r), height * r, width * r))
+    n, fewer = len(lead), channels // (r * r)
+    axes = (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
+    return _rearranged(input, (*lead, fewer, r, r, height, width), axes, (*lead, fewer, height * r, width * r))
 
 
 @function(memory="own")
@@ -389,10 +371,9 @@ def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
     if len(input.shape) < 3 or r < 1 or input.shape[-1] % r or input.shape[-2] % r:
         raise ShapeError(f"pixel_unshuffle: an array of shape {tuple(input.shape)} does not divide by the factor {r}")
     *lead, channels, height, width = input.shape
-    split = reshape(input, shape=(*lead, channels, height // r, r, width // r, r))
-    n = len(lead)
-    gathered = transpose(split, axes=(*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return reshape(gathered, shape=(*lead, channels * r * r, height // r, width // r))
+    n, high, wide = len(lead), height // r, width // r
+    axes = (*range(n + 1), n + 2, n + 4, n + 1, n + 3)
+    return _rearranged(input, (*lead, channels, high, r, wide, r), axes, (*lead, channels * r * r, high, wide))
 
 
 @function(memory="own")
@@ -403,8 +384,9 @@ def channel_shuffle(input: Any, *, groups: int) -> Any:
     """
     if len(input.shape) < 3 or groups < 1 or input.shape[1] % groups:
         raise ShapeError(f"channel_shuffle: the channels of an array of shape {tuple(input.shape)} do not fall into {groups} groups")
-    split = reshape(input, shape=(input.shape[0], groups, input.shape[1] // groups, *input.shape[2:]))
-    return reshape(transpose(split, axes=(0, 2, 1, *range(3, len(split.shape)))), shape=input.shape)
+    images, channels, *rest = input.shape
+    axes = (0, 2, 1, *range(3, len(rest) + 3))
+    return _rearranged(input, (images, groups, channels // groups, *rest), axes, input.shape)
 
 
 declare("""
@@ -480,16 +462,10 @@ def grid_sample(
         unit = getitem(points, index=(..., n - 1 - i)) + 1
         at = unit * ((length - 1) / 2) if corners else (unit * length - 1) / 2
         if mode == "bicubic":
-            below = floor(at)
-            places = [_within(below + k, length, padding_mode, corners) for k in range(-1, 3)]
-            taps.append(list(zip([rint(p) for p in places], _cubic_weights(at - below), strict=True)))
+            taps.append([(rint(_within(place, length, padding_mode, corners)), weight) for place, weight in _neighbours(at, True)])
             continue
         at = _within(at, length, padding_mode, corners)
-        if mode == "nearest":
-            taps.append([(rint(at), None)])
-        else:
-            below = floor(at)
-            taps.append([(below, 1 - (at - below)), (below + 1, at - below)])
+        taps.append([(rint(at), None)] if mode == "nearest" else _neighbours(at, False))
     total: Any = None
     for corner in itertools.product(*taps):
         term = _entries(x, [place for place, _ in corner])

@@ -72,9 +72,30 @@ def embedding(input: Any, weight: Any, *, padding_idx: int | None = None) -> Any
 # -- Normalizations: entries moved and scaled to mean 0 and variance 1 over some axes --------------
 
 
-def _standardized(x: Any, axes: Any, eps: float) -> Any:
-    apart = x - mean(x, axis=axes, keepdims=True)
-    return apart * rsqrt(mean(square(apart), axis=axes, keepdims=True) + eps)
+def _standardized(x: Any, axis: Any, eps: Any) -> Any:
+    apart = x - mean(x, axis=axis, keepdims=True)
+    return apart * rsqrt(mean(square(apart), axis=axis, keepdims=True) + eps)
+
+
+def _standardized_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, eps: float) -> tuple[Any]:
+    scale = rsqrt(mean(square(x - mean(x, axis=axis, keepdims=True)), axis=axis, keepdims=True) + eps)
+    along = mean(cotangent * out, axis=axis, keepdims=True)
+    return (scale * (cotangent - mean(cotangent, axis=axis, keepdims=True) - out * along),)
+
+
+def _standardized_rounds(m: Any, out: Any, x: Any, axis: Any, eps: float) -> Any:
+    size = m.max(m.abs(x), axis=axis, keepdims=True)
+    return 16 * (m.abs(out) + size / m.sqrt(m.var(x, axis=axis, keepdims=True) + eps))
+
+
+@function(vjp=_standardized_vjp, shape=lambda shape, **_: shape, saves="x out", rounds=_standardized_rounds, public=False)
+def standardized(x: Any, *, axis: Any, eps: float) -> Any:
+    """(x - mean)/sqrt(variance + eps) over axes."""
+    return _standardized(x, axis, eps)
+
+
+def _normalized(x: Any, axis: Any, eps: Any) -> Any:
+    return standardized(x, axis=axis, eps=eps) if is_number(eps) else _standardized(x, axis, eps)
 
 
 def _affine(x: Any, weight: Any, bias: Any) -> Any:
@@ -132,7 +153,7 @@ def batch_norm(
     axes = (0, *range(2, len(x.shape)))
     if training and math.prod(x.shape[a] for a in axes) == 1:
         raise ShapeError(f"batch_norm: more than one value per channel is wanted when training, not the shape {tuple(x.shape)}")
-    found = _standardized(x, axes, eps) if training else _by_statistics("batch_norm", x, running_mean, running_var, eps)
+    found = _normalized(x, axes, eps) if training else _by_statistics("batch_norm", x, running_mean, running_var, eps)
     return _affine(found, *_by_channel("batch_norm", x, weight, bias))
 
 
@@ -145,7 +166,7 @@ def instance_norm(
     axes = tuple(range(2, len(x.shape)))
     if use_input_stats and math.prod(x.shape[a] for a in axes) == 1:
         raise ShapeError(f"instance_norm: more than one entry per channel is wanted, not the shape {tuple(x.shape)}")
-    found = _standardized(x, axes, eps) if use_input_stats else _by_statistics("instance_norm", x, running_mean, running_var, eps)
+    found = _normalized(x, axes, eps) if use_input_stats else _by_statistics("instance_norm", x, running_mean, running_var, eps)
     return _affine(found, *_by_channel("instance_norm", x, weight, bias))
 
 
@@ -159,7 +180,7 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, normalized_shape
 
     >>> layer_norm(x, normalized_shape=(3,))
     """
-    return _affine(_standardized(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps), weight, bias)
+    return _affine(_normalized(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps), weight, bias)
 
 
 @function(torch="x, normalized_shape, weight, eps", scalars="eps")
@@ -175,7 +196,7 @@ def group_norm(x: Any, weight: Any = None, bias: Any = None, *, num_groups: int,
     if len(x.shape) < 2 or num_groups < 1 or x.shape[1] % num_groups:
         raise ShapeError(f"group_norm: the second axis of the shape {tuple(x.shape)} does not divide into {num_groups} groups")
     extent = math.prod(x.shape[1:]) // num_groups
-    groups = _standardized(reshape(x, shape=(x.shape[0], num_groups, extent)), -1, eps)
+    groups = _normalized(reshape(x, shape=(x.shape[0], num_groups, extent)), -1, eps)
     return _affine(reshape(groups, shape=x.shape), *_by_channel("group_norm", x, weight, bias))
 
 

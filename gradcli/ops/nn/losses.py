@@ -15,13 +15,13 @@ from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, s
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip, maximum, minimum
-from gradcli.ops.elementwise.exponential import exp, log, log1p, sqrt, xlogy
+from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, logical_and, logical_or, not_equal, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, noted
 from gradcli.ops.nn.activations import relu
 from gradcli.ops.nn.distances_and_similarities import held_at, pairwise_distance
-from gradcli.ops.nn.softmax_and_attention import log_softmax
+from gradcli.ops.nn.softmax_and_attention import _log_softmax, log_softmax
 from gradcli.ops.reductions.cumulative import cumprod, cumsum
 from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composite, elementwise, function, is_number, structural
@@ -269,18 +269,24 @@ def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
 
 class_labels = elementwise(
     "class_labels", "x", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", result="int",
-    static={"classes": 1, "ignored": None}, indices="x", public=False, ulps=0,
+    static={"classes": 1, "ignored": None}, indices="x", public=False,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
     numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",
     torch=lambda shapes, classes, ignored: "" if ignored is not None else "torch.as_tensor({0}).to(torch.int64)",
 )  # fmt: skip
 
 
+def _class_axis(scores: Shape, labels: Shape) -> int:
+    """The axis of the classes (the second one, or the only one), along which labels of shape () or (N, ...) are."""
+    axis = min(1, len(scores) - 1)
+    if not scores or labels != (*scores[:axis], *scores[axis + 1 :]):
+        raise ShapeError(f"labels of shape {tuple(labels)} do not fit scores of shape {tuple(scores)}, with classes along axis 1")
+    return axis
+
+
 def label_places(x: Any, target: Any, ignored: int | None = None) -> tuple[int, Any]:
-    """The axis of the classes (the second one, or the only one), and labels of shape () or (N, ...) along it."""
-    axis = min(1, len(x.shape) - 1)
-    if not x.shape or target.shape != (*x.shape[:axis], *x.shape[axis + 1 :]):
-        raise ShapeError(f"labels of shape {tuple(target.shape)} do not fit scores of shape {tuple(x.shape)}, with classes along axis 1")
+    """The axis of the classes, and labels along it."""
+    axis = _class_axis(x.shape, target.shape)
     return axis, expand_dims(class_labels(target, classes=x.shape[axis], ignored=ignored), axis=axis)
 
 
@@ -295,20 +301,50 @@ def _of_class(x: Any, places: Any, axis: int) -> Any:
     return reshape(take_along(x, places, axis=axis), shape=(*x.shape[:axis], *x.shape[axis + 1 :]))
 
 
-def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float = 0.0) -> Any:
+def _label_nll_shape(scores: Shape, labels: Shape, ignored: int, reduction: str) -> Shape:
+    _class_axis(scores, labels)
+    return labels if reduction == "none" else ()
+
+
+def _label_nll(input: Any, target: Any, ignored: int, reduction: str) -> Any:
+    axis = min(1, input.ndim - 1)
+    labels = _class_labels(target, input.shape[axis], ignored)
+    kept, logarithms = np.not_equal(target, ignored), np.moveaxis(_log_softmax(input, axis), axis, -1)
+    losses = np.where(kept, -logarithms.reshape(-1, logarithms.shape[-1])[np.arange(labels.size), labels.ravel()].reshape(labels.shape), 0)
+    if reduction == "none":
+        return losses[()]
+    return np.add.reduce(losses, axis=None) / (np.add.reduce(kept, axis=None) if reduction == "mean" else 1)
+
+
+def _label_nll_vjp(wanted: Any, cotangent: Any, out: Any, input: Any, target: Any, ignored: int, reduction: str) -> tuple[Any, None]:
+    axis = min(1, len(input.shape) - 1)
+    skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
+    share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
+    labels = equal(expand_dims(target, axis=axis), np.arange(input.shape[axis]).reshape(-1, *(1,) * (len(input.shape) - axis - 1)))
+    return expand_dims(where(skipped, 0.0, share), axis=axis) * where(labels, expm1(logarithms), exp(logarithms)), None
+
+
+@function(
+    vjp=_label_nll_vjp, forward=_label_nll, shape=_label_nll_shape, saves="input target", indices="target", public=False,
+    rounds=lambda m, out, input, target, **_: (12 + m.size(target)) * m.abs(out),
+)  # fmt: skip
+def label_nll(input: Any, target: Any, *, ignored: int, reduction: str) -> Any:
+    """nll_loss of log_softmax(input), without weights."""
+    return _nll(log_softmax(input, axis=_class_axis(input.shape, target.shape)), target, None, ignored, reduction)
+
+
+def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: Any = 0.0) -> Any:
     """The losses of log-probabilities; their mean is weighted by the classes' weights, without ignored labels."""
     check_reduction(reduction)
     axis, places = label_places(x, target, ignore_index)
     weighted = x if weight is None else x * _by_class(axis, weight, x)
-    ignored = equal(target, ignore_index)
-    losses = -_of_class(weighted, places, axis)
+    losses, ignored = -_of_class(weighted, places, axis), equal(target, ignore_index)
     if not (is_number(smoothing) and not smoothing):
         losses = losses * (1 - smoothing) - sum_(weighted, axis=axis) * (smoothing / x.shape[axis])
     losses = where(ignored, 0.0, losses)
     if reduction != "mean":
         return total(losses, reduction)
-    masses = 1.0 if weight is None else take_along(weight, reshape(places, shape=(-1,)), axis=0)
-    masses = masses if weight is None else reshape(masses, shape=target.shape)
+    masses = 1.0 if weight is None else reshape(take_along(weight, reshape(places, shape=(-1,)), axis=0), shape=target.shape)
     return sum_(losses) / sum_(where(ignored, 0.0, masses))
 
 
@@ -334,14 +370,16 @@ def cross_entropy(
         raise ArgumentError(f"cross_entropy: label_smoothing must be from 0 to 1, not {label_smoothing}")
     if not input.shape:
         raise ShapeError("cross_entropy: an input with an axis of classes is wanted")
-    axis = min(1, len(input.shape) - 1)
+    axis, plain = min(1, len(input.shape) - 1), is_number(label_smoothing) and not label_smoothing
+    if weight is None and plain and target.shape != input.shape:
+        check_reduction(reduction)
+        return label_nll(input, target, ignored=ignore_index, reduction=reduction)
     scores = log_softmax(input, axis=axis)
     if target.shape != input.shape:
         return _nll(scores, target, weight, ignore_index, reduction, label_smoothing)
-    if not (is_number(label_smoothing) and not label_smoothing):
-        target = target * (1 - label_smoothing) + label_smoothing / input.shape[axis]
+    shares = target if plain else target * (1 - label_smoothing) + label_smoothing / input.shape[axis]
     weighted = scores if weight is None else scores * _by_class(axis, weight, input)
-    return total(-sum_(target * weighted, axis=axis), reduction)
+    return total(-sum_(shares * weighted, axis=axis), reduction)
 
 
 @function(indices="x")
@@ -470,7 +508,11 @@ def soft_margin_loss(input: Any, target: Any) -> Any:
     return softplus(-target * input)
 
 
-def _triplet(anchor: Any, positive: Any, negative: Any, margin: Any, p: float, eps: Any, swap: bool) -> Any:
+@loss(f"anchor, positive, negative, margin, p, eps, swap, {_REDUCED}", scalars="margin eps", kinks=_FREE)
+def triplet_margin_loss(
+    anchor: Any, positive: Any, negative: Any, *, margin: Any = 1.0, p: float = 2.0, eps: Any = 1e-6, swap: bool = False
+) -> Any:
+    """max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor and positive counts."""
     if is_number(margin) and margin <= 0:
         raise ArgumentError(f"triplet_margin_loss: the margin must be greater than 0, not {margin}")
     if not len(anchor.shape) == len(positive.shape) == len(negative.shape):
@@ -481,26 +523,10 @@ def _triplet(anchor: Any, positive: Any, negative: Any, margin: Any, p: float, e
     return _above(margin + near - far)
 
 
-@loss(f"anchor, positive, negative, margin, p, eps, swap, {_REDUCED}", scalars="margin eps", kinks=_FREE)
-def triplet_margin_loss(
-    anchor: Any, positive: Any, negative: Any, *, margin: Any = 1.0, p: float = 2.0, eps: Any = 1e-6, swap: bool = False
-) -> Any:
-    """max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor and positive counts."""
-    return _triplet(anchor, positive, negative, margin, p, eps, swap)
-
-
-@loss(
-    "anchor, positive, negative, distance_function, margin, swap, reduction, size_average, reduce", scalars="margin", kinks=_FREE
-)  # fmt: skip
-def triplet_margin_with_distance_loss(
-    anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None, margin: Any = 1.0, swap: bool = False
-) -> Any:
-    """triplet_margin_loss with pairwise_distance; other distance functions are refused."""
-    if distance_function is not None:
-        raise ArgumentError("triplet_margin_with_distance_loss: a distance_function cannot be given here", help="write out the loss")
-    return _triplet(anchor, positive, negative, margin, 2.0, 1e-6, swap)
-
-
+declare("""
+    torch:
+        triplet_margin_with_distance_loss = triplet_margin_loss(anchor, positive, negative, *, margin, swap, reduction)
+""")
 _EPSILON = float(np.float32(1e-12))  # a float32 in PyTorch
 
 

@@ -19,61 +19,59 @@ from gradcli.ops.registry import function
 _REDUCED = "size_average, reduce, reduction"
 _PLACED = "kernel_size, stride, padding"
 
-# By the function: the class and what its constructor takes, in its order.
-_LOSSES = {
-    "cross_entropy": ("CrossEntropyLoss", "weight, size_average, ignore_index, reduce, reduction, label_smoothing"),
-    "nll_loss": ("NLLLoss", "weight, size_average, ignore_index, reduce, reduction"),
-    "binary_cross_entropy": ("BCELoss", f"weight, {_REDUCED}"),
-    "binary_cross_entropy_with_logits": ("BCEWithLogitsLoss", f"weight, {_REDUCED}, pos_weight"),
-    "mse_loss": ("MSELoss", _REDUCED),
-    "l1_loss": ("L1Loss", _REDUCED),
-    "smooth_l1_loss": ("SmoothL1Loss", f"{_REDUCED}, beta"),
-    "huber_loss": ("HuberLoss", "reduction, delta"),
-    "kl_div": ("KLDivLoss", f"{_REDUCED}, log_target"),
-    "poisson_nll_loss": ("PoissonNLLLoss", "log_input, full, size_average, eps, reduce, reduction"),
-    "gaussian_nll_loss": ("GaussianNLLLoss", "full, eps, reduction"),
-    "hinge_embedding_loss": ("HingeEmbeddingLoss", f"margin, {_REDUCED}"),
-    "cosine_embedding_loss": ("CosineEmbeddingLoss", f"margin, {_REDUCED}"),
-    "margin_ranking_loss": ("MarginRankingLoss", f"margin, {_REDUCED}"),
-    "multi_margin_loss": ("MultiMarginLoss", f"p, margin, weight, {_REDUCED}"),
-    "multilabel_margin_loss": ("MultiLabelMarginLoss", _REDUCED),
-    "multilabel_soft_margin_loss": ("MultiLabelSoftMarginLoss", f"weight, {_REDUCED}"),
-    "soft_margin_loss": ("SoftMarginLoss", _REDUCED),
-    "triplet_margin_loss": ("TripletMarginLoss", f"margin, p, eps, swap, {_REDUCED}"),
-    "triplet_margin_with_distance_loss": ("TripletMarginWithDistanceLoss", "distance_function, margin, swap, reduction"),
-    "ctc_loss": ("CTCLoss", "blank, reduction, zero_infinity"),
-}
-_ACTIVATIONS = {
-    "relu": ("ReLU", "-inplace"), "relu6": ("ReLU6", "-inplace"), "selu": ("SELU", "-inplace"), "silu": ("SiLU", "-inplace"),
-    "mish": ("Mish", "-inplace"), "hardsigmoid": ("Hardsigmoid", "-inplace"), "hardswish": ("Hardswish", "-inplace"),
-    "elu": ("ELU", "alpha, -inplace"), "celu": ("CELU", "alpha, -inplace"), "leaky_relu": ("LeakyReLU", "negative_slope, -inplace"),
-    "gelu": ("GELU", "approximate"), "glu": ("GLU", "axis|dim"), "softplus": ("Softplus", "beta, threshold"),
-    "hardtanh": ("Hardtanh", "min_val, max_val, -inplace"), "threshold": ("Threshold", "threshold, value, -inplace"),
-    "hardshrink": ("Hardshrink", "lambd"), "softshrink": ("Softshrink", "lambd"), "rrelu": ("RReLU", "lower, upper, -inplace"),
-    "sigmoid": ("Sigmoid", ""), "tanh": ("Tanh", ""), "tanhshrink": ("Tanhshrink", ""), "softsign": ("Softsign", ""),
-    "logsigmoid": ("LogSigmoid", ""), "softmax": ("Softmax", "axis|dim"), "log_softmax": ("LogSoftmax", "axis|dim"),
-    "softmin": ("Softmin", "axis|dim"),
-}  # fmt: skip
-_SHAPES = {
-    "cosine_similarity": ("CosineSimilarity", "axis|dim, eps"), "pairwise_distance": ("PairwiseDistance", "p, eps, keepdims|keepdim"),
-    "unflatten": ("Unflatten", "axis|dim, shape|unflattened_size"), "pixel_shuffle": ("PixelShuffle", "upscale_factor"),
-    "pixel_unshuffle": ("PixelUnshuffle", "downscale_factor"), "channel_shuffle": ("ChannelShuffle", "groups"),
-    "unfold": ("Unfold", "kernel_size, dilation, padding, stride"),
-    "fold": ("Fold", "output_size, kernel_size, dilation, padding, stride"),
-    "interpolate": ("Upsample", "size, scale_factor, mode, align_corners, recompute_scale_factor"),
-    "local_response_norm": ("LocalResponseNorm", "size, alpha, beta, k"), "dropout": ("Dropout", "p, -inplace"),
-    **{f"dropout{n}d": (f"Dropout{n}d", "p, -inplace") for n in (1, 2, 3)},
-    **{f"max_pool{n}d": (f"MaxPool{n}d", f"{_PLACED}, dilation, return_indices, ceil_mode") for n in (1, 2, 3)},
-    **{f"avg_pool{n}d": (f"AvgPool{n}d", f"{_PLACED}, ceil_mode, count_include_pad, divisor_override") for n in (2, 3)},
-    "avg_pool1d": ("AvgPool1d", f"{_PLACED}, ceil_mode, count_include_pad"),
-    **{f"lp_pool{n}d": (f"LPPool{n}d", "norm_type, kernel_size, stride, ceil_mode") for n in (1, 2, 3)},
-    **{f"adaptive_avg_pool{n}d": (f"AdaptiveAvgPool{n}d", "output_size") for n in (1, 2, 3)},
-    **{f"adaptive_max_pool{n}d": (f"AdaptiveMaxPool{n}d", "output_size, return_indices") for n in (1, 2, 3)},
-    **{f"max_unpool{n}d": (f"MaxUnpool{n}d", _PLACED) for n in (1, 2, 3)},
+# By the function: its class, as it is constructed.
+_CLASSES = {
+    "cross_entropy": "CrossEntropyLoss(weight, size_average, ignore_index, reduce, reduction, label_smoothing)",
+    "nll_loss": "NLLLoss(weight, size_average, ignore_index, reduce, reduction)",
+    "binary_cross_entropy": f"BCELoss(weight, {_REDUCED})",
+    "binary_cross_entropy_with_logits": f"BCEWithLogitsLoss(weight, {_REDUCED}, pos_weight)",
+    "mse_loss": f"MSELoss({_REDUCED})",
+    "l1_loss": f"L1Loss({_REDUCED})",
+    "smooth_l1_loss": f"SmoothL1Loss({_REDUCED}, beta)",
+    "huber_loss": "HuberLoss(reduction, delta)",
+    "kl_div": f"KLDivLoss({_REDUCED}, log_target)",
+    "poisson_nll_loss": "PoissonNLLLoss(log_input, full, size_average, eps, reduce, reduction)",
+    "gaussian_nll_loss": "GaussianNLLLoss(full, eps, reduction)",
+    "hinge_embedding_loss": f"HingeEmbeddingLoss(margin, {_REDUCED})",
+    "cosine_embedding_loss": f"CosineEmbeddingLoss(margin, {_REDUCED})",
+    "margin_ranking_loss": f"MarginRankingLoss(margin, {_REDUCED})",
+    "multi_margin_loss": f"MultiMarginLoss(p, margin, weight, {_REDUCED})",
+    "multilabel_margin_loss": f"MultiLabelMarginLoss({_REDUCED})",
+    "multilabel_soft_margin_loss": f"MultiLabelSoftMarginLoss(weight, {_REDUCED})",
+    "soft_margin_loss": f"SoftMarginLoss({_REDUCED})",
+    "triplet_margin_loss": f"TripletMarginLoss(margin, p, eps, swap, {_REDUCED})",
+    "triplet_margin_with_distance_loss": "TripletMarginWithDistanceLoss(margin, swap, reduction)",
+    "ctc_loss": "CTCLoss(blank, reduction, zero_infinity)",
+    "relu": "ReLU(-inplace)", "relu6": "ReLU6(-inplace)", "selu": "SELU(-inplace)", "silu": "SiLU(-inplace)",
+    "mish": "Mish(-inplace)", "hardsigmoid": "Hardsigmoid(-inplace)", "hardswish": "Hardswish(-inplace)",
+    "elu": "ELU(alpha, -inplace)", "celu": "CELU(alpha, -inplace)", "leaky_relu": "LeakyReLU(negative_slope, -inplace)",
+    "gelu": "GELU(approximate)", "glu": "GLU(axis|dim)", "softplus": "Softplus(beta, threshold)",
+    "hardtanh": "Hardtanh(min_val, max_val, -inplace)", "threshold": "Threshold(threshold, value, -inplace)",
+    "hardshrink": "Hardshrink(lambd)", "softshrink": "Softshrink(lambd)", "rrelu": "RReLU(lower, upper, -inplace)",
+    "sigmoid": "Sigmoid()", "tanh": "Tanh()", "tanhshrink": "Tanhshrink()", "softsign": "Softsign()",
+    "logsigmoid": "LogSigmoid()", "softmax": "Softmax(axis|dim)", "log_softmax": "LogSoftmax(axis|dim)",
+    "softmin": "Softmin(axis|dim)",
+    "cosine_similarity": "CosineSimilarity(axis|dim, eps)", "pairwise_distance": "PairwiseDistance(p, eps, keepdims|keepdim)",
+    "unflatten": "Unflatten(axis|dim, shape|unflattened_size)", "pixel_shuffle": "PixelShuffle(upscale_factor)",
+    "pixel_unshuffle": "PixelUnshuffle(downscale_factor)", "channel_shuffle": "ChannelShuffle(groups)",
+    "unfold": "Unfold(kernel_size, dilation, padding, stride)",
+    "fold": "Fold(output_size, kernel_size, dilation, padding, stride)",
+    "interpolate": "Upsample(size, scale_factor, mode, align_corners, recompute_scale_factor)",
+    "local_response_norm": "LocalResponseNorm(size, alpha, beta, k)", "dropout": "Dropout(p, -inplace)",
 }  # fmt: skip
 
-for _function, (_name, _keeps) in {**_LOSSES, **_ACTIVATIONS, **_SHAPES}.items():
-    declare_class(TORCH, _name, _keeps, _function)
+for _n in (1, 2, 3):
+    _CLASSES |= {
+        f"dropout{_n}d": f"Dropout{_n}d(p, -inplace)",
+        f"max_pool{_n}d": f"MaxPool{_n}d({_PLACED}, dilation, return_indices, ceil_mode)",
+        f"lp_pool{_n}d": f"LPPool{_n}d(norm_type, kernel_size, stride, ceil_mode)",
+        f"adaptive_avg_pool{_n}d": f"AdaptiveAvgPool{_n}d(output_size)",
+        f"adaptive_max_pool{_n}d": f"AdaptiveMaxPool{_n}d(output_size, return_indices)",
+        f"max_unpool{_n}d": f"MaxUnpool{_n}d({_PLACED})",
+        f"avg_pool{_n}d": f"AvgPool{_n}d({_PLACED}, ceil_mode, count_include_pad{', divisor_override' * (_n > 1)})",
+    }
+for _function, _class in _CLASSES.items():
+    declare_class(TORCH, *_class.rstrip(")").split("("), _function)
 declare_class(TORCH, "Flatten", "start_dim, end_dim", "flatten", start_dim=1)
 declare_class(TORCH, "Identity", "*", "positive")
 declare_class(TORCH, "UpsamplingNearest2d", "size, scale_factor", "interpolate")
@@ -87,31 +85,26 @@ for _n in (1, 2, 3):
 
 _DRAWN = "nn.{} has parameters of its own, which are drawn at random"
 _ONES = "nn.{} has parameters of its own"
-refuse_class(TORCH, "Linear LazyLinear", _DRAWN, "bind them, and write F.linear(x, weight, bias)")
-refuse_class(TORCH, "Bilinear", _DRAWN, "bind them, and write F.bilinear(x1, x2, weight, bias)")
-for _n in (1, 2, 3):
-    refuse_class(TORCH, f"Conv{_n}d LazyConv{_n}d", _DRAWN, f"bind them, and write F.conv{_n}d(x, weight, bias)")
-    refuse_class(TORCH, f"ConvTranspose{_n}d", _DRAWN, f"bind them, and write F.conv_transpose{_n}d(x, weight, bias)")
-    refuse_class(
-        TORCH, f"BatchNorm{_n}d", _ONES,
-        "write F.batch_norm(x, None, None, weight, bias, training=True), or give the running mean and variance",
-    )  # fmt: skip
-    refuse_class(TORCH, f"InstanceNorm{_n}d", "nn.{} keeps statistics", "write F.instance_norm(x)")
-refuse_class(TORCH, "LayerNorm", _ONES, "write F.layer_norm(x, [3], weight, bias), with the shape of the weight in place of [3]")
-refuse_class(TORCH, "RMSNorm", _ONES, "write F.rms_norm(x, [3], weight), with the shape of the weight in place of [3]")
-refuse_class(TORCH, "GroupNorm", _ONES, "write F.group_norm(x, 2, weight, bias), with the number of groups in place of 2")
-refuse_class(TORCH, "Embedding EmbeddingBag", _DRAWN, "bind them, and write F.embedding(index, weight)")
-refuse_class(TORCH, "PReLU", _ONES, "write F.prelu(x, weight)")
-refuse_class(TORCH, "MultiheadAttention", _DRAWN, "bind them, and write F.scaled_dot_product_attention(q, k, v)")
-refuse_class(
-    TORCH,
-    "RNN RNNCell LSTM LSTMCell GRU GRUCell Transformer TransformerEncoder TransformerDecoder "
-    "TransformerEncoderLayer TransformerDecoderLayer",
-    _DRAWN, "bind them, and write its steps as formulas: h = tanh(w_x @ x + w_h @ h + b)",
-)  # fmt: skip
-refuse_class(TORCH, "Sequential ModuleList ModuleDict Module", "nn.{} is a container of modules",
-    "write one module after the other: nn.ReLU()(x)")
-refuse_class(TORCH, "AlphaDropout FeatureAlphaDropout", "nn.{} draws at random which entries to keep", "leave it out")
+for _names, _why, _help in (
+    ("Linear LazyLinear", _DRAWN, "bind them, and write F.linear(x, weight, bias)"),
+    ("Bilinear", _DRAWN, "bind them, and write F.bilinear(x1, x2, weight, bias)"),
+    *((f"Conv{n}d LazyConv{n}d", _DRAWN, f"bind them, and write F.conv{n}d(x, weight, bias)") for n in (1, 2, 3)),
+    *((f"ConvTranspose{n}d", _DRAWN, f"bind them, and write F.conv_transpose{n}d(x, weight, bias)") for n in (1, 2, 3)),
+    ("BatchNorm1d BatchNorm2d BatchNorm3d", _ONES,
+     "write F.batch_norm(x, None, None, weight, bias, training=True), or give the running mean and variance"),
+    ("InstanceNorm1d InstanceNorm2d InstanceNorm3d", "nn.{} keeps statistics", "write F.instance_norm(x)"),
+    ("LayerNorm", _ONES, "write F.layer_norm(x, [3], weight, bias), with the shape of the weight in place of [3]"),
+    ("RMSNorm", _ONES, "write F.rms_norm(x, [3], weight), with the shape of the weight in place of [3]"),
+    ("GroupNorm", _ONES, "write F.group_norm(x, 2, weight, bias), with the number of groups in place of 2"),
+    ("Embedding EmbeddingBag", _DRAWN, "bind them, and write F.embedding(index, weight)"),
+    ("PReLU", _ONES, "write F.prelu(x, weight)"),
+    ("MultiheadAttention", _DRAWN, "bind them, and write F.scaled_dot_product_attention(q, k, v)"),
+    ("RNN RNNCell LSTM LSTMCell GRU GRUCell Transformer TransformerEncoder TransformerDecoder TransformerEncoderLayer "
+     "TransformerDecoderLayer", _DRAWN, "bind them, and write its steps as formulas: h = tanh(w_x @ x + w_h @ h + b)"),
+    ("Sequential ModuleList ModuleDict Module", "nn.{} is a container of modules", "write one module after the other: nn.ReLU()(x)"),
+    ("AlphaDropout FeatureAlphaDropout", "nn.{} draws at random which entries to keep", "leave it out"),
+):  # fmt: skip
+    refuse_class(TORCH, _names, _why, _help)
 
 
 # -- What jax.nn and jax.lax call functions, and the few that no other library has -----------------

@@ -9,15 +9,14 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.repeating_and_padding import repeat_interleave
-from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.arrays.shapes import broadcast_to, part_of, reshape, swapaxes, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes
 from gradcli.ops.elementwise.arithmetic import abs_, chain, sign
 from gradcli.ops.elementwise.bounds import minimum
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
 from gradcli.ops.elementwise.logic import equal, isfinite, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import reduced
-from gradcli.ops.reductions.sums import is_truth, max_, mean, reduction, spread, sum_
+from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
 from gradcli.ops.registry import composition, function
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
@@ -216,78 +215,3 @@ def scaled_dot_product_attention(
         return matmul(softmax(scores, axis=-1), value)
     masked = where(attn_mask, scores, -math.inf) if is_truth(attn_mask) else scores + attn_mask
     return matmul(_masked_softmax(masked), value)
-
-
-# -- Attention by several heads, as PyTorch's layer computes it: projections, biases, masks and
-# all.
-
-
-_NAME = "multi_head_attention_forward"
-
-
-def _projected(x: Any, weight: Any, bias: Any) -> Any:
-    product = matmul(x, transpose(weight, axes=(1, 0)))
-    return product if bias is None else product + bias
-
-
-def _added(mask: Any) -> Any:
-    """A mask as numbers to add: here truth means that a key is left out."""
-    return where(mask, -math.inf, 0.0) if is_truth(mask) else mask
-
-
-def _thirds(whole: Any) -> list[Any]:
-    """The parts of a packed projection for queries, keys and values."""
-    if whole is None:
-        return [None] * 3
-    n = whole.shape[0] // 3
-    return [part_of(whole, 0, i * n, (i + 1) * n) for i in range(3)]
-
-
-@function(
-    torch="query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p, "
-    "out_proj_weight, out_proj_bias, training, key_padding_mask, need_weights, attn_mask, use_separate_proj_weight, q_proj_weight, "
-    "k_proj_weight, v_proj_weight, static_k, static_v, average_attn_weights, is_causal",
-    results="output weights",
-)  # fmt: skip
-def multi_head_attention_forward(
-    query: Any, key: Any, value: Any, out_proj_weight: Any, in_proj_weight: Any = None, in_proj_bias: Any = None, bias_k: Any = None,
-    bias_v: Any = None, out_proj_bias: Any = None, key_padding_mask: Any = None, attn_mask: Any = None, q_proj_weight: Any = None,
-    k_proj_weight: Any = None, v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None, *, embed_dim_to_check: int,
-    num_heads: int, add_zero_attn: bool = False, dropout_p: float = 0.0, training: bool = True, need_weights: bool = True,
-    use_separate_proj_weight: bool = False, average_attn_weights: bool = True, is_causal: bool = False,
-) -> Any:  # fmt: skip
-    """Attention by several heads with projections: the result and the weights of keys."""
-    if training and dropout_p:
-        raise ArgumentError(f"{_NAME}: dropout_p must be 0; dropout is random")
-    if add_zero_attn or any(given is not None for given in (bias_k, bias_v, static_k, static_v)):
-        raise ArgumentError(f"{_NAME}: bias_k, bias_v, add_zero_attn, static_k and static_v are not supported")
-    if is_causal and attn_mask is None:
-        raise ArgumentError(f"{_NAME}: is_causal=True needs the attn_mask as well")
-    if query.shape[-1] != embed_dim_to_check or num_heads < 1 or embed_dim_to_check % num_heads:
-        raise ShapeError(f"{_NAME}: queries of shape {tuple(query.shape)} do not fit {num_heads} heads of {embed_dim_to_check} channels")
-    batched = len(query.shape) == 3
-    if not batched:
-        query, key, value = (expand_dims(x, axis=1) for x in (query, key, value))
-    rows, images, channels = query.shape
-    weights = [q_proj_weight, k_proj_weight, v_proj_weight] if use_separate_proj_weight else _thirds(in_proj_weight)
-    q, k, v = (
-        # (rows, images, channels) to (images * heads, rows, channels of a head)
-        transpose(reshape(_projected(*part), shape=(part[0].shape[0], images * num_heads, channels // num_heads)), axes=(1, 0, 2))
-        for part in zip((query, key, value), weights, _thirds(in_proj_bias), strict=True)
-    )
-    scores = matmul(q * math.sqrt(num_heads / channels), swapaxes(k, axis1=1, axis2=2))
-    if attn_mask is not None:
-        scores = scores + _added(attn_mask)
-    by_image = (images, num_heads, rows, k.shape[1])
-    if key_padding_mask is not None:
-        padding = reshape(_added(key_padding_mask), shape=(images, 1, 1, -1))
-        scores = reshape(reshape(scores, shape=by_image) + padding, shape=scores.shape)
-    shares = softmax(scores, axis=-1)
-    joined = reshape(transpose(matmul(shares, v), axes=(1, 0, 2)), shape=(rows, images, channels))
-    result = _projected(joined, out_proj_weight, out_proj_bias)
-    result = result if batched else reshape(result, shape=(rows, result.shape[2]))
-    if not need_weights:
-        return result, None
-    seen = reshape(shares, shape=by_image)
-    seen = mean(seen, axis=1) if average_attn_weights else seen
-    return result, seen if batched else reshape(seen, shape=seen.shape[1:])

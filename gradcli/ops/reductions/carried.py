@@ -19,6 +19,14 @@ def reduced(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) ->
     return tuple(1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)
 
 
+def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
+    """The shape of entries in another order along an axis, or among all of them."""
+    if axis is None:
+        return (math.prod(x),)
+    axes_of(axis, len(x))
+    return x
+
+
 def count(shape: Shape, axis: Any) -> int:
     """How many entries go into one entry of the result."""
     return math.prod(shape[a] for a in axes_of(axis, len(shape)))

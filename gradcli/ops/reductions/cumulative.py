@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, shape_with, transpose, vector_of
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, log
@@ -57,7 +57,7 @@ def _running_composed(reduce: str, unit: float) -> Function:
 
     def body(x: Any, axis: int | None) -> Any:
         if axis is None or not x.shape:
-            x, axis = reshape(x, shape=(-1,)), 0
+            x, axis = vector_of(x), 0
         axes = (axis % len(x.shape),)
         rows = rows_along(x, axes)
         *lead, n = rows.shape
@@ -102,7 +102,7 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
     # Linear in the entries and right with zeros: S_i = c_i + x_{i+1} S_{i+1} and dx_i = P_{i-1} S_i,
     # with P the running product; S is itself the registered operation `reversed_horner`.
     if axis is None or not x.shape:
-        flat = reshape(x, shape=(-1,))
+        flat = vector_of(x)
         return (reshape(_cumprod_vjp(wanted, cotangent, out, flat, 0)[0], shape=x.shape),)
     if not x.shape[axis]:
         return (cotangent,)
@@ -171,13 +171,9 @@ def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) 
     return (chain(reversed_horner(cotangent, exp(fall), axis=axis), exp(x - out)),)
 
 
-def _along(old: Shape, axis: int) -> Shape:
-    axes_of(axis, len(old))
-    return old
-
-
 @function(
-    vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=_along, parts=_logcumsumexp_of_entries, saves="x out", between=(), ulps=8,
+    vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=carried.ordered_shape, parts=_logcumsumexp_of_entries,
+    saves="x out", between=(), ulps=8,
     rounds=carried.running_rounds,
 )  # fmt: skip
 def logcumsumexp(x: Any, *, axis: int) -> Any:
@@ -224,7 +220,7 @@ def _begun(op: Op, x: Any, unit: float, axis: int | None, include_initial: bool)
         raise ShapeError("the axis must be given for an array of other than one axis")
     axis = 0 if axis is None else axis
     out = op(x, axis=axis)
-    first = tuple(1 if i == axis % len(x.shape) else n for i, n in enumerate(x.shape))
+    first = shape_with(x.shape, axis % len(x.shape), 1)
     return concatenate(np.full(first, unit), out, axis=axis) if include_initial else out
 
 

@@ -47,6 +47,12 @@ def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
     return norm, np.sign(x) * share
 
 
+def _std(x: Any, axes: Axes, static: Static) -> Slopes:
+    norm, slopes = _norm(x - x.mean(axis=axes, keepdims=True), axes, {"ord": 2})
+    root = np.sqrt(LONG_DOUBLE(max(math.prod(x.shape[a] for a in axes) - static["ddof"], 0)))
+    return norm / root, slopes / root
+
+
 def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, LONG_DOUBLE(1), x)
     product = filled.prod(axis=axes, keepdims=True)
@@ -55,7 +61,7 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     return np.where(zeros == 0, product, LONG_DOUBLE(0)), slope
 
 
-NORM, PROD = map(Reduced, (_norm, _prod))
+STD, NORM, PROD = map(Reduced, (_std, _norm, _prod))
 
 
 def _cumsum_pull(cotangent: Any, x: Any, axis: Any) -> tuple[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import part_of, reshape, take_along, transpose
+from gradcli.ops.arrays.shapes import laid_along, part_of, reshape, shape_with, take_along, transpose, vector_of
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
@@ -22,13 +22,13 @@ from gradcli.ops.elementwise.logic import isfinite, isnan, less, not_equal, wher
 from gradcli.ops.facts import Function, noted
 from gradcli.ops.looping import reduced_text
 from gradcli.ops.reductions import carried
-from gradcli.ops.reductions.carried import count, reduced
+from gradcli.ops.reductions.carried import count, ordered_shape, reduced
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
 from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.structure import to_int
-from gradcli.ops.writing import Shape, axes_of, one_axis, witness
+from gradcli.ops.writing import axes_of, one_axis, witness
 
 TIES = (noted("equal entries", "the whole gradient to the first of them"),)
 _LAST_TIES = (noted("equal entries", "the whole gradient to the last of them"),)
@@ -67,15 +67,8 @@ def _argsort(x: Any, axis: int | None, descending: bool) -> Any:
     return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
 
 
-def _sorted_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
-    if axis is None:
-        return (math.prod(x),)
-    axes_of(axis, len(x))
-    return x
-
-
 argsort = structural(
-    "argsort", "x", _argsort, witness("reducing.argsort"), shape=_sorted_shape, static={"axis": -1, "descending": False}, result="int",
+    "argsort", "x", _argsort, witness("reducing.argsort"), shape=ordered_shape, static={"axis": -1, "descending": False}, result="int",
     ulps=0, carries=carried.sorted_places, kinks=TIES,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
     numpy=lambda shapes, axis, descending: "" if descending else f"np.argsort({{0}}, axis={axis}, kind='stable')",
@@ -94,7 +87,7 @@ def _argcummax(x: Any, axis: int) -> Any:
 
 
 argcummax = structural(
-    "argcummax", "x", _argcummax, witness("reducing.argcummax"), shape=_sorted_shape, static={"axis": REQUIRED}, result="int",
+    "argcummax", "x", _argcummax, witness("reducing.argcummax"), shape=ordered_shape, static={"axis": REQUIRED}, result="int",
     public=False, ulps=0, doc="The index of the (last) largest entry so far.", kinks=_LAST_TIES,
 )  # fmt: skip
 
@@ -103,7 +96,7 @@ PAIR = "values indices"
 
 def _sort(x: Any, axis: int | None, descending: bool) -> Any:
     order = argsort(x, axis=axis, descending=descending)
-    flat = reshape(x, shape=(-1,)) if axis is None else x
+    flat = vector_of(x) if axis is None else x
     return take_along(flat, order, axis=-1 if axis is None else axis), order
 
 
@@ -220,10 +213,10 @@ def _most_frequent(x: Any, axis: int) -> Any:
     """The place of the last of the most frequent entries along an axis: the end of the longest run of equal ones in their order."""
     order = argsort(x, axis=axis)
     ordered = take_along(x, order, axis=axis)
-    numbers = np.arange(float(x.shape[axis])).reshape(tuple(-1 if i == axis else 1 for i in range(len(x.shape))))
+    numbers = laid_along(np.arange(float(x.shape[axis])), axis, len(x.shape))
     new = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
     begins = where(new, part_of(numbers, axis, 1, None), 0.0)
-    begins = concatenate(np.zeros([1 if i == axis else n for i, n in enumerate(x.shape)]), begins, axis=axis)
+    begins = concatenate(np.zeros(shape_with(x.shape, axis, 1)), begins, axis=axis)
     lengths = numbers - take_along(begins, argcummax(begins, axis=axis), axis=axis)
     return take_along(order, argmax(lengths, axis=axis, keepdims=True), axis=axis)
 
@@ -310,7 +303,7 @@ def _quantile(x: Any, q: Any, axis: Any, keepdims: bool, interpolation: str, ign
         raise EvaluationError("the quantile of no entries does not exist")
     ordered = sort(rows, axis=-1)
     valid = _valid(rows, -1)
-    ranks = (reshape(q, shape=(-1,)) if q.shape else q) * (
+    ranks = (vector_of(q) if q.shape else q) * (
         where(less(valid, 1), math.nan, valid - 1) if ignore_nan else where(less(valid, n), math.nan, n - 1.0)
     )
     rounded = {"lower": floor, "higher": ceil, "nearest": rint}.get(interpolation)

@@ -190,16 +190,13 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 @function(
     vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves="x out", ulps=8,
-    refuses=pytorch.only_floats("std and var"),
-    kinks=Kink(lambda out: out == 0, "all entries equal", "0"), parts=lambda x, **static: sqrt(var.definition(x, **static)),
+    refuses=pytorch.only_floats("std and var"), extended=extended.STD,
+    kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
     wider=_wider("std", "x where? mean?", partial(variation, "std", True), ddof=0),
 )  # fmt: skip
 def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
     """The standard deviation, the square root of var."""
-    n = count(x.shape, axis)
-    deviation = x - sum_(x, axis=axis, keepdims=True) / n
-    root = exactly(f"sqrt({max(n - ddof, 0)!r})", lambda m: m.sqrt(max(m.mpf(n) - m.mpf(ddof), 0)))
-    return norm(deviation, axis=axis, keepdims=keepdims) / root
+    return sqrt(var.definition(x, axis=axis, keepdims=keepdims, ddof=ddof))
 
 
 def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:

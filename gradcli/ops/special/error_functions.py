@@ -25,34 +25,19 @@ erf = elementwise(
 )
 
 
-def _erfc(x: Any) -> Any:
-    from scipy import special
-
-    return np.where(np.less(x, 0.5), special.erfc(x), exp_square(x, c=-1.0) * special.erfcx(np.maximum(x, 0)))[()]
-
-
 erfc = elementwise(
-    "erfc", "x", _erfc, lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
+    "erfc", "x", OfSciPy("erfc"), lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
     between=(),
     c="g_erfc({0})",
-    numpy="special.erfc({0})",
     moderate=True,
 )
 
 
-def _erfi(x: Any) -> Any:
-    from scipy import special
-
-    half = exp_square(x, c=0.5)  # the whole may overflow where the product does not
-    return np.where(np.isinf(x), x, half * special.dawsn(np.clip(x, -30.0, 30.0)) * float(TWO_BY_SQRT_PI) * half)[()]
-
-
 erfi = elementwise(
-    "erfi", "x", _erfi, lambda m, x: m.erfi(x), lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI,
+    "erfi", "x", OfSciPy("erfi"), lambda m, x: m.erfi(x), lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI,
     doc="The imaginary error function, -i*erf(i*x).", ulps=160,
     between=(),
-    numpy="special.erfi({0})",
     torch="",
     jax="",
 )
@@ -111,30 +96,8 @@ erfinv = elementwise(
     between=(-1.0, 1.0),
 )
 
-def _erfcinv(m: Any, x: Any) -> Any:
-    with m.workprec(m.prec + (max(0, -m.mag(x)) if x else 0)):
-        value = m.erfinv(1 - x)
-    return +value
-
-
-erfcinv = elementwise(
-    "erfcinv", "x", OfSciPy("erfcinv"), _erfcinv, lambda out, x: -exp_square(out, c=1.0) * HALF_SQRT_PI,
-    symbolic=lambda s, x: s.erfinv(1 - x), saves="out", domain="0 <= x <= 2",
-    doc="The inverse of erfc, accurate near 0.", ulps=8,
-    between=(0.0, 2.0),
-    torch="(-0.7071067811865476 * special.ndtri({0:atom} / 2.0))",
-    jax="(-0.7071067811865476 * special.ndtri({0:atom} / 2.0))",
-)
-
 
 # -- Probabilities: the normal distribution, log-odds, entropy -------------------------------------
-
-
-def _ndtr(x: Any) -> Any:
-    from scipy import special
-
-    tail = exp_square(x, c=-0.5) * special.erfcx(np.maximum(-np.asarray(x), 0) / float(SQRT_2)) / 2
-    return np.where(np.less(x, -0.5), tail, special.ndtr(x))[()]
 
 
 def _log_ndtr_reference(m: Any, x: Any) -> Any:
@@ -142,24 +105,15 @@ def _log_ndtr_reference(m: Any, x: Any) -> Any:
     return m.log1p(-tail) if x > 0 else m.log(tail)
 
 
-def _log_ndtr(x: Any) -> Any:
-    from scipy import special
-
-    x = np.asarray(x)
-    tail = np.log(special.erfcx(np.maximum(-x, 0) / float(SQRT_2)) / 2) - x * x / 2
-    return np.where(np.less(x, -1), tail, np.log1p(-_ndtr(-np.maximum(x, -1))))[()]
-
-
 ndtr = elementwise(
-    "ndtr", "x", _ndtr, lambda m, x: m.erfc(-x / m.sqrt(2)) / 2, lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,
+    "ndtr", "x", OfSciPy("ndtr"), lambda m, x: m.erfc(-x / m.sqrt(2)) / 2, lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,
     doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=11,
     between=(),
     c="g_ndtr({0})",
-    numpy="special.ndtr({0})",
     moderate=True,
 )
 log_ndtr = elementwise(
-    "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
+    "log_ndtr", "x", OfSciPy("log_ndtr"), _log_ndtr_reference,
     # beyond 1 without the overflow of erfcx
     lambda out, x: where(
         greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
@@ -168,7 +122,6 @@ log_ndtr = elementwise(
     doc="The logarithm of ndtr, without underflow.",
     between=(),
     c="g_log_ndtr({0})",
-    numpy="special.log_ndtr({0})",
 )
 
 
@@ -184,6 +137,14 @@ ndtri = elementwise(
     doc="The inverse of ndtr: the quantile of the standard normal distribution.", ulps=4,
     between=(0.0, 1.0),
 )
+
+
+@function(domain="0 <= x <= 2")
+def erfcinv(x: Any) -> Any:
+    """The inverse of erfc, accurate near 0."""
+    return -ndtri(x / 2) / SQRT_2
+
+
 logit = elementwise(
     "logit", "x", OfSciPy("logit"), lambda m, x: m.log(x / (1 - x)),
     lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves="x out", domain="0 <= x <= 1", ulps=4,

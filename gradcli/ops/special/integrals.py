@@ -25,35 +25,47 @@ from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
 from gradcli.ops.writing import OfSciPy
 
-_FAR = 1000.0
+_SCIPYS = {"torch": "", "jax": ""}  # functions that only SciPy has
+_FAR = 1e18  # where the first term of an asymptotic series is all that counts
 
 
-def _moment(x: Any, n: int) -> Any:
+def _hypergeometric(x: Any, above: tuple[float, ...], below: tuple[float]) -> Any:
     from scipy import special
 
-    if not n:
-        return special.exprel(x)[()]
-    near = np.clip(x, -_FAR, _FAR)  # SciPy adds up as many terms as x is large
-    far = np.where(np.asarray(x) > 0, np.inf, math.factorial(n) * np.abs(x, dtype=float) ** -(n + 1.0))  # exp(-1000) is 0
-    return np.where(near == x, special.hyp1f1(n + 1.0, n + 2.0, near) / (n + 1), np.where(np.isnan(x), x, far)).astype(np.result_type(x))[
-        ()
-    ]
+    near = getattr(special, f"hyp{len(above)}f1")(*above, *below, np.clip(x, -_FAR, 1000.0))
+    if len(above) == 2:
+        return np.where(np.greater(x, 1), np.nan, near)[()]
+    a, b = *above, *below
+    far = float(special.gamma(b) / special.gamma(b - a)) * np.maximum(np.abs(x), 1) ** -a
+    return np.where(np.less(x, -_FAR), far, near)[()]
 
 
-exprel: Op = elementwise(
-    "exprel",
-    "x",
-    _moment,
-    lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1),
-    lambda out, x, n: exprel(x, n=n + 1),
-    symbolic=lambda s, x, n: by_order(s, "exprel", lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1))(x, n),
-    static={"n": 0},
-    ulps=200,
-    doc="(exp(x) - 1)/x, and 1 at 0; with n, its n-th derivative.",
-    between=(),
-    numpy=lambda shapes, n: f"_exprel_slope({{0}}, {n}, {float(math.factorial(n))!r})" if n else "special.exprel({0})",
-    torch="",
-    jax="",
+def _hypergeometric_reference(m: Any, x: Any, above: tuple[float, ...], below: tuple[float], n: int = 0) -> Any:
+    """Or its n-th derivative."""
+    if len(above) == 2 and x > 1:
+        return m.nan
+    top, bottom = ([m.mpf(a) for a in parameters] for parameters in (above, below))
+    factor = math.prod(m.rf(a, n) for a in top) / math.prod(m.rf(b, n) for b in bottom)
+    return factor * getattr(m, f"hyp{len(top)}f1")(*[a + n for a in (*top, *bottom)], x)
+
+
+def _in_sympy(s: Any, x: Any, above: tuple[float, ...], below: tuple[float]) -> Any:
+    return by_order(s, "hypergeometric", lambda m, x, n: _hypergeometric_reference(m, x, above, below, n))(x, 0)
+
+
+hypergeometric: Op = elementwise(
+    "hypergeometric", "x", _hypergeometric, _hypergeometric_reference,
+    lambda out, x, above, below: hypergeometric(x, above=tuple(a + 1 for a in above), below=(below[0] + 1,))
+    * math.prod(above) / below[0],
+    symbolic=_in_sympy, static={"above": (2.0,), "below": (3.0,)}, public=False, ulps=2000,
+    doc="The generalized hypergeometric function of one or two parameters above and one below.",
+    numpy=lambda shapes, above, below: f"special.hyp{len(above)}f1({', '.join(map(repr, (*above, *below)))}, {{0}})",
+    **_SCIPYS,
+)  # fmt: skip
+exprel = elementwise(
+    "exprel", "x", OfSciPy("exprel"), lambda m, x: m.hyp1f1(1, 2, x),
+    lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2, symbolic=lambda s, x: _in_sympy(s, x, (1.0,), (2.0,)),
+    ulps=200, doc="(exp(x) - 1)/x, and 1 at 0.", between=(), **_SCIPYS,
 )
 
 
@@ -83,124 +95,27 @@ lambertw: Op = elementwise(
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
     between=(-0.36787944117144233, 0.0),
     numpy=lambda shapes, k: f"special.lambertw({{0}}, {k}).real",
-    torch="",
-    jax="",
+    **_SCIPYS,
 )
 
 
-def _dawson(x: Any, n: int) -> Any:
-    from scipy import special
-
-    if not n:
-        return special.dawsn(x)[()]
-    k, odd = divmod(n, 2)
-    factor = (-4.0) ** k * math.factorial(k)
-    return (factor * (special.hyp1f1(k + 1.0, 0.5, -np.square(x)) if odd else x * special.hyp1f1(k + 1.0, 1.5, -np.square(x))))[()]
-
-
-def _dawson_in_numpy(shapes: Any, n: int) -> str:
-    k, odd = divmod(n, 2)
-    factor = (-4.0) ** k * math.factorial(k)
-    if not n:
-        return "special.dawsn({0})"
-    if odd:
-        return f"({factor!r} * special.hyp1f1({k + 1.0!r}, 0.5, -np.square({{0}})))"
-    return f"({factor!r} * {{0:atom}} * special.hyp1f1({k + 1.0!r}, 1.5, -np.square({{0}})))"
-
-
-def _dawson_reference(m: Any, x: Any, n: int) -> Any:
-    k, odd = divmod(n, 2)
-    factor = (-4) ** k * m.factorial(k)
-    return factor * (m.hyp1f1(k + 1, m.mpf(1) / 2, -x * x) if odd else x * m.hyp1f1(k + 1, m.mpf(3) / 2, -x * x))
-
-
-def _dawson_symbolic(s: Any, x: Any, n: int) -> Any:
-    return s.diff(s.sqrt(s.pi) / 2 * s.exp(-(x**2)) * s.erfi(x), x, n)
-
-
-dawsn: Op = elementwise(
-    "dawsn",
-    "x",
-    _dawson,
-    _dawson_reference,
-    lambda out, x, n: dawsn(x, n=n + 1),
-    symbolic=_dawson_symbolic,
-    static={"n": 0},
-    ulps=2000,
-    doc="Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x); with n, its n-th derivative.",
-    carries=lambda m, out, x, e, n: None if n else e * 1.0,
-    numpy=_dawson_in_numpy,
-    torch="",
-    jax="",
+dawsn = elementwise(
+    "dawsn", "x", OfSciPy("dawsn"), lambda m, x: x * m.hyp1f1(1, m.mpf(3) / 2, -x * x),
+    lambda out, x: hypergeometric(-square(x), above=(1.0,), below=(0.5,)),
+    symbolic=lambda s, x: s.sqrt(s.pi) / 2 * s.exp(-(x**2)) * s.erfi(x),
+    ulps=2000, doc="Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x).", carries=steady, **_SCIPYS,
 )
-
-
-def _elliptic(shift: float, n: int) -> float:
-    """Return what stands before the hypergeometric function in the n-th derivative of an elliptic integral."""
-    return math.pi / 2 * math.prod((shift + i) * (0.5 + i) / (1 + i) for i in range(n))
-
-
-def _elliptic_in_numpy(name: str, shift: float, n: int) -> str:
-    if not n:
-        return f"special.{name}({{0}})"
-    return f"({_elliptic(shift, n)!r} * special.hyp2f1({shift + n!r}, {0.5 + n!r}, {1.0 + n!r}, {{0}}))"
-
-
-def _elliptic_forward(name: str, shift: float) -> Any:
-    def forward(m: Any, n: int) -> Any:
-        from scipy import special
-
-        if not n:
-            return getattr(special, name)(m)[()]
-        return (_elliptic(shift, n) * special.hyp2f1(shift + n, 0.5 + n, 1.0 + n, m))[()]
-
-    return forward
-
-
-def _elliptic_reference(shift: int) -> Any:
-    """With half of an odd number as the first parameter."""
-
-    def reference(m: Any, x: Any, n: int) -> Any:
-        if x > 1:
-            return m.nan
-        half = m.mpf(1) / 2
-        factor = m.rf(shift * half, n) * m.rf(half, n) / m.factorial(n)
-        return +m.pi / 2 * factor * m.hyp2f1(shift * half + n, half + n, 1 + n, x)
-
-    return reference
-
-
-ellipk: Op = elementwise(
-    "ellipk",
-    "m",
-    _elliptic_forward("ellipk", 0.5),
-    _elliptic_reference(1),
-    lambda out, m, n: ellipk(m, n=n + 1),
-    symbolic=lambda s, m, n: by_order(s, "ellipk", _elliptic_reference(1))(m, n),
-    static={"n": 0},
-    domain="m < 1",
-    ulps=2000,
-    doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared); with n, its n-th derivative.",
-    between=(1.0,),
-    numpy=lambda shapes, n: _elliptic_in_numpy("ellipk", 0.5, n),
-    torch="",
-    jax="",
+ellipk = elementwise(
+    "ellipk", "m", OfSciPy("ellipk"), lambda m, x: m.nan if x > 1 else m.pi / 2 * m.hyp2f1(m.mpf(0.5), m.mpf(0.5), 1, x),
+    lambda out, m: hypergeometric(m, above=(1.5, 1.5), below=(2.0,)) * PI / 8,
+    symbolic=lambda s, x: s.pi / 2 * _in_sympy(s, x, (0.5, 0.5), (1.0,)), domain="m < 1", ulps=2000,
+    doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared).", between=(1.0,), **_SCIPYS,
 )
-ellipe: Op = elementwise(
-    "ellipe",
-    "m",
-    _elliptic_forward("ellipe", -0.5),
-    _elliptic_reference(-1),
-    lambda out, m, n: ellipe(m, n=n + 1),
-    symbolic=lambda s, m, n: by_order(s, "ellipe", _elliptic_reference(-1))(m, n),
-    static={"n": 0},
-    domain="m <= 1",
-    ulps=2000,
-    doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared); with n, its n-th derivative.",
-    between=(1.0,),
-    numpy=lambda shapes, n: _elliptic_in_numpy("ellipe", -0.5, n),
-    torch="",
-    jax="",
+ellipe = elementwise(
+    "ellipe", "m", OfSciPy("ellipe"), lambda m, x: m.nan if x > 1 else m.pi / 2 * m.hyp2f1(m.mpf(-0.5), m.mpf(0.5), 1, x),
+    lambda out, m: hypergeometric(m, above=(0.5, 1.5), below=(2.0,)) * PI / -8,
+    symbolic=lambda s, x: s.pi / 2 * _in_sympy(s, x, (-0.5, 0.5), (1.0,)), domain="m <= 1", ulps=2000,
+    doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared).", between=(1.0,), **_SCIPYS,
 )
 
 
@@ -249,13 +164,12 @@ def inv_boxcox1p(y: Any, lmbda: Any) -> Any:
     return expm1(_unlogged(y, lmbda))
 
 
-def _huber(delta: Any, r: Any) -> Any:
+@function()
+def huber(delta: Any, r: Any) -> Any:
+    """scipy.special.huber: r**2/2 up to delta, delta*(abs(r) - delta/2) beyond."""
     size = abs_(r)
     losses = where(greater(size, delta), delta * (size - delta / 2), square(r) / 2)
     return where(less(delta, 0), math.inf, losses)
-
-
-huber = composite("huber", "delta r", _huber, doc="scipy.special.huber: r**2/2 up to delta, delta*(abs(r) - delta/2) beyond.")
 
 
 @function()
@@ -420,40 +334,32 @@ sinc = elementwise(
     numpy="np.sinc({0})",
     moderate=True,
 )
-si = elementwise(
-    "Si", "x", lambda x: OfSciPy("sici")(x)[0], lambda m, x: m.si(x), lambda out, x: sine_quotient(x, n=0),
-    symbolic=lambda s, x: s.Si(x), doc="The sine integral, of sin(t)/t from 0 to x.", ulps=4,
-    carries=steady,
-    numpy="special.sici({0})[0]",
-    torch="",
-    jax="",
+
+
+def _integral(name: str, family: str, place: int, partial: Any, doc: str, **record: Any) -> Op:
+    """A trigonometric or hyperbolic integral: SciPy has two at once, of which the second one is of positive numbers."""
+    both = OfSciPy(family)
+    return elementwise(
+        name, "x", lambda x: np.where(np.less(x, 0), np.nan, both(x)[1])[()] if place else both(x)[0],
+        lambda m, x: getattr(m, name.lower())(x), partial, symbolic=lambda s, x: getattr(s, name)(x), doc=doc,
+        domain="x > 0" * place, numpy=f"special.{family}({{0}})[{place}]", **_SCIPYS, **record,
+    )  # fmt: skip
+
+
+si = _integral(
+    "Si", "sici", 0, lambda out, x: sine_quotient(x, n=0), "The sine integral, of sin(t)/t from 0 to x.", ulps=4, carries=steady,
 )
-ci = elementwise(
-    "Ci", "x", lambda x: np.where(np.less(x, 0), np.nan, OfSciPy("sici")(x)[1])[()], lambda m, x: m.ci(x),
-    lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), domain="x > 0",
-    doc="The cosine integral, of cos(t)/t from infinity to x.", ulps=400,
-    carries=logarithm,
-    numpy="special.sici({0})[1]",
-    torch="",
-    jax="",
+ci = _integral(
+    "Ci", "sici", 1, lambda out, x: cos(x) / x, "The cosine integral, of cos(t)/t from infinity to x.", ulps=400, carries=logarithm,
 )
-shi = elementwise(
-    "Shi", "x", lambda x: OfSciPy("shichi")(x)[0], lambda m, x: m.shi(x), lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
-    symbolic=lambda s, x: s.Shi(x), doc="The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16,
-    between=(),
-    numpy="special.shichi({0})[0]",
-    torch="",
-    jax="",
-)
-chi = elementwise(
-    "Chi", "x", lambda x: np.where(np.less(x, 0), np.nan, OfSciPy("shichi")(x)[1])[()], lambda m, x: m.chi(x),
-    lambda out, x: cosh(x) / x, symbolic=lambda s, x: s.Chi(x), domain="x > 0",
-    doc="The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16,
-    between=(0.0,),
-    numpy="special.shichi({0})[1]",
-    torch="",
-    jax="",
-)
+shi = _integral(
+    "Shi", "shichi", 0, lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
+    "The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16, between=(),
+)  # fmt: skip
+chi = _integral(
+    "Chi", "shichi", 1, lambda out, x: cosh(x) / x,
+    "The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16, between=(0.0,),
+)  # fmt: skip
 ei = elementwise(
     "Ei", "x", OfSciPy("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
     aliases="expi",
@@ -461,15 +367,12 @@ ei = elementwise(
     between=(0.0,),
     torch="",
 )
-li = elementwise(
-    "li", "x", lambda x: OfSciPy("expi")(np.log(x)), lambda m, x: m.li(x), lambda out, x: 1 / log(x),
-    symbolic=lambda s, x: s.li(x), domain="x > 0, x is not 1",
-    doc="The logarithmic integral, of 1/log(t) from 0 to x.", ulps=400,
-    between=(0.0, 1.0),
-    numpy="special.expi(np.log({0}))",
-    jax="np.where({0:atom} == 0, 0.0, special.expi(np.log({0})))",
-    torch="",
-)
+
+
+@function(domain="x > 0, x is not 1")
+def li(x: Any) -> Any:
+    """The logarithmic integral, of 1/log(t) from 0 to x."""
+    return ei(log(x))
 
 
 def _expn(x: Any, n: int) -> Any:

@@ -14,7 +14,6 @@ from gradcli.ops.constants import (
     SQRT_2,
     SQRT_2_BY_PI,
     SQRT_TWO_PI,
-    Constant,
     exactly,
 )
 from gradcli.ops.elementwise.arithmetic import abs_, square
@@ -33,7 +32,7 @@ _LN_TWO_BY_PI = exactly("log(2/pi)", lambda m: m.log(2 / m.pi))
 _HALF_LN_TWO_BY_PI = exactly("(log(2/pi)/2)", lambda m: m.log(2 / m.pi) / 2)
 OF_BELL = exactly("((1 + log(2*pi))/2)", lambda m: (1 + m.log(2 * m.pi)) / 2)
 _OF_GUMBEL = {
-    "var": exactly("(pi**2/6)", lambda m: m.pi * m.pi / 6), "std": exactly("(pi/sqrt(6))", lambda m: m.pi / m.sqrt(6)),
+    "var": exactly("(pi**2/6)", lambda m: m.pi * m.pi / 6),
     "entropy": exactly("(1 - digamma(1))", lambda m: 1 + m.euler),
 }  # fmt: skip
 
@@ -44,16 +43,16 @@ def _normal(z: Any) -> Any:
 
 Family("norm", "", {
     "logpdf": _normal, "pdf": lambda z: exp_square(z, c=-0.5) / SQRT_TWO_PI, "cdf": ndtr, "logcdf": log_ndtr,
-    "ppf": ndtri, "mean": 0.0, "var": 1.0, "entropy": OF_BELL,
+    "ppf": ndtri, "var": 1.0, "entropy": OF_BELL,
 }, symmetric=True)  # fmt: skip
 Family("uniform", "", {
-    "logpdf": lambda z: 0 * z, "pdf": lambda z: 0 * z + 1, "cdf": lambda z: z, "sf": lambda z: 1 - z, "ppf": lambda q: q,
+    "logpdf": lambda z: 0 * z, "cdf": lambda z: z, "sf": lambda z: 1 - z, "ppf": lambda q: q,
     "isf": lambda q: 1 - q, "mean": 0.5, "var": exactly("(1/12)", lambda m: m.mpf(1) / 12),
-    "std": exactly("sqrt(1/12)", lambda m: 1 / m.sqrt(12)), "entropy": 0.0,
+    "entropy": 0.0,
 }, 0, 1)  # fmt: skip
 Family("expon", "", {
     "logpdf": lambda z: -z, "cdf": lambda z: -expm1(-z), "sf": lambda z: exp(-z), "logsf": lambda z: -z, "ppf": lambda q: -log1p(-q),
-    "isf": lambda q: -log(q), "mean": 1.0, "var": 1.0, "entropy": 1.0, "median": LN2,
+    "isf": lambda q: -log(q), "mean": 1.0, "var": 1.0, "entropy": 1.0,
 }, 0)  # fmt: skip
 Family("gamma", "a", {
     "logpdf": lambda z, a: xlogy(a - 1, z) - z - lgamma(a), "cdf": lambda z, a: gammainc(a, z), "sf": lambda z, a: gammaincc(a, z),
@@ -105,35 +104,33 @@ Family("lognorm", "s", {
     s: ndtr(log(z) / s),
     "sf": lambda z, s: ndtr(-log(z) / s), "logcdf": lambda z, s: log_ndtr(log(z) / s), "logsf": lambda z, s: log_ndtr(-log(z) / s),
     "ppf": lambda q, s: exp(s * ndtri(q)), "isf": lambda q, s: exp(-s * ndtri(q)), "mean": lambda s: exp(square(s) / 2),
-    "var": lambda s: expm1(square(s)) * exp(square(s)), "entropy": lambda s: log(s) + OF_BELL, "median": lambda s: 1.0 + 0 * s,
+    "var": lambda s: expm1(square(s)) * exp(square(s)), "entropy": lambda s: log(s) + OF_BELL,
 }, 0)  # fmt: skip
 Family("laplace", "", {
     "logpdf": lambda z: -abs_(z) - LN2, "cdf": lambda z: where(less(z, 0), exp(-abs_(z)) / 2, 1 - exp(-abs_(z)) / 2),
     "ppf": lambda q: where(less(q, 0.5), log(2 * q), -log(2 * (1 - q))),
     "logcdf": lambda z: where(less(z, 0), z - LN2, log1p(-exp(-abs_(z)) / 2)),
-    "median": 0.0, "mean": 0.0, "var": 2.0, "std": SQRT_2,
+    "var": 2.0,
     "entropy": exactly("(1 + log(2))", lambda m: 1 + m.log(2)),
 }, symmetric=True)  # fmt: skip
 Family("logistic", "", {
     "logpdf": lambda z: -z - 2 * softplus(-z), "pdf": lambda z: sigmoid(z) * sigmoid(-z), "cdf": sigmoid,
     "logcdf": lambda z: -softplus(-z), "ppf": logit,
-    "mean": 0.0, "var": exactly("(pi**2/3)", lambda m: m.pi * m.pi / 3),
-    "std": exactly("(pi/sqrt(3))", lambda m: m.pi / m.sqrt(3)), "entropy": 2.0,
+    "var": exactly("(pi**2/3)", lambda m: m.pi * m.pi / 3), "entropy": 2.0,
 }, symmetric=True)  # fmt: skip
 Family("cauchy", "", {
     "logpdf": lambda z: -log1p(square(z)) - LN_PI, "pdf": lambda z: 1 / (PI * (1 + square(z))), "cdf": lambda z: atan2(1.0, -z) / PI,
-    "ppf": lambda q: -1 / tan(PI * q), "median": 0.0,
+    "ppf": lambda q: -1 / tan(PI * q),
     "mean": NAN, "var": NAN, "entropy": exactly("log(4*pi)", lambda m: m.log(4 * m.pi)),
 }, symmetric=True)  # fmt: skip
 Family("halfnorm", "", {
-    "logpdf": lambda z: LN2 + _normal(z), "pdf": lambda z: exp_square(z, c=-0.5) * SQRT_2_BY_PI, "cdf": lambda z: erf(z / SQRT_2),
+    "logpdf": lambda z: LN2 + _normal(z), "cdf": lambda z: erf(z / SQRT_2),
     "sf": lambda z: erfc(z / SQRT_2), "ppf": lambda q: ndtri((1 + q) / 2), "isf": lambda q: -ndtri(q / 2), "mean": SQRT_2_BY_PI,
-    "var": exactly("(1 - 2/pi)", lambda m: 1 - 2 / m.pi), "std": exactly("sqrt(1 - 2/pi)", lambda m: m.sqrt(1 - 2 / m.pi)),
+    "var": exactly("(1 - 2/pi)", lambda m: 1 - 2 / m.pi),
     "entropy": exactly("((1 + log(pi/2))/2)", lambda m: (1 + m.log(m.pi / 2)) / 2),
-    "median": Constant(0.6744897501960817, "ndtri(0.75)", lambda m: m.sqrt(2) * m.erfinv(m.mpf(1) / 2)),
 }, 0)  # fmt: skip
 Family("halfcauchy", "", {
-    "logpdf": lambda z: _LN_TWO_BY_PI - log1p(square(z)), "median": 1.0, "cdf": lambda z: 2 * atan2(z, 1.0) / PI,
+    "logpdf": lambda z: _LN_TWO_BY_PI - log1p(square(z)), "cdf": lambda z: 2 * atan2(z, 1.0) / PI,
     "sf": lambda z: 2 * atan2(1.0, z) / PI,
     "ppf": lambda q: tan(PI * q / 2), "isf": lambda q: 1 / tan(PI * q / 2), "mean": INF, "var": INF,
     "entropy": LN_TWO_PI,
@@ -142,19 +139,18 @@ Family("rayleigh", "", {
     "logpdf": lambda z: log(z) - square(z) / 2, "pdf": lambda z: z * exp_square(z, c=-0.5), "cdf": lambda z: -expm1(-square(z) / 2),
     "sf": lambda z: exp_square(z, c=-0.5), "logsf": lambda z: -square(z) / 2, "ppf": lambda q: sqrt(-2 * log1p(-q)),
     "isf": lambda q: sqrt(-2 * log(q)), "mean": exactly("sqrt(pi/2)", lambda m: m.sqrt(m.pi / 2)),
-    "var": exactly("(2 - pi/2)", lambda m: 2 - m.pi / 2), "std": exactly("sqrt(2 - pi/2)", lambda m: m.sqrt(2 - m.pi / 2)),
-    "median": exactly("sqrt(2*log(2))", lambda m: m.sqrt(2 * m.log(2))),
+    "var": exactly("(2 - pi/2)", lambda m: 2 - m.pi / 2),
     "entropy": exactly("(1 - (digamma(1) + log(2))/2)", lambda m: 1 + (m.euler - m.log(2)) / 2),
 }, 0)  # fmt: skip
 Family("maxwell", "", {
     "logpdf": lambda z: 2 * log(z) - square(z) / 2 + _HALF_LN_TWO_BY_PI, "pdf": lambda z: square(z) * exp_square(z, c=-0.5) * SQRT_2_BY_PI,
     "cdf": lambda z: gammainc(1.5, square(z) / 2), "sf": lambda z: gammaincc(1.5, square(z) / 2),
     "mean": exactly("sqrt(8/pi)", lambda m: m.sqrt(8 / m.pi)),
-    "var": exactly("(3 - 8/pi)", lambda m: 3 - 8 / m.pi), "std": exactly("sqrt(3 - 8/pi)", lambda m: m.sqrt(3 - 8 / m.pi)),
+    "var": exactly("(3 - 8/pi)", lambda m: 3 - 8 / m.pi),
     "entropy": exactly("(log(2*pi)/2 - digamma(1) - 0.5)", lambda m: m.euler + (m.log(2 * m.pi) - 1) / 2),
 }, 0)  # fmt: skip
 Family("pareto", "b", {
-    "logpdf": lambda z, b: log(b) - (b + 1) * log(z), "pdf": lambda z, b: b * pow_(z, -b - 1), "cdf": lambda z, b: -expm1(-b * log(z)),
+    "logpdf": lambda z, b: log(b) - (b + 1) * log(z), "cdf": lambda z, b: -expm1(-b * log(z)),
     "sf": lambda z, b: pow_(z, -b),
     "logsf": lambda z, b: -b * log(z), "ppf": lambda q, b: pow_(1 - q, -1 / b), "isf": lambda q, b: pow_(q, -1 / b),
     "mean": lambda b: where(greater(b, 1), b / (b - 1), INF), "var": lambda b: where(greater(b, 2), b / ((b - 2) * square(b - 1)), INF),
@@ -170,18 +166,16 @@ Family("weibull_min", "c", {
     "logpdf": lambda z, c: log(c) + xlogy(c - 1, z) - pow_(z, c), "cdf": lambda z, c: -expm1(-pow_(z, c)), "sf": lambda z,
     c: exp(-pow_(z, c)),
     "logsf": lambda z, c: -pow_(z, c), "ppf": lambda q, c: pow_(-log1p(-q), 1 / c), "isf": lambda q, c: pow_(-log(q), 1 / c),
-    "mean": lambda c: gamma(1 + 1 / c), "median": lambda c: pow_(LN2, 1 / c), "var": _weibull_variance,
+    "mean": lambda c: gamma(1 + 1 / c), "var": _weibull_variance,
     "entropy": lambda c: EULER_GAMMA * (1 - 1 / c) - log(c) + 1,
 }, 0)  # fmt: skip
 Family("gumbel_r", "", {
     "logpdf": lambda z: -z - exp(-z), "cdf": lambda z: exp(-exp(-z)), "logcdf": lambda z: -exp(-z), "sf": lambda z: -expm1(-exp(-z)),
-    "ppf": lambda q: -log(-log(q)), "isf": lambda q: -log(-log1p(-q)), "mean": EULER_GAMMA,
-    "median": exactly("(-log(log(2)))", lambda m: -m.log(m.log(2))), **_OF_GUMBEL,
+    "ppf": lambda q: -log(-log(q)), "isf": lambda q: -log(-log1p(-q)), "mean": EULER_GAMMA, **_OF_GUMBEL,
 })  # fmt: skip
 Family("gumbel_l", "", {
     "logpdf": lambda z: z - exp(z), "sf": lambda z: exp(-exp(z)), "logsf": lambda z: -exp(z), "cdf": lambda z: -expm1(-exp(z)),
-    "ppf": lambda q: log(-log1p(-q)), "isf": lambda q: log(-log(q)), "mean": exactly("digamma(1)", lambda m: -m.euler),
-    "median": exactly("log(log(2))", lambda m: m.log(m.log(2))), **_OF_GUMBEL,
+    "ppf": lambda q: log(-log1p(-q)), "isf": lambda q: log(-log(q)), "mean": exactly("digamma(1)", lambda m: -m.euler), **_OF_GUMBEL,
 })  # fmt: skip
 Family("invgamma", "a", {
     "logpdf": lambda z, a: -(a + 1) * log(z) - 1 / z - lgamma(a), "cdf": lambda z, a: gammaincc(a, 1 / z), "sf": lambda z,

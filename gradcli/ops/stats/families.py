@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 from gradcli.ops.calling.meanings import declare_class
@@ -10,17 +12,7 @@ from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlog1py, xlogy
-from gradcli.ops.elementwise.logic import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    where,
-)
+from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, where
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
 from gradcli.ops.spec import Composite
@@ -31,24 +23,9 @@ from gradcli.ops.special.incomplete import betainc, gammainc, gammaincc
 
 MADE: dict[str, Composite] = {}  # the functions of all families
 INF, NAN = float("inf"), float("nan")
-_MOMENTS = (
-    "mean",
-    "var",
-    "std",
-    "entropy",
-    "median",
-    "variance",
-    "stddev",
-    "probs",
-    "logits",
-)  # which take no x
+_MOMENTS = ("mean", "var", "std", "entropy", "median", "variance", "stddev", "probs", "logits")  # which take no x
 _QUANTILES = ("ppf", "isf", "icdf")
-_ENDS = {
-    "cdf": (0.0, 1.0),
-    "sf": (1.0, 0.0),
-    "logcdf": (-INF, 0.0),
-    "logsf": (0.0, -INF),
-}  # below and above the support
+_ENDS = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-INF, 0.0), "logsf": (0.0, -INF)}  # below and above the support
 _MIRRORED = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf"}
 _FOLLOWS: dict[str, tuple[str, Function]] = {
     "pdf": ("logpdf", exp), "pmf": ("logpmf", exp), "std": ("var", sqrt), "logcdf": ("cdf", log), "logsf": ("sf", log),
@@ -67,34 +44,19 @@ def declare_family(
     first       what methods call the variable
     """
     spelled = parameters.replace("?", "")
-    operands = " ".join(
-        word.split("|")[0] + "?" * word.endswith("?") for word in parameters.split(", ")
-    )
+    operands = re.sub(r"\|\w+|,", "", parameters)
     for method, body in methods.items():
         start = "" if method in _MOMENTS else "q" if method in _QUANTILES else first
         made = body
         if not isinstance(body, Composite):
             called = f"torch_{name.lower()}_{method}" if library == TORCH else f"{name}_{method}"
             doc = f"{method} of the distribution {name}, as {library} has it."
-            whole = frozenset({start} if "pmf" in method else ())
-            MADE[called] = made = composite(
-                called,
-                f"{start} {operands}",
-                body,
-                public=False,
-                doc=doc,
-                **{"indices": whole, **record},
-            )
+            fields = {"indices": frozenset({start} if "pmf" in method else ()), **record}
+            MADE[called] = made = composite(called, f"{start} {operands}", body, public=False, doc=doc, **fields)
         variable = f"{start}|value, " if start else ""
         declare(f"{library}:\n{name}.{method} = {made.name}({variable}{spelled})")
-    kept = ", ".join(filter(None, (spelled, ignored)))
-    declare_class(
-        library,
-        name,
-        kept,
-        {method: f"{name}.{method}" for method in methods},
-        properties=properties,
-    )
+    kept = f"{spelled}, {ignored}" if ignored else spelled
+    declare_class(library, name, kept, {method: f"{name}.{method}" for method in methods}, properties=properties)
 
 
 class Family:
@@ -103,137 +65,90 @@ class Family:
     shapes      names of the shapes
     low, high   the ends of the support, numbers or functions of the shapes; None for infinity
     valid       whether shapes are those of a distribution; None if all have to be positive
-    symmetric   whether the distribution is that of -x
+    symmetric   whether the distribution is that of -x, around 0
     """
 
     def __init__(
         self, name: str, shapes: str, functions: Mapping[str, Any], low: Any = None, high: Any = None, valid: Function | None = None,
         symmetric: bool = False,
     ) -> None:  # fmt: skip
-        self.shapes, self.functions, self._low, self._high = shapes.split(), functions, low, high
-        self._valid, self._symmetric, self.discrete = valid, symmetric, "logpmf" in functions
-        names = ["logpmf", "pmf"] if self.discrete else ["logpdf", "pdf"]
+        self._functions = functions = {**({"mean": 0.0, "median": 0.0} if symmetric else {}), **functions}
+        self._low, self._high, self._valid, self._symmetric, self._discrete = low, high, valid, symmetric, "logpmf" in functions
+        names = ["logpmf", "pmf"] if self._discrete else ["logpdf", "pdf"]
         names += _ENDS if "cdf" in functions else ()
         names += ("ppf", "isf", "median") if "ppf" in functions else ()
         names += [moment for moment in ("mean", "var", "entropy") if moment in functions]
         names += ["std"] if "var" in functions else ()
-        placed = ["loc?"] if self.discrete else ["loc?", "scale?"]
-        parameters, first = ", ".join(self.shapes + placed), "k" if self.discrete else "x"
-        declare_family(
-            SCIPY, name, parameters, {method: self.method(method) for method in names}, first
-        )
+        parameters = ", ".join([*shapes.split(), "loc?"] + ["scale?"] * (not self._discrete))
+        declare_family(SCIPY, name, parameters, {method: self._method(method) for method in names}, "k" if self._discrete else "x")
 
-    def formula(self, name: str) -> Function:
-        """The function of that name in standard form, or what it follows from."""
-        found = self.functions.get(name)
+    def _formula(self, name: str) -> Function:
+        """Return the function of that name in standard form, or what it follows from."""
+        found = self._functions.get(name)
         if found is not None:
             return found if callable(found) else lambda *_: found
-        if self._symmetric and _MIRRORED.get(name) in self.functions:
-            mirrored = self.formula(_MIRRORED[name])
+        if self._symmetric and _MIRRORED.get(name) in self._functions:
+            mirrored = self._formula(_MIRRORED[name])
             return lambda z, *shapes: mirrored(-z, *shapes)
         if name in ("isf", "median"):
-            quantile = self.functions["ppf"]
+            quantile = self._functions["ppf"]
             if name == "median":
                 return lambda *shapes: quantile(0.5, *shapes)
-            return (
-                (lambda q, *shapes: -quantile(q, *shapes))
-                if self._symmetric
-                else (lambda q, *shapes: quantile(1 - q, *shapes))
-            )
+            return lambda q, *shapes: -quantile(q, *shapes) if self._symmetric else quantile(1 - q, *shapes)
         source, after = _FOLLOWS[name]
-        start = self.formula(source)
+        start = self._formula(source)
         return lambda *operands: after(start(*operands))
 
-    def method(self, name: str) -> Function:
-        """The function of that name, with loc and scale behind the shapes."""
-        formula, count = self.formula(name), len(self.shapes)
-        value = (
-            self._quantile if name in _QUANTILES else self._tail if name in _ENDS else self._density
-        )
+    def _method(self, name: str) -> Function:
+        """Return the function of that name, with loc and scale behind the shapes."""
+        formula, of_numbers = self._formula(name), name in _MOMENTS
+        rule = self._tail if name in _ENDS else self._quantile if name in _QUANTILES else self._moment if of_numbers else self._density
+        tells = name == "logpdf" and self._low is None and self._high is None  # that the scale is none: by its logarithm
 
         def body(*operands: Any) -> Any:
-            if name in _MOMENTS:
-                return self._moment(name, formula, operands[:count], *(*operands[count:], None)[:2])
-            x, *shapes = operands[: count + 1]
-            loc, scale = (*operands[count + 1 :], None)[:2]
-            return value(name, formula, x, shapes, loc, scale)
+            *given, loc, scale = (*operands, None) if self._discrete else operands
+            value = rule(name, formula, loc, scale, *given)
+            shapes = given[not of_numbers :]
+            fits = [greater(shape, 0) for shape in shapes] if self._valid is None else [self._valid(*shapes)]
+            fits += [] if scale is None or tells else [greater(scale, 0)]
+            return where(reduce(logical_and, fits), value, NAN) if fits else value
 
         return body
-
-    def _checked(self, value: Any, shapes: Any, scale: Any) -> Any:
-        """A value, NaN for parameters that are none of the family's."""
-        fits = (
-            [self._valid(*shapes)]
-            if self._valid is not None
-            else [greater(shape, 0) for shape in shapes]
-        )
-        fits += [] if scale is None else [greater(scale, 0)]
-        if not fits:
-            return value
-        every = fits[0]
-        for fit in fits[1:]:
-            every = logical_and(every, fit)
-        return where(every, value, NAN)
 
     def _support(self, shapes: Any) -> tuple[Any, Any]:
         return tuple(end(*shapes) if callable(end) else end for end in (self._low, self._high))
 
-    def _density(
-        self, name: str, formula: Function, x: Any, shapes: Any, loc: Any, scale: Any
-    ) -> Any:
+    def _density(self, name: str, formula: Function, loc: Any, scale: Any, x: Any, *shapes: Any) -> Any:
         z = _placed(x, loc, scale)
         low, high = self._support(shapes)
         outside = [] if low is None else [less(z, low)]
         outside += [] if high is None else [greater(z, high)]
-        if self.discrete and loc is not None:  # k is whole, but not so what is left of it after loc
+        if self._discrete and loc is not None:  # k is whole, but not so what is left of it after loc
             outside += [logical_not(equal(floor(z), z))]
         value, logarithmic = formula(z, *shapes), name.startswith("log")
         if scale is not None:
             value = value - log(scale) if logarithmic else value / scale
-        if outside:
-            value = where(_any(outside), -INF if logarithmic else 0.0, value)
-        return self._checked(value, shapes, scale if outside or not logarithmic else None)
+        return where(reduce(logical_or, outside), -INF if logarithmic else 0.0, value) if outside else value
 
-    def _tail(self, name: str, formula: Function, x: Any, shapes: Any, loc: Any, scale: Any) -> Any:
+    def _tail(self, name: str, formula: Function, loc: Any, scale: Any, x: Any, *shapes: Any) -> Any:
         """cdf, sf and their logarithms; of whole numbers that at or below x."""
         z = _placed(x, loc, scale)
-        z, is_below, is_above = (
-            (floor(z), less, greater_equal) if self.discrete else (z, less_equal, greater)
-        )
+        z, is_below, is_above = (floor(z), less, greater_equal) if self._discrete else (z, less_equal, greater)
         value, (below, above) = formula(z, *shapes), _ENDS[name]
         low, high = self._support(shapes)
         value = value if low is None else where(is_below(z, low), below, value)
-        value = value if high is None else where(is_above(z, high), above, value)
-        return self._checked(value, shapes, scale)
+        return value if high is None else where(is_above(z, high), above, value)
 
-    def _quantile(
-        self, name: str, formula: Function, q: Any, shapes: Any, loc: Any, scale: Any
-    ) -> Any:
-        value = _spread(formula(q, *shapes), loc, scale)
-        return self._checked(
-            where(logical_or(less(q, 0), greater(q, 1)), NAN, value), shapes, scale
-        )
+    def _quantile(self, name: str, formula: Function, loc: Any, scale: Any, q: Any, *shapes: Any) -> Any:
+        return where(logical_or(less(q, 0), greater(q, 1)), NAN, _spread(formula(q, *shapes), loc, scale))
 
-    def _moment(self, name: str, formula: Function, shapes: Any, loc: Any, scale: Any) -> Any:
+    def _moment(self, name: str, formula: Function, loc: Any, scale: Any, *shapes: Any) -> Any:
         value = formula(*shapes)
         if name in ("mean", "median"):
-            value = _spread(value, loc, scale)
-        else:
-            if scale is not None:
-                value = (
-                    value + log(scale)
-                    if name == "entropy"
-                    else value * (scale**2 if name == "var" else scale)
-                )
-            value = value if loc is None else value + 0 * loc  # which has a shape
-        return self._checked(value, shapes, scale)
-
-
-def _any(truths: Sequence[Any]) -> Any:
-    found = truths[0]
-    for truth in truths[1:]:
-        found = logical_or(found, truth)
-    return found
+            return _spread(value, loc, scale)
+        if scale is not None:
+            value = value + log(scale) if name == "entropy" else value * (scale**2 if name == "var" else scale)
+        return value if loc is None else value + 0 * loc  # which has a shape
 
 
 def _placed(x: Any, loc: Any, scale: Any) -> Any:

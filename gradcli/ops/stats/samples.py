@@ -11,7 +11,7 @@ from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import mean, sum_
-from gradcli.ops.registry import composite, function
+from gradcli.ops.registry import function
 from gradcli.ops.special.error_functions import entr
 
 
@@ -29,21 +29,6 @@ def _weighted(x: Any, weights: Any, axis: Any) -> Any:
 
 def _moment(x: Any, order: int, axis: Any) -> Any:
     return mean(_away(x, axis) ** order, axis=axis)
-
-
-def _skew(x: Any, axis: Any, bias: bool) -> Any:
-    n, second = count(x.shape, axis), _moment(x, 2, axis)
-    value = _moment(x, 3, axis) / second**1.5
-    return value if bias else value * (math.sqrt((n - 1.0) * n) / (n - 2.0))
-
-
-def _entropy(pk: Any, qk: Any, base: Any, axis: Any) -> Any:
-    shares = pk / sum_(pk, axis=axis, keepdims=True)
-    if qk is None:
-        value = sum_(entr(shares), axis=axis)
-    else:
-        value = sum_(xlogy(shares, shares / (qk / sum_(qk, axis=axis, keepdims=True))), axis=axis)
-    return value if base is None else value / log(base)
 
 
 @function(public=False)
@@ -76,7 +61,11 @@ def variation(x: Any, *, axis: Any = 0, ddof: Any = 0) -> Any:
     return sqrt(_variance(x, axis, ddof)) / mean(x, axis=axis)
 
 
-composite("skew", "x", _skew, static={"axis": 0, "bias": True}, public=False, doc="scipy.stats.skew: the third moment, standardized.")
+@function(public=False)
+def skew(x: Any, *, axis: Any = 0, bias: bool = True) -> Any:
+    """scipy.stats.skew: the third moment, standardized."""
+    n, value = count(x.shape, axis), _moment(x, 3, axis) / _moment(x, 2, axis) ** 1.5
+    return value if bias else value * (math.sqrt((n - 1.0) * n) / (n - 2.0))
 
 
 @function(public=False)
@@ -89,10 +78,15 @@ def kurtosis(x: Any, *, axis: Any = 0, fisher: bool = True, bias: bool = True) -
     return value - 3 if fisher else value
 
 
-composite(
-    "stats_entropy", "pk qk? base?", _entropy, static={"axis": 0}, public=False,
-    doc="scipy.stats.entropy: of shares, or relative to others.",
-)  # fmt: skip
+@function(public=False)
+def stats_entropy(pk: Any, qk: Any = None, base: Any = None, *, axis: Any = 0) -> Any:
+    """scipy.stats.entropy: of shares, or relative to others."""
+    shares = pk / sum_(pk, axis=axis, keepdims=True)
+    if qk is None:
+        value = sum_(entr(shares), axis=axis)
+    else:
+        value = sum_(xlogy(shares, shares / (qk / sum_(qk, axis=axis, keepdims=True))), axis=axis)
+    return value if base is None else value / log(base)
 
 
 @function(results="statistic", public=False)
@@ -104,10 +98,12 @@ def pearsonr(x: Any, y: Any) -> Any:
     return (sum_(one * other) / sqrt(sum_(square(one)) * sum_(square(other))),)
 
 
-composite(
-    "central_moment", "x", _moment, static={"order": 1, "axis": 0}, public=False,
-    doc="scipy.stats.moment: the mean of powers of what x is away from its mean.",
-)  # fmt: skip
+@function(public=False)
+def central_moment(x: Any, *, order: int = 1, axis: Any = 0) -> Any:
+    """scipy.stats.moment: the mean of powers of what x is away from its mean."""
+    return _moment(x, order, axis)
+
+
 declare("""
     scipy:
         stats.zscore = zscore(x|a, axis, ddof, -nan_policy)

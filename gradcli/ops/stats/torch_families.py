@@ -8,14 +8,12 @@ from typing import Any
 from gradcli.ops.calling.meanings import refuse_class
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare
-from gradcli.ops.constants import exactly
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip
-from gradcli.ops.elementwise.exponential import exp, log, xlog1py, xlogy
+from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlog1py, xlogy
 from gradcli.ops.elementwise.logic import greater_equal, less, logical_and, where
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
-from gradcli.ops.spec import Composite
 from gradcli.ops.special.combinatorics import betaln
 from gradcli.ops.special.error_functions import entr
 from gradcli.ops.special.gamma import digamma, lgamma, sigmoid, softplus
@@ -29,60 +27,50 @@ def _declared(name: str, parameters: str, methods: Mapping[str, Any]) -> None:
     declare_family(TORCH, name, parameters, methods, ignored="-validate_args", properties="mean variance stddev")
 
 
-# Families whose parameters are SciPy's, in PyTorch's order and under its names.
-_SAME = {
-    "Normal": ("norm", "loc, scale"), "Laplace": ("laplace", "loc, scale"), "Cauchy": ("cauchy", "loc, scale"),
-    "Gumbel": ("gumbel_r", "loc, scale"), "HalfNormal": ("halfnorm", "scale"), "HalfCauchy": ("halfcauchy", "scale"),
-    "StudentT": ("t", "df, loc, scale"), "Beta": ("beta", "a|concentration1, b|concentration0"), "Chi2": ("chi2", "df"),
-    "FisherSnedecor": ("f", "dfn|df1, dfd|df2"), "Pareto": ("pareto", "scale, b|alpha"),
-    "Weibull": ("weibull_min", "scale, c|concentration"), "InverseGamma": ("invgamma", "a|concentration, scale|rate"),
-    "VonMises": ("vonmises", "loc, kappa|concentration"),
-}  # fmt: skip
-# What PyTorch does not have, or has in another form.
-_LACKING = {"Cauchy": "mean variance stddev", "StudentT": "cdf icdf", "Beta": "cdf icdf", "VonMises": "entropy",
-    "HalfCauchy": "variance stddev"}
+def _of_scipy(name: str, family: str, keeps: str, parameters: Function | None = None, lacking: str = "", **methods: Function) -> None:
+    """Declare a family that SciPy has, too.
+
+    keeps       its parameters in PyTorch's order: SciPy's under PyTorch's names, or PyTorch's own
+    parameters  SciPy's shapes, loc and scale of those
+    lacking     methods that PyTorch does not have, or has in another form
+    methods     what is otherwise in PyTorch
+    """
+    count = len(keeps.split(", "))
+    for method, theirs in _METHODS.items():
+        made = MADE.get(f"{family}_{theirs}")
+        if made is not None and method not in lacking.split():
+            methods.setdefault(method, made if parameters is None else _moved(made, count, parameters))
+    _declared(name, keeps, methods)
 
 
-def _of_scipy(family: str, lacking: str = "") -> dict[str, Composite]:
-    """Methods that SciPy's family has, under PyTorch's names."""
-    wanted = {name: f"{family}_{theirs}" for name, theirs in _METHODS.items() if name not in lacking.split()}
-    return {name: MADE[record] for name, record in wanted.items() if record in MADE}
-
-
-for _name, (_family, _keeps) in _SAME.items():
-    _declared(_name, _keeps, _of_scipy(_family, _LACKING.get(_name, "")))
-
-# Families with parameters of PyTorch's own: the scipy family, and its shapes, loc and scale of these.
-_RATES: dict[str, tuple[str, str, Function]] = {
-    "Exponential": ("expon", "rate", lambda rate: (None, 1 / rate)),
-    "Gamma": ("gamma", "concentration, rate", lambda a, rate: (a, None, 1 / rate)),
-    "LogNormal": ("lognorm", "loc, scale", lambda loc, scale: (scale, None, exp(loc))),
-}
-
-
-def _moved(function: Composite, count: int, parameters: Function) -> Function:
+def _moved(function: Function, count: int, parameters: Function) -> Function:
     return lambda *operands: function(*operands[:-count], *parameters(*operands[-count:]))
 
 
-for _name, (_family, _keeps, _parameters) in _RATES.items():
-    _count = len(_keeps.split(", "))
-    _declared(_name, _keeps, {method: _moved(function, _count, _parameters) for method, function in _of_scipy(_family).items()})
-
-
-def _uniform(x: Any, low: Any, high: Any) -> Any:
-    return where(logical_and(greater_equal(x, low), less(x, high)), -log(high - low), -INF)
-
-
-_declared("Uniform", "low, high", {
-    "log_prob": _uniform, "cdf": lambda x, low, high: clip((x - low) / (high - low), 0, 1), "icdf": lambda x, low,
-    high: x * (high - low) + low,
-    "entropy": lambda low, high: log(high - low), "mean": lambda low, high: (low + high) / 2,
-    "variance": lambda low, high: square(high - low) / 12, "stddev": lambda low,
-    high: (high - low) / exactly("sqrt(12)", lambda m: m.sqrt(12)),
-})  # fmt: skip
+_of_scipy("Normal", "norm", "loc, scale")
+_of_scipy("Laplace", "laplace", "loc, scale")
+_of_scipy("Cauchy", "cauchy", "loc, scale", lacking="mean variance stddev")
+_of_scipy("Gumbel", "gumbel_r", "loc, scale")
+_of_scipy("HalfNormal", "halfnorm", "scale")
+_of_scipy("HalfCauchy", "halfcauchy", "scale", lacking="variance stddev")
+_of_scipy("StudentT", "t", "df, loc, scale", lacking="cdf icdf")
+_of_scipy("Beta", "beta", "a|concentration1, b|concentration0", lacking="cdf icdf")
+_of_scipy("Chi2", "chi2", "df")
+_of_scipy("FisherSnedecor", "f", "dfn|df1, dfd|df2")
+_of_scipy("Pareto", "pareto", "scale, b|alpha")
+_of_scipy("Weibull", "weibull_min", "scale, c|concentration")
+_of_scipy("InverseGamma", "invgamma", "a|concentration, scale|rate")
+_of_scipy("VonMises", "vonmises", "loc, kappa|concentration", lacking="entropy")
+_of_scipy("Exponential", "expon", "rate", lambda rate: (None, 1 / rate))
+_of_scipy("Gamma", "gamma", "concentration, rate", lambda a, rate: (a, None, 1 / rate))
+_of_scipy("LogNormal", "lognorm", "loc, scale", lambda loc, scale: (scale, None, exp(loc)))
+_of_scipy(
+    "Uniform", "uniform", "low, high", lambda low, high: (low, high - low),
+    log_prob=lambda x, low, high: where(logical_and(greater_equal(x, low), less(x, high)), -log(high - low), -INF),
+)  # fmt: skip
 _declared("Poisson", "rate", {
     "log_prob": lambda x, rate: xlogy(x, rate) - rate - lgamma(x + 1), "mean": lambda rate: rate, "variance": lambda rate: rate,
-    "stddev": lambda rate: rate**0.5,
+    "stddev": sqrt,
 })  # fmt: skip
 
 _EPSILON = 2.0**-52
@@ -111,8 +99,8 @@ def _choices(n: Any, k: Any) -> Any:
 _declared("Bernoulli", "probs?, logits?", {
     "log_prob": lambda x, p, logits: _successes(x, 1 - x, p, logits), "mean": _chance,
     "entropy": lambda p, logits: entr(_chance(p, logits)) + entr(_rest(p, logits)),
-    "variance": lambda p, logits: _chance(p, logits) * _rest(p, logits), "stddev": lambda p,
-    logits: (_chance(p, logits) * _rest(p, logits)) ** 0.5,
+    "variance": lambda p, logits: _chance(p, logits) * _rest(p, logits),
+    "stddev": lambda p, logits: sqrt(_chance(p, logits) * _rest(p, logits)),
 })  # fmt: skip
 
 

@@ -11,7 +11,6 @@
    sigmoid                    1/(1 + s) with s = exp(-|x|): 2.5
    softplus, logaddexp        log(1 + s) as 2 atanh(s/(2 + s)), a polynomial of degree 9 in its square: 2.5
    tanh, coth, sech, csch     quotients of expm1(-2|x|), itself of expm1(-|x|): 2.9, 2.8, 2.5, 2.8
-   tanhshrink                 Lambert's continued fraction up to 1, beyond |x| - 1 + 2s/(1 + s) with s = exp(-2|x|): 4.0
    ndtr, erfc                 exp(-x**2/2) times a quotient of degrees 9 and 10, all terms positive: 8.3 (8.6), 7.4 (9.4)
    log_ndtr                   the logarithm of that quotient less x**2/2 below -1, log(1 - ndtr(-x)) above: 7.0 (7.4)
    logit                      log(x/(1 - x)), beside 1/2 as log(1 + v) with v = (2x - 1)/(1 - x): 3.0
@@ -272,13 +271,6 @@ G_INLINE double g_csch(double x) { return __builtin_copysign(2 * g_decay(x) / g_
 G_INLINE double g_coth(double x) {
   double less = g_decay_2_m1(x);
   return __builtin_copysign((2 + less) / less, x);
-}
-G_INLINE double g_tanhshrink(double x) {
-  double y = g_maximum(g_minimum(x, 1.0), -1.0), s = y * y, tail = 0.0;
-  tail = s / (19 + tail), tail = s / (17 + tail), tail = s / (15 + tail), tail = s / (13 + tail), tail = s / (11 + tail);
-  tail = s / (9 + tail), tail = s / (7 + tail), tail = s / (5 + tail), tail = s / (3 + tail);
-  double small = g_decay(2 * x), far = (g_fabs(x) - 1) + 2 * small / (1 + small);
-  return g_choose(g_fabs(x) < 1, x * (tail / (1 + tail)), g_copysign(far, x));
 }
 G_INLINE double g_asec(double x) { return g_atan2(g_sqrt(g_fabs(x) - 1) * g_sqrt(g_fabs(x) + 1), g_sign(x)); }
 G_INLINE double g_acsc(double x) { return g_atan2(g_sign(x), g_sqrt(g_fabs(x) - 1) * g_sqrt(g_fabs(x) + 1)); }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from functools import cache
 from math import floor, lcm
@@ -13,7 +13,7 @@ import sympy
 from gradcli.errors import GradcliError
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.fields.element import Element, Field, Generator, Polynomial, TooSmall, fraction
-from gradcli.reference.symbolic.translate import OfSympy
+from gradcli.reference.symbolic.translate import OTHERS, OfSympy
 
 # -- What is known of an expression before it is read: the units of its exponents and angles, the
 # orders of its roots, the signs of its parts.
@@ -124,6 +124,10 @@ class Functions(OfSympy):
     """sympy's functions of elements: those that are known here, and others as generators of their own."""
 
     inf = ninf = nan = None  # nothing can be computed with them
+    others: Mapping[Any, Any] = {
+        **OTHERS, sympy.sinh: sympy.exp, sympy.cosh: sympy.exp, sympy.tanh: sympy.exp, sympy.asinh: sympy.log,
+        sympy.acosh: sympy.log, sympy.atanh: sympy.log, sympy.acos: sympy.asin, sympy.erfc: sympy.erf,
+    }  # fmt: skip
 
     def __init__(self, field: Field, known: Known) -> None:
         self.field, self.known = field, known
@@ -401,41 +405,9 @@ class Functions(OfSympy):
         c, s = self.cos_sin(x)
         return s / c
 
-    def acos(self, x: Any) -> Element:
-        return self.pi / 2 - self.call(sympy.asin, x)
-
-    # -- hyperbolic functions, by exponentials
-
-    def sinh(self, x: Any) -> Any:
-        e = self.exp(x)
-        return (e - e.inverse()) / 2
-
-    def cosh(self, x: Any) -> Any:
-        e = self.exp(x)
-        return (e + e.inverse()) / 2
-
-    def tanh(self, x: Any) -> Any:
-        e = self.exp(2 * self.of(x))
-        return (e - 1) / (e + 1)
-
-    def asinh(self, x: Any) -> Element:
-        x = self.of(x)
-        return self.log(x + self.sqrt(x * x + 1))
-
-    def acosh(self, x: Any) -> Element:
-        x = self.of(x)
-        return self.log(x + self.sqrt(x - 1) * self.sqrt(x + 1))
-
-    def atanh(self, x: Any) -> Element:
-        x = self.of(x)
-        return (self.log(1 + x) - self.log(1 - x)) / 2
-
     # -- others
 
-    def erfc(self, x: Any) -> Element:
-        return 1 - self.call(sympy.erf, x)
-
-    def call(self, function: Any, *arguments: Any) -> Element:
+    def own(self, function: Any, *arguments: Any) -> Element:
         """A function of sympy's; nothing is known of most."""
         name = function.__name__
         if (known := getattr(self, name.lower(), None)) is not None:

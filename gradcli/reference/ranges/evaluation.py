@@ -106,7 +106,7 @@ class Evaluation:
         events = NONE
         for weight, term in zip(weights, cell.args, strict=True):
             x, more = self.table[term]
-            events = events | more if more else events
+            events |= more
             if x is None:
                 return self._limit(cell, events)
             total = add(total, x if weight[0] == 1 == weight[1] else multiply(weight, x))
@@ -123,7 +123,7 @@ class Evaluation:
         total, events, own = (ONE, ONE), NONE, False
         for base, exponent, divides, root in cell.factors:
             x, more = self.table[base]
-            events = events | more if more else events
+            events |= more
             if x is None:
                 return self._with_logarithm(cell) or Value(None, events)
             if root and x[0] < 0:
@@ -182,9 +182,10 @@ class Evaluation:
     def _call(self, cell: Call) -> Value:
         given = [self.table[a] for a in cell.args]
         events = NONE.union(*[v.events for v in given])
-        if any(v.interval is None for v in given):
+        intervals = [v.interval for v in given if v.interval is not None]
+        if len(intervals) < len(given):
             return Value(None, events)
-        found, work = range_of(cell.name, cell.function, [v.interval for v in given if v.interval is not None])
+        found, work = range_of(cell.name, cell.function, intervals)
         self.cells.work += work
         if found.kind is not None:
             edge = found.soft and all(is_linear(a) for a in cell.args if a.leaves)

@@ -61,8 +61,7 @@ def hull(balls: Iterable[arb]) -> Interval:
 
 def rational(q: fmpq) -> Interval:
     """A rational number."""
-    x = arb(q)
-    return low(x), high(x)
+    return hull([arb(q)])
 
 
 def is_finite(x: Interval) -> bool:
@@ -88,8 +87,12 @@ def _times(x: arb, y: arb) -> arb:
 
 
 def multiply(x: Interval, y: Interval) -> Interval:
-    if x[0] >= 0 and y[0] >= 0:
-        return _times(x[0], y[0]).lower(), _times(x[1], y[1]).upper()
+    for factors in ((x, y), (y, x)):
+        (a, b), (c, d) = factors
+        if b <= 0:
+            a, b, c, d = -b, -a, -d, -c
+        if a >= 0:
+            return _times(b if c < 0 else a, c).lower(), _times(a if d < 0 else b, d).upper()
     products = [_times(a, b) for a in x for b in y]
     return min([z.lower() for z in products]), max([z.upper() for z in products])
 
@@ -162,8 +165,8 @@ def meet(x: Interval, y: Interval) -> Interval:
 
 
 def middle(x: Interval) -> arb:
-    """A number inside, for halving: infinite intervals are halved where floats would."""
-    return x[0] if x[0] == x[1] else arb((x[0] + x[1]).mid() / 2).mid()
+    """A number inside, for halving."""
+    return ((x[0] + x[1]) / 2).mid()
 
 
 def below(x: arb) -> float:

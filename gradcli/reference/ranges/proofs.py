@@ -41,7 +41,7 @@ _WORK = 600_000  # cells that are evaluated for one relation
 _FINEST = 2.0**-52  # of the sides of the box
 _MOST_PARTS = 60_000  # cells that are evaluated to find the parts of a box in which algebra proves an equality,
 _FEW_PARTS = 4_000  # and points at which it does not hold
-_SMALL = 2.0**-30  # of the sides of the box, where something has no value
+_SMALL = 2.0**-30  # of the sides of these parts
 Pieces = Sequence[tuple[Conditions, bool]]
 _EVERYWHERE: Pieces = (((), True),)
 _MOST_DOUBTS = 40  # points that the enclosure refutes and floats do not
@@ -152,7 +152,7 @@ class Proof:
             if point is not None:
                 return Outcome(False, point)
             most = _FEW_PARTS if len(possible) == 1 and defined else _MOST_PARTS
-            if self.cells.work - begun > most or not sides.places or sides.is_below(box, _FINEST if defined else _SMALL):
+            if self.cells.work - begun > most or not sides.places or sides.is_below(box, _SMALL):
                 return self._open(box, None if defined else "the sides have no value there")
             pending += sides.halves(box)
         return Outcome(True)

@@ -51,7 +51,7 @@ class Recorder(Slopes, Algebra):
     def fsum(self, terms: Any) -> Cell:
         return self.sum([(UNIT, self.of(x)) for x in terms])
 
-    def ceil(self, x: Any) -> Cell:
+    def ceil(self, x: Any) -> Any:
         return -self.floor(-self.of(x))
 
     def sign(self, x: Any) -> Any:

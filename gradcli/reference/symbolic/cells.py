@@ -13,7 +13,7 @@ from flint import fmpq
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Number
-from gradcli.reference.symbolic.translate import RECIPROCALS, OfSympy, Steps
+from gradcli.reference.symbolic.translate import OfSympy, Steps
 
 _SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
 
@@ -69,33 +69,33 @@ class _Context(OfSympy):
     """sympy's functions of cells."""
 
     def __init__(self, cells: Any) -> None:
-        self.cells, self.zero, self.mpf, self.fsum = cells, cells.zero, cells.of, cells.fsum
+        self.cells, self.zero, self.mpf = cells, cells.zero, cells.of
         self.inf, self.ninf, self.nan = map(cells.of, (math.inf, -math.inf, math.nan))
         self.pi, self.euler = cells.pi, cells.euler
 
-    def make_mpf(self, parts: Any) -> Cell:
+    def make_mpf(self, parts: Any) -> Any:
         exact = sympy.Rational(sympy.Float._new(parts, 100))
         return self.cells.number(fmpq(int(exact.p), int(exact.q)))
 
-    def exp(self, x: Any) -> Cell:
+    def exp(self, x: Any) -> Any:
         return self.cells.call("e", None, ()) if x == 1 else self.call(sympy.exp, x)
 
-    def fprod(self, factors: Any) -> Cell:
+    def fsum(self, terms: Any) -> Any:
+        return self.cells.fsum(terms)
+
+    def fprod(self, factors: Any) -> Any:
         return self.cells.product([(factor, UNIT) for factor in factors])
 
-    def pow(self, base: Any, exponent: Any) -> Cell:
+    def pow(self, base: Any, exponent: Any) -> Any:
         if isinstance(exponent, Number):
             return self.cells.raised(base, exponent.value)
         return self.cells.call("pow", sympy.Pow, (base, exponent))
 
-    def call(self, function: Any, *arguments: Any) -> Any:
+    def own(self, function: Any, *arguments: Any) -> Any:
         x = arguments[0]
-        if function is sympy.tan:
-            return self.call(sympy.sin, x) / self.call(sympy.cos, x)
-        if function in RECIPROCALS:
-            return 1 / self.call(RECIPROCALS[function], x)
-        if function in _OF_RECIPROCALS:
-            return self.call(_OF_RECIPROCALS[function], 1 / x)
+        if function in (sympy.tan, sympy.cot):
+            sine, cosine = self.call(sympy.sin, x), self.call(sympy.cos, x)
+            return sine / cosine if function is sympy.tan else cosine / sine
         if function is sympy.Abs:
             return x if x >= 0 else -x
         if function is sympy.sign:
@@ -103,9 +103,3 @@ class _Context(OfSympy):
         if function is sympy.floor:
             return self.cells.floor(x)
         return self.cells.call(function.__name__.lower(), function, arguments)
-
-
-_OF_RECIPROCALS = {
-    sympy.asec: sympy.acos, sympy.acsc: sympy.asin, sympy.acot: sympy.atan,
-    sympy.asech: sympy.acosh, sympy.acsch: sympy.asinh, sympy.acoth: sympy.atanh,
-}  # fmt: skip

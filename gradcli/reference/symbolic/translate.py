@@ -19,16 +19,29 @@ from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, real
 
+OTHERS = {
+    sympy.sec: sympy.cos, sympy.csc: sympy.sin, sympy.cot: sympy.tan,
+    sympy.sech: sympy.cosh, sympy.csch: sympy.sinh, sympy.coth: sympy.tanh,
+    sympy.asec: sympy.acos, sympy.acsc: sympy.asin, sympy.acot: sympy.atan,
+    sympy.asech: sympy.acosh, sympy.acsch: sympy.asinh, sympy.acoth: sympy.atanh,
+}  # fmt: skip
+
 
 class OfSympy(ABC):
     """A context of our own, which has sympy's functions and powers of what it computes with, and mpmath's names for the rest."""
 
     NoConvergence: tuple[()] = ()
     mpc: tuple[()] = ()
+    others: Mapping[Any, Any] = OTHERS  # the functions by which sympy writes some
 
-    @abstractmethod
     def call(self, function: Any, *arguments: Any) -> Any:
         """A function of sympy's, or one that a record has made."""
+        other = self.others.get(function)
+        return self.own(function, *arguments) if other is None else _rewritten(function, other).run(self, arguments)[0]
+
+    @abstractmethod
+    def own(self, function: Any, *arguments: Any) -> Any:
+        """A function that is not written by others."""
 
     @abstractmethod
     def pow(self, base: Any, exponent: Any) -> Any: ...
@@ -44,12 +57,6 @@ class OfSympy(ABC):
 
     def isfinite(self, x: Any) -> bool:
         return True
-
-
-RECIPROCALS = {
-    sympy.sec: sympy.cos, sympy.csc: sympy.sin, sympy.cot: sympy.tan,
-    sympy.sech: sympy.cosh, sympy.csch: sympy.sinh, sympy.coth: sympy.tanh,
-}  # fmt: skip
 
 
 class Smooth:
@@ -151,6 +158,12 @@ def program_of(function: Any, count: int) -> Steps:
     return Steps.of([function(*symbols)], symbols)
 
 
+@cache
+def _rewritten(function: Any, other: Any) -> Steps:
+    x = sympy.Dummy(real=True)
+    return Steps.of([function(x).rewrite(other)], (x,))
+
+
 def _arguments(node: Any) -> tuple[Any, ...]:
     return () if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)) else node.args
 
@@ -240,9 +253,7 @@ class _LongArrays(OfSympy):
     def make_mpf(self, parts: Any) -> Any:
         return LONG_DOUBLE(str(sympy.Float._new(parts, 100)))
 
-    def call(self, function: Any, *arguments: Any) -> Any:
-        if function in RECIPROCALS:
-            return 1 / self.call(RECIPROCALS[function], *arguments)
+    def own(self, function: Any, *arguments: Any) -> Any:
         loop = getattr(np, function.__name__.lower(), None)
         if not isinstance(loop, np.ufunc):
             raise Unsupported(function.__name__)

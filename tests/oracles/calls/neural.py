@@ -41,12 +41,6 @@ _UNPOOLED = {
 }
 _GRID = "torch.stack([P*1.3 - 0.5, N*0.4], 2).reshape(1, 2, 3, 2)"
 _GRID3 = "torch.stack([P*1.3 - 0.5, N*0.4, P*P], 2).reshape(1, 1, 2, 3, 3)"
-_HEADS = "T.reshape(4, 3, 2)[:2], T.reshape(4, 3, 2)[1:], T.reshape(4, 3, 2)[1:]*T.reshape(4, 3, 2)[1:], 2"
-_MHA = f"{_HEADS}, {{heads}}, T.reshape(12, 2)[:6], T.reshape(24)[3:9], None, None, False, 0.0, A[:2, :2], V[:2]"
-
-_MASKS = (", attn_mask=A[:2, :]", ", key_padding_mask=A > 1", ", attn_mask=B, is_causal=True")
-_SETTINGS = ("", *_MASKS, ", training=False, need_weights=False", ", training=False, average_attn_weights=False")
-_APART = "use_separate_proj_weight=True, q_proj_weight=C[:2], k_proj_weight=C[1:], v_proj_weight=A[1:, 1:]"
 _SAMPLED = (
     "", ", align_corners=False", ", align_corners=True", ", mode='nearest', align_corners=False", ", mode='bicubic', align_corners=False",
     ", 'bilinear', 'border', False", ", padding_mode='reflection', align_corners=True", ", padding_mode='reflection', align_corners=False",
@@ -106,10 +100,6 @@ CALLS = {
     "scaled_dot_product_attention": ("M, N, P", "T, T*T, T - 1", "T, T[:, :2], T[:, :2]*2", "M, N, P, A[:2, :2]",
         "M, N, P, is_causal=True", "M, N, P, scale=0.5", "M, N, P, J[:, :2] > 0", "T, T*T, T - 1, dropout_p=0.0, is_causal=True",
         "T.reshape(1, 4, 3, 2), T.reshape(1, 4, 3, 2)[:, :2], T.reshape(1, 4, 3, 2)[:, 2:], enable_gqa=True"),
-    "multi_head_attention_forward": (
-        *(_MHA.format(heads=heads) + more for heads in (1, 2) for more in _SETTINGS),
-        f"{_HEADS}, 1, None, T.reshape(24)[3:9], None, None, False, 0.0, A[:2, :2], V[:2], {_APART}",
-    ),
     "interpolate": (
         *_IMAGES, *_LINES, "I, 6", "T, scale_factor=2", "I, (6, 5), mode='bilinear', align_corners=True",
             "I, 7, mode='bicubic', align_corners=True",
