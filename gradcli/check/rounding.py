@@ -243,9 +243,7 @@ class Arithmetic:
         if op.core_dims is not None:
             errors = [plus(e, self._backward(op, x)) for x, e in zip(values, errors, strict=True)]
         given = [0.0 if e is None else e for e in errors]
-        rule, found = op.accuracy.carries, None
-        if rule is not None:
-            found = rule(Names(self, op, static), out, *values, *given, **static)
+        found = self.by_facts(op, out, values, given, static)
         if found is None:
             found = first_order(op, out, values, given, static)
         own = [8 * self.total * np.abs(part) if is_float(part) else None for part in out]

@@ -81,6 +81,6 @@ class Opened(Operand):
         if isinstance(operand, Opened):
             return operand.array
         if isinstance(operand, Constant):
-            return np.asarray(operand.reference(self.m.m), dtype=object)
+            return self.m.constant(operand)
         array = np.asarray(operand)
         return self.m.map(lambda x: self.m.m.mpf(float(x)), array) if array.dtype.kind == "f" else array.astype(object)

@@ -138,6 +138,10 @@ class Algebra:
             return tuple(np.asarray(part, dtype=object) for part in result)
         return np.asarray(result, dtype=object)
 
+    def constant(self, known: Any) -> Any:
+        """Return what stands for pi and its like in the definition of a function."""
+        return np.asarray(known.reference(self.m), dtype=object)
+
     def opened(self, body: Callable[..., Any], operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         """Return what the definition of a function makes of arrays of scalars."""
         found = body(*[None if x is None else Opened(self, x) for x in operands], **static)

@@ -18,12 +18,28 @@ from gradcli.ops.constants import Constant
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.deadline import in_time
-from gradcli.reference.scalars import Arithmetic, Differentiated, Stated, Traced, behind, plain
+from gradcli.reference.scalars import Arithmetic, Differentiated, Stated, Traced, Tracing, behind, plain
 from gradcli.reference.symbolic.translate import Smooth, Steps, smooth_function
 from gradcli.reference.tape import ReferenceTape, constant_array, exact_array
 
 _HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy may have to look at
 _FINEST = 64  # the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
+
+
+class _Symbols(Tracing):
+    """Scalars on a tape, with symbols for the constants that definitions of functions have.
+
+    inputs  what variables stand for, by their serial numbers: an entry of a node, or a constant
+    """
+
+    def __init__(self, m: Any, precision: str = "float64") -> None:
+        super().__init__(m, precision)
+        self.inputs: dict[int, tuple[Any, int]] = {}
+
+    def constant(self, known: Any) -> Any:
+        found = self.variable(known.reference(self.m))
+        self.inputs[found.serial] = known, 0
+        return np.asarray(found, dtype=object)
 
 
 class _Tape(ReferenceTape):
@@ -33,9 +49,12 @@ class _Tape(ReferenceTape):
     may take for ever to look for common factors.
     """
 
+    tracing = _Symbols
+    scalars: _Symbols
+
     def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str) -> None:
         super().__init__(m, leaves, precision)
-        self.inputs: dict[int, tuple[Expr, int]] = {}  # what variables stand for, by their serial numbers
+        self.inputs = self.scalars.inputs
         for leaf, array in self.table.items():
             if leaf.kind == "float":
                 self._note(leaf, array)
@@ -148,9 +167,16 @@ class WholeDerivative:
     def evaluate(self, m: Any, leaves: Mapping[Expr, Any]) -> list[np.ndarray]:
         """The gradients at the precision of a context."""
         exact = {leaf: np.ravel(exact_array(m, value, leaf.kind)) for leaf, value in leaves.items() if leaf.kind == "float"}
-        exact |= {node: np.ravel(constant_array(m, node, self.precision)) for node, _ in self.inputs if node.is_constant}
+
+        def number(known: Any, i: int) -> Any:
+            if isinstance(known, Constant):
+                return known.reference(m)
+            if known not in exact:
+                exact[known] = np.ravel(constant_array(m, known, self.precision))
+            return exact[known][i]
+
         results = np.empty(len(self.program.results), dtype=object)
-        results[:] = self.program.run(m, tuple(exact[leaf][i] for leaf, i in self.inputs))
+        results[:] = self.program.run(m, tuple([number(known, i) for known, i in self.inputs]))
         parts = np.split(results, np.cumsum([int(np.prod(shape)) for shape in self.shapes]))[:-1]
         return [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
