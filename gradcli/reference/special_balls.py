@@ -6,72 +6,128 @@ They have the names of mpmath's and take what those take, in that order; their v
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import flint
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, arb_series
 
 from gradcli.reference.ball import INF, MINUS_INF, NAN, as_arb, made
+from gradcli.reference.contexts import Undecidable
 
 # -- The regularized incomplete gamma and beta functions in balls, with their derivatives by
 # parameters.
 #
-# A derivative is a mean over points on a small circle around the parameter, in the complex plane
-# (Cauchy's formula). The points are few: what they miss are higher terms of the Taylor series,
-# which Cauchy's estimate on a wider circle bounds.
+# A parameter becomes a Taylor series in a small step, in which a hypergeometric series of
+# positive terms is summed: the coefficients are the derivatives, and Cauchy's estimate on a
+# circle of steps bounds what the terms left out add to each.
 
 
-_POINTS = 8
-_WIDE = 2.0**-8  # the radius of the wider circle, at most
-_SPARE = 40  # bits
-_FAR = 2_000  # arguments from which on FLINT's lower gamma function takes for ever
-_LARGEST = 5_000.0  # parameters by which derivatives are taken
+_FAR = 2_000  # arguments from which on FLINT's function loses its digits
+_STEEP = 0.01  # the distance from 1 below which a geometric series is long
+_MOST = 100_000  # terms of a series
+_NOTHING = arb(2) ** -1100  # below what floats have
+_CIRCLE = arb(0.5)  # the radius of the steps on which terms are bounded
 
 
-def _gamma_upper(a: acb, x: arb) -> acb:
-    return acb(x).gamma_upper(a, 1)
+def gamma_by_parameter(n: int, a: arb, x: arb, upper: bool) -> arb:
+    """The n-th derivative by a of Q(a, x) (``upper``) or P(a, x); both numbers are positive and finite."""
+    far_above = x > _FAR and x > a + a / 4
+    if n == 0 and (far_above or not x > _FAR):
+        return x.gamma_upper(a, 1) if upper else 1 - x.gamma_upper(a, 1) if far_above else x.gamma_lower(a, 1)
+    if far_above and (bound := _upper_bound(n, a, x)) < _NOTHING:
+        return arb(0, bound)
+    found = _lower_gamma(n, a, x)
+    return found if not upper else -found if n else 1 - found
 
 
-def _gamma_lower(a: acb, x: arb) -> acb:
-    return 1 - _gamma_upper(a, x) if x > _FAR else acb(x).gamma_lower(a, 1)
+def _upper_bound(n: int, a: arb, x: arb) -> arb:
+    """Return a bound on the n-th derivative of Q(a, x) by a, by Cauchy's estimate: the integral is below x**a e**-x for x > a."""
+    around = acb(a + arb(0, _CIRCLE), arb(0, _CIRCLE))
+    size = ((a + _CIRCLE) * x.log() - x).exp() * abs(around.rgamma()) * arb(n).fac() / _CIRCLE**n
+    return size.abs_upper()
 
 
-def _beta_lower(a: acb, b: acb, x: arb) -> acb:
-    return acb(x).beta_lower(a, b, 1)
+@contextmanager
+def _order(n: int) -> Iterator[Callable[..., arb_series]]:
+    """Series to this order, of their coefficients."""
+    before, flint.ctx.cap = flint.ctx.cap, n + 1
+    try:
+        yield lambda *coefficients: arb_series(list(coefficients), prec=n + 1)
+    finally:
+        flint.ctx.cap = before
 
 
-_INCOMPLETE: dict[str, Callable[..., acb]] = {"gammaincc": _gamma_upper, "gammainc": _gamma_lower, "betainc": _beta_lower}
+def _summed(n: int, ratio: Callable[[int], arb_series], bound: Callable[[int], arb], limit: arb) -> arb_series:
+    """1 + ratio(0) + ratio(0) ratio(1) + ... to the order n.
 
-
-def by_parameters(name: str, orders: Sequence[int], *given: arb) -> arb:
-    """The derivative by its parameters, of these orders, of the incomplete function of that name; parameters are positive.
-
-    It is not finite where parameters are so large that FLINT loses all digits.
+    bound  what the ratio is below for all steps in the circle; from any k on, all of them are below the larger of bound(k) and limit
     """
-    *point, x = given
-    function, order = _INCOMPLETE[name], sum(orders)
-    if not order:
-        return function(*map(acb, point), x).real
-    if name == "gammainc" and x > 1:
-        return -by_parameters("gammaincc", orders, *given)
-    sizes = list(map(float, point))
-    if max(sizes) > _LARGEST:
-        return arb(0, math.inf)
-    wide = arb(min(_WIDE, *(size / 4 for size in sizes)))
-    bits = flint.ctx.prec // _POINTS + _SPARE // _POINTS  # by which the narrow circle is narrower
-    around = [acb(a + arb(0, wide), arb(0, wide)) if n else acb(a) for a, n in zip(point, orders, strict=True)]
-    missed = 4 * abs(function(*around, x)) * arb(2) ** (-bits * _POINTS) / wide**order
-    with flint.ctx.workprec(flint.ctx.prec + order * (bits - math.floor(math.log2(wide))) + _SPARE):
-        narrow, total = wide * arb(2) ** -bits, acb(0)
-        roots = [acb(0, 2 * arb.pi() * k / _POINTS).exp() for k in range(_POINTS)]
-        circles = [range(_POINTS if n else 1) for n in orders]
-        for turns in itertools.product(*circles):
-            where = [acb(a) + narrow * roots[k] if n else acb(a) for a, n, k in zip(point, orders, turns, strict=True)]
-            total += function(*where, x) * roots[-sum(n * k for n, k in zip(orders, turns, strict=True)) % _POINTS]
-        mean = total.real / math.prod(map(len, circles)) / narrow**order
-    return (mean + arb(0, missed.upper())) * math.prod(map(math.factorial, orders))
+    with _order(n) as series:
+        term = total = series(1)
+        size = arb(1)
+        for k in range(_MOST):
+            term, size = term * ratio(k), size * bound(k)
+            total = total + term
+            if not k % 8 and (most := bound(k + 1).max(limit)) < 1:
+                rest = size * most / (1 - most)
+                if rest < arb(2) ** -(flint.ctx.prec + 8):
+                    break
+        else:
+            raise Undecidable
+        errors = [arb(0, (rest / _CIRCLE**i).abs_upper()) for i in range(n + 1)]
+        return total + series(*errors)
+
+
+def _lower_gamma(n: int, a: arb, x: arb) -> arb:
+    """x**a e**-x/gamma(a + 1) * (1 + x/(a + 1) + x**2/((a + 1)(a + 2)) + ...)."""
+    with _order(n) as series:
+        step = series(a, 1)
+        total = _summed(n, lambda k: x / (step + (k + 1)), lambda k: x / (a + (k + 1) - _CIRCLE), arb(0))
+        front = (step * x.log() - x - (step + 1).lgamma()).exp()
+        return (front * total)[n] * arb(n).fac()
+
+
+def beta_by_parameters(orders: Sequence[int], a: arb, b: arb, x: arb) -> arb:
+    """The derivative by a and b, of these orders, of the regularized incomplete beta function; a, b > 0 and 0 < x < 1.
+
+    From the side below the mean, but that the series is not one near 1.
+    """
+    n, k = orders
+    if 1 - x >= _STEEP and (x < _STEEP or x * (a + b) <= a):
+        return _lower_beta(n, k, a, b, x)
+    found = _lower_beta(k, n, b, a, 1 - x)
+    return -found if n or k else 1 - found
+
+
+def _lower_beta(n: int, k: int, a: arb, b: arb, x: arb) -> arb:
+    if not (n or k) and (found := x.beta_lower(a, b, 1)).rel_accuracy_bits() > flint.ctx.prec // 2:
+        return found
+    return _mixed(n, k, lambda slope: _beta_along(n + k, a, b, x, slope))
+
+
+def _mixed(n: int, k: int, along: Callable[[int], arb]) -> arb:
+    """The derivative n times by one and k times by another number, of the coefficients of order n + k along steps (1, slope).
+
+    Each is a combination of the derivatives of that order; as many slopes as there are derivatives give each of them.
+    """
+    count = n + k + 1
+    powers = arb_mat(count, count, [slope**j for slope in range(count) for j in range(count)])
+    return powers.solve(arb_mat(count, 1, [along(slope) for slope in range(count)]))[k, 0] * arb(n).fac() * arb(k).fac()
+
+
+def _beta_along(order: int, a: arb, b: arb, x: arb, slope: int) -> arb:
+    """A coefficient of x**a (1 - x)**b/(a B(a, b)) * 2F1(a + b, 1; a + 1; x), in a step of a and slope times that of b."""
+    with _order(order) as series:
+        first, second = series(a, 1), series(b, slope)
+        both = first + second
+        most = a + b + (1 + slope) * _CIRCLE
+        total = _summed(
+            order, lambda k: x * (both + k) / (first + (k + 1)), lambda k: x * (most + k) / (a + (k + 1) - _CIRCLE), x,
+        )  # fmt: skip
+        logarithm = first * x.log() + second * (1 - x).log() + both.lgamma() - (first + 1).lgamma() - second.lgamma()
+        return (logarithm.exp() * total)[order]
 
 
 Enclosing = Callable[..., arb]
@@ -203,6 +259,14 @@ FUNCTIONS: dict[str, Enclosing] = {
     "hyp2f1": _hyp2f1,
     "atan2": arb.atan2,
 }
+
+
+def by_parameters(name: str, orders: Sequence[int], *given: arb) -> arb:
+    """The derivative by its parameters, of these orders, of the incomplete function of that name."""
+    if name == "betainc":
+        return beta_by_parameters(orders, *given)
+    a, x = given
+    return gamma_by_parameter(orders[0], a, x, upper=name == "gammaincc")
 
 
 # -- Functions of whole matrices in balls: FLINT's, whose errors are bounded better than those of
