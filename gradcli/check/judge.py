@@ -496,7 +496,8 @@ class Judge:
         verdicts = [part.verdict for part in [*results.values(), checked] if part is not None]
         smooth = not any(node.op is not None and (node.op.kinks or node.op.rewriting.algebra == "comparison") for node in order)
         certain = smooth and any(part.verdict is Verdict.MISMATCH for part in results.values())
-        return (checked, results), certain or all(verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for verdict in verdicts)
+        fine = self.size > _MANY or not held.narrow  # else numbers of more digits tell smaller mistakes
+        return (checked, results), certain or (fine and all(verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for verdict in verdicts))
 
 
 def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:

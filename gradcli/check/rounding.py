@@ -400,7 +400,7 @@ def _additions(op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any
 
 
 _DIRECTIONS = 3
-_ESTIMATED, _IN_PROPORTION = 16.0, 6.0
+_ESTIMATED, _IN_PROPORTION = 4.0, 6.0
 _OF_THESE = 2.0**-46  # how far the rounding of two results may take them apart, relative to the largest entry
 
 

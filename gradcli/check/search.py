@@ -10,6 +10,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from operator import methodcaller
 from typing import Any
 
 import flint
@@ -37,6 +38,13 @@ _NEAR = 0.5  # up to which size a quantity is near zero
 _SMALL = 2.0**-62  # of the first term that counts, what may be left out
 
 Pair = tuple[Any, Any]  # numerator and denominator
+
+
+class _SeriesOf:
+    """Functions of power series, by the names that references call."""
+
+    def __getattr__(self, name: str) -> Callable[[Any], Any]:
+        return methodcaller(name)
 
 
 class _Series(Domain[Pair]):
@@ -77,9 +85,7 @@ class _Series(Domain[Pair]):
             raise Inexact
         try:
             x = operands[0][0] / operands[0][1]
-            if op.name == "expm1":
-                return x.exp() - 1, self.one
-            return ((1 + x).log() if op.name == "log1p" else getattr(x, op.name)()), self.one
+            return (op.symbolic or op.reference)(_SeriesOf(), x), self.one
         except (AttributeError, NotImplementedError, TypeError, ValueError):  # FLINT has no such function, or no rational series of it
             raise Inexact from None
 

@@ -175,8 +175,10 @@ class _Function:
         whole = True
         for side in (1, -1):
             result, other = self._nearby(side)
-            if any(y.shape != z.shape or y.dtype != z.dtype for y, z in zip(self.outputs, _differentiable(result), strict=False)):
-                raise AssertionError("Expected `func` to return outputs with the same shape and dtype when inputs are perturbed")
+            for y, z in zip(self.outputs, _differentiable(result), strict=False):
+                for what in ("shape", "dtype"):
+                    if getattr(y, what) != getattr(z, what):
+                        raise AssertionError(f"Expected `func` to return outputs with the same {what} when inputs are perturbed")
             whole = whole and not trace.opaque and trace.same_steps(other)
         return trace if whole else None
 

@@ -72,6 +72,8 @@ def _simpler_scatter(out: Any, x: Any, index: Any, shape: Any) -> Any:
 def _reshape(x: Any, shape: Any) -> Any:
     if min(shape, default=0) < -1:
         raise ValueError(f"cannot reshape to the negative extents {shape}")  # which NumPy takes for the one that follows from the others
+    if -1 in shape and 0 in shape:
+        raise ValueError(f"cannot reshape to {tuple(shape)} because the unspecified dimension size -1 can be any value")
     return np.reshape(x, shape)
 
 
