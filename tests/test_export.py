@@ -144,7 +144,7 @@ def value_and_grad(*, a, b):
     t2 = np.maximum(b, 0.0)
     t3 = np.square(_sech(t1))
     value = np.sum(y + np.square(t2))
-    return value, {'a': b * t3, 'b': np.where(t2 <= 0.0, 0.0, 4.0 * t2) + np.sum(a * t3, axis=(0,))}
+    return value, {'a': b * t3, 'b': np.where(t2 <= 0.0, 0.0, 4.0 * t2) + np.sum(a * t3)}
 '''
     )
 

@@ -139,7 +139,7 @@ def test_most_functions_are_tried() -> None:
         ("np.max(M, where=M > 0.4)", "max of the entries where a mask holds needs initial=, its value where there are none", None),
         ("np.sum(M, where=M)", "sum: where must be booleans, such as x > 0", None),
         ("np.sum(M, where=[True, False])", "sum: a mask of shape (2,) does not fit an array of shape (2, 3)", None),
-        ("np.sum(M, initial=V)", "sum: initial must be a number, not an array of shape (3,)", None),
+        ("np.sum(M, initial=V)", "sum takes one number, not an array of shape (3,)", None),
         ("np.std(M, axis=1, mean=[0.5, 0.25])", "std: a mean of shape (2,) does not fit an array of shape (2, 3)",
          "mean(..., keepdims=True) keeps its axes"),
         ("np.std(M, ddof=1, correction=1)", "std: the argument 'correction' is given twice", None),

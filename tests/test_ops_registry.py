@@ -106,7 +106,7 @@ def test_record_has_the_derivative_of_its_kind(op: Op) -> None:
         else:
             assert op.vjp is not None or all(callable(rule) for rule in op.partials or (None,))
     else:
-        assert op.shape is not None
+        assert op.shape is not None or op.definition is not None, "functions broadcast, where they do not say a shape"
         assert op.partials is None
         assert op.vjp is not None or op.result in ("bool", "int") or op.name == "output"
     if op.elementwise and not op.optional:

@@ -83,9 +83,9 @@ def test_few_nodes_are_all_drawn():
 def test_lines_and_functions_are_folded_with_a_count():
     drawn = drawing(EXPLAINED["many lines"])
     assert [(box.title, box.detail) for box in drawn.boxes if box.title in ("y1", "y40")] == [("y1", "4 nodes"), ("y40", "4 nodes")]
-    text = "; ".join(f"s{i} = F.cross_entropy(x*{i}, 1)" for i in range(1, 6)) + "; s1*s2*s3*s4*s5"
+    text = "; ".join(f"s{i} = F.multi_margin_loss(x*{i}, 1)" for i in range(1, 6)) + "; s1*s2*s3*s4*s5"
     folded = drawing(gradcli.explain(text, x=[1.0, 2.0], check=False))
-    assert [box.detail for box in folded.boxes if box.title == "s4"] == ["cross_entropy, 7 nodes"]
+    assert [box.detail for box in folded.boxes if box.title == "s4"] == ["multi_margin_loss, 8 nodes"]
 
 
 def test_a_number_that_several_use_leads_from_none_of_them_to_another():

@@ -56,6 +56,8 @@ OTHERWISE = {
     "Hardtanh(min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None)":
         "Hardtanh(min_val=-1.0, max_val=1.0, inplace=False)",
     "Softplus(beta=1.0, threshold=20.0)": "Softplus(beta=1, threshold=20)",
+    "TripletMarginWithDistanceLoss(distance_function=None, margin=1.0, swap=False, reduction='mean')":
+        "TripletMarginWithDistanceLoss(margin=1.0, swap=False, reduction='mean')",
     **{f"ConstantPad{n}d(padding, value)": f"ConstantPad{n}d(padding, value=None)" for n in (1, 2, 3)},
 }  # fmt: skip
 

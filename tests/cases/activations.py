@@ -30,6 +30,7 @@ CASES = [
     Case("F.hardtanh(x, -0.5, 1.5)", lambda x: between(x, -0.5, 1.5), LIMITED),
     Case("F.leaky_relu(x, 0.2)", lambda x: positive(x, 0.2 * x), X),
     Case("F.elu(x, alpha=-0.7)", lambda x: positive(x, -0.7 * (np.exp(x) - 1)), X),
+    Case("F.selu(x)", lambda x: 1.0507009873554805 * positive(x, 1.6732632423543772 * (np.exp(x) - 1)), X),
     Case("F.celu(x, 0.6)", lambda x: positive(x, 0.6 * (np.exp(x / 0.6) - 1)), X),
     Case("F.gelu(x, approximate='tanh')", bent, X),
     Case("F.softshrink(x, 0.8)", lambda x: x - between(x, -0.8, 0.8), LIMITED),

@@ -220,11 +220,16 @@ def _sum(x: Any, index: Any, source: Any, axis: int, alpha: float = 1) -> Any:
     return x + add_along(source if is_number(alpha) and alpha == 1 else source * alpha, index, axis=axis, shape=tuple(x.shape))
 
 
+def _counted(index: Any, n: int) -> Any:
+    """An index counted from the front. Raises IndexError beyond either end."""
+    return to_int(reshape(take_along(np.arange(n), vector_of(index), axis=0), shape=tuple(index.shape)))
+
+
 def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
     """The source at the index: of several entries put to one place the last one, at which a run of equal indices ends in their order."""
     if 0 in index.shape:
         return x
-    shape, index = tuple(x.shape), to_int(remainder(index, x.shape[axis]))
+    shape, index = tuple(x.shape), _counted(index, x.shape[axis])
     order = argsort(index, axis=axis)
     ordered = take_along(index, order, axis=axis)
     ends = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
@@ -241,7 +246,7 @@ def _together(reduce: Op, unit: float, x: Any, index: Any, source: Any, axis: in
     x, index, source = (permuted(v, last) for v in (x, index, source))
     *lead, k = index.shape
     index, source = (reshape(v, shape=(*lead, 1, k)) for v in (index, source))
-    put = where(equal(index, np.arange(x.shape[-1])[:, None]), source, unit)
+    put = where(equal(_counted(index, x.shape[-1]), np.arange(x.shape[-1])[:, None]), source, unit)
     widths = tuple((0, whole - part) for whole, part in zip(x.shape, put.shape[:-1], strict=True))
     table = concatenate(reshape(x, shape=(*x.shape, 1)), enlarged(put, (*widths, (0, 0)), unit), axis=-1)
     return permuted(reduce(table, axis=-1), inverse(last))

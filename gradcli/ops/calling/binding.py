@@ -113,7 +113,7 @@ _QUANTITIES = "alpha atol beta correction ddof eps max_norm maxnorm neginf norm_
 _BY_KIND = {
     "whole": _WHOLE, "count": "n", "axis": "axis", "wholes": _WHOLES, "axes": "axes output_size", "number": _QUANTITIES,
     "numbers": "constant_values end_values scale_factor discont v", "flag": "align_corners recompute_scale_factor size_average unbiased",
-    "text": "compute_mode driver rounding_mode", "order": "ord", "any": "padding mask",
+    "text": "compute_mode driver rounding_mode", "order": "ord", "any": "padding", "truths": "mask",
 }  # fmt: skip
 # What parameters take, by their names; others take what their defaults are.
 _KINDS = {name: kind for kind, names in _BY_KIND.items() for name in names.split()}
@@ -137,9 +137,10 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "flag": (lambda value: isinstance(value, int), "True or False"),
     "text": (lambda value: isinstance(value, str), "a string"),
     "order": (lambda value: value is None or isinstance(value, (int, float, str)), "a number"),
+    "truths": (lambda value: isinstance(value, (int, float, StaticArray)), "an array of truth values"),
     "any": (lambda value: value is None or value is ... or isinstance(value, (int, float, str, StaticArray, np.ndarray)), "a number"),
 }
-_NESTED = {"axis", "wholes", "axes", "numbers", "any"}
+_NESTED = {"axis", "wholes", "axes", "numbers", "truths", "any"}
 _OF_TEXTS = {"text", "order", "any"}  # what takes a text, or says itself why it does not
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.errors import text_lines
 from gradcli.ops.calling.prefixes import DIALECTS, JAX, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import (
     Signature,
@@ -283,7 +284,7 @@ _ALIKE_TABLE = """
     torch_where = where
     torch_tensordot = tensordot
 """
-_ALIKE = dict(line.split(" = ") for line in map(str.strip, _ALIKE_TABLE.strip().splitlines()))
+_ALIKE = dict(line.split(" = ") for line in map(str.strip, text_lines(_ALIKE_TABLE.strip())))
 
 
 # Methods of tensors that are no functions of the catalogue.

@@ -26,6 +26,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from gradcli.errors import text_lines
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.spec import REQUIRED, Composite, Op
 
@@ -100,7 +101,7 @@ def signature(target: str, text: str) -> Signature:
 def declare(table: str) -> None:
     """Say what libraries call functions, where that is not what their records say: each once, as imports come in any order."""
     libraries: list[str] = []
-    for line in filter(None, map(str.strip, table.splitlines())):
+    for line in filter(None, map(str.strip, text_lines(table))):
         if line.endswith(":"):
             libraries = line[:-1].split()
             continue

@@ -33,6 +33,7 @@ from gradcli.ops.linalg.matrices import (
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import function, structural
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, Form
 from gradcli.ops.writing import Shape, witness
@@ -246,6 +247,7 @@ def _vander(x: Any, count: int | None, increasing: bool) -> Any:
     count = x.shape[-1] if count is None else count
     if count < 0:
         raise ArgumentError(f"vander: N must be at least 0, not {count}")
+    room_for(*x.shape, count)
     column, exponents = as_column(x), np.arange(1, count)
     ones = where(np.ones((*x.shape, min(count, 1)), dtype=bool), 1.0, column)
     return concatenate(ones, column**exponents, axis=-1) if increasing else concatenate(column ** exponents[::-1], ones, axis=-1)

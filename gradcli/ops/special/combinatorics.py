@@ -153,11 +153,14 @@ def mvlgamma(x: Any, *, p: Any) -> Any:
     return total + p * (p - 1) / 4 * LN_PI if p > 1 else total
 
 
+_INFINITE = 1e10  # of which SciPy knows the limit, as it does not of infinity
+
+
 def _zeta(x: Any, q: Any) -> Any:
     from scipy import special
 
     first, far = np.equal(q, 1), np.greater(x, 1)
-    found = np.where(first, special.zeta(x), special.zeta(x, q))
+    found = np.where(first, special.zeta(x), special.zeta(np.minimum(x, _INFINITE), np.where(np.greater(q, 0), q, np.nan)))
     return found if (first | far).all() else np.where(first | far, found, _zeta_slope(np.where(first | far, np.nan, x), q, 0))[()]
 
 

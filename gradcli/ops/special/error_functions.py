@@ -139,7 +139,7 @@ ndtri = elementwise(
 )
 
 
-@function(domain="0 <= x <= 2")
+@function(domain="0 < x < 2")
 def erfcinv(x: Any) -> Any:
     """The inverse of erfc, accurate near 0."""
     return -ndtri(x / 2) / SQRT_2

@@ -35,6 +35,7 @@ CALLS = {
     "hardtanh": ("U", "U, -0.6, 0.8", "M, min_val=-2, max_val=1.5"),
     "leaky_relu": ("U", "M, 0.3", "M, negative_slope=0.2"),
     "elu celu": ("U", "M, 0.6", "M, alpha=1.7"),
+    "selu": ("U", "M"),
     "gelu": ("U", "U, 'none'", "U, approximate='tanh'"),
     "hardshrink softshrink": ("U", "M, 1.3", "M, lambd=0.6"),
     "threshold": ("U, 0.4, 7", "M, -0.5, 0.25", "M, threshold=0.1, value=20"),
