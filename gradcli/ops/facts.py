@@ -120,7 +120,7 @@ class Accuracy(Fixed):
     """What is known of the floats that an operation computes.
 
     ulps       error bound of the forward pass in units of the last place of what ``rounding`` says: in float64 and in float32, by
-               whichever library NumPy computes with (see above)
+               whichever library NumPy computes with (see above). By default 1, of smooth functions of entries 4, of matrices 64
     rounding   what rounding is relative to: the "result", the "terms" of a sum, its "partial sums", the largest of the "operands",
                or the "product" of those
     power      near 0 the result is the first operand to this power, but for a factor

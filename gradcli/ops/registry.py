@@ -133,6 +133,7 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
             "public": not FORM.match(called),
             "variadic": bool(rest) and not names,
             "optional": names[len(names) - len(body.__defaults__ or ()) :],
+            "indices": ("index",) * ("index" in names),
             **record,
         }
         operands = names or (rest,) * bool(rest)
@@ -179,10 +180,10 @@ def elementwise(
     **record: Any,
 ) -> Op:
     """Register an operation that works entry by entry, with one partial for each operand; a smooth one commonly needs all
-    operands, and a flat one rounds nothing.
+    operands, and is right to 4 units, and a flat one rounds nothing.
     """
     names = tuple(operands.split())
-    record = {**({"saves": names} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
+    record = {**({"saves": names, "ulps": 4} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": kind, "partials": partials or None}
     op: Op = register(Op(name, names, doc, **own, **grouped(record)))
     return op

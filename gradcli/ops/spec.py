@@ -61,7 +61,10 @@ _TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS = (
 def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
     if record.get("moves"):
-        record = {"linear": True, "integral": record.get("result") == "same", "ulps": 0, **record}
+        record = {"linear": True, "result": "same", "ulps": 0, **record}
+        record = {"integral": record["result"] == "same", **record}
+    if "core_dims" in record:
+        record = {"ulps": 64, **record}
     record = {field_: _listed(value) if field_ in _LISTS else value for field_, value in record.items()}
     rest: dict[str, Any] = {}
     given: dict[str, dict[str, Any]] = {}
@@ -91,7 +94,7 @@ class Record:
     name        what graphs, formulas and reports call it
     operands    names of the operands; ``variadic`` ones take a list of them
     optional    operands that may be left out (None)
-    indices     operands that are whole numbers by which entries are addressed
+    indices     operands that are whole numbers by which entries are addressed; of a definition, one that is called index
     static      parameters that are part of the program (axes, shapes), with their defaults; `REQUIRED` where there is none
     results     names of the results, where there are several
     domain      where it is defined, in words (domains.py); everywhere, if it says nothing

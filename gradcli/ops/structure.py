@@ -103,7 +103,7 @@ def _overwrite_on_batch(lead: Any, base: Any, new: Any, index: Any) -> Any:
 
 overwrite: Op = structural(
     "overwrite", "base new", _overwrite, witness("moving.overwrite"),
-    vjp=_overwrite_vjp, shape=lambda base, new, index: base, static={"index": ()}, moves=True,
+    vjp=_overwrite_vjp, shape=lambda base, new, index: base, static={"index": ()}, moves=True, result="float",
     public=False, backward="IndexPut", batched=_overwrite_on_batch,
     doc="The base with new entries at an index.",
 )  # fmt: skip

@@ -56,7 +56,7 @@ def spread_index(index: Any, shape: Shape, axis: int) -> Any:
 
 
 @function(
-    numpy="x|a, index|indices, axis, -out, mode", torch="x, index", indices="index"
+    numpy="x|a, index|indices, axis, -out, mode", torch="x, index"
 )
 def take(x: Any, index: Any, *, axis: int | None = None, mode: str = "raise") -> Any:
     """The entries at indices among all of them, or the rows along an axis.
@@ -75,7 +75,7 @@ def take(x: Any, index: Any, *, axis: int | None = None, mode: str = "raise") ->
     return reshape(taken, shape=shape_with(x.shape, place, *index.shape))
 
 
-@function(numpy="x, axis, index", indices="index")
+@function(numpy="x, axis, index")
 def index_select(x: Any, index: Any, *, axis: int) -> Any:
     """The rows at indices along an axis.
 
@@ -87,7 +87,7 @@ def index_select(x: Any, index: Any, *, axis: int) -> Any:
     return taken if x.shape else reshape(taken, shape=())
 
 
-@function(numpy="x, axis, index, -sparse_grad", indices="index")
+@function(numpy="x, axis, index, -sparse_grad")
 def gather(x: Any, index: Any, *, axis: int) -> Any:
     """The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j] along axis 0.
 
@@ -99,7 +99,7 @@ def gather(x: Any, index: Any, *, axis: int) -> Any:
     return reshape(take_along(rows, places, axis=one_axis(axis, len(rows.shape))), shape=tuple(index.shape))
 
 
-@function(numpy="x, index|indices, axis", indices="index", backward="Gather")
+@function(numpy="x, index|indices, axis", backward="Gather")
 def take_along_dim(x: Any, index: Any, *, axis: int | None = None) -> Any:
     """The entries at indices along an axis, for each of the others; x and the index broadcast."""
     if axis is None:
@@ -268,7 +268,7 @@ def _reduction(x: Any, index: Any, source: Any, axis: int, reduce: str, include_
     return total / (count + 1.0 if include_self else where(greater(count, 0), count, 1.0))
 
 
-@function(numpy="x, axis, index, source|src|value, *, reduce", indices="index")
+@function(numpy="x, axis, index, source|src|value, *, reduce")
 def scatter(x: Any, index: Any, source: Any, *, axis: int, reduce: str | None = None) -> Any:
     """x with the entries of source (or one number) put to indices along an axis: out[index[i, j], j] = source[i, j] along axis 0. Of
     several entries put to one place the last one is taken, and has the whole gradient.
@@ -282,13 +282,13 @@ def scatter(x: Any, index: Any, source: Any, *, axis: int, reduce: str | None = 
 _SOURCE = "x, axis, index, source|src"
 
 
-@function(indices="index")
+@function()
 def torch_scatter_add(x: Any, index: Any, source: Any, *, axis: int) -> Any:
     """x with the entries of source added at indices along an axis: out[index[i, j], j] += source[i, j] along axis 0."""
     return _at_entries(_sum, x, index, source, axis)
 
 
-@function(numpy=f"{_SOURCE}, reduce, *, include_self", indices="index", kinks=_TIES)
+@function(numpy=f"{_SOURCE}, reduce, *, include_self", kinks=_TIES)
 def scatter_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
     """The sum, product, mean, smallest or largest of what is put to each place along an axis, with the entry of x or without it: then
     the entry has no part in a tie.
@@ -296,32 +296,32 @@ def scatter_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, i
     return _at_entries(_reduction, x, index, source, axis, reduce=reduce, include_self=include_self)
 
 
-@function(numpy=f"{_SOURCE}, *, alpha", scalars="alpha", indices="index")
+@function(numpy=f"{_SOURCE}, *, alpha", scalars="alpha")
 def index_add(x: Any, index: Any, source: Any, *, axis: int, alpha: float = 1) -> Any:
     """x with alpha times the rows of source added at indices along an axis."""
     return _at_rows("index_add", _sum, x, index, source, axis, alpha=alpha)
 
 
-@function(numpy=_SOURCE, indices="index")
+@function(numpy=_SOURCE)
 def index_copy(x: Any, index: Any, source: Any, *, axis: int) -> Any:
     """x with the rows of source put to indices along an axis."""
     return _at_rows("index_copy", _copy, x, index, source, axis)
 
 
-@function(numpy=f"{_SOURCE}, reduce, *, include_self", indices="index", kinks=_TIES)
+@function(numpy=f"{_SOURCE}, reduce, *, include_self", kinks=_TIES)
 def index_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
     """The product, mean, smallest or largest of the rows put to each place along an axis, with that of x or without it."""
     return _at_rows("index_reduce", _reduction, x, index, source, axis, reduce=reduce, include_self=include_self)
 
 
-@function(numpy="x, axis, index, value", indices="index")
+@function(numpy="x, axis, index, value")
 def index_fill(x: Any, index: Any, value: Any, *, axis: int) -> Any:
     """x with one value in the rows at indices along an axis."""
     rows = spread_index(index, at_least_1d(x).shape, one_axis(axis, len(x.shape)))
     return index_copy(x, index, broadcast_to(one_number("index_fill", value), shape=rows.shape), axis=axis)
 
 
-@function(numpy="x, index, source, accumulate", indices="index")
+@function(numpy="x, index, source, accumulate")
 def put(x: Any, index: Any, source: Any, *, accumulate: bool = False) -> Any:
     """x with entries put to (or added at) indices among all entries."""
     if math.prod(index.shape) != math.prod(source.shape):

@@ -81,7 +81,7 @@ def _padded(x: Any, n: int) -> Any:
 
 lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, results="P L U",
-    saves="out", core_dims=(2,), ulps=64, backward="LinalgLu",
+    saves="out", core_dims=(2,), backward="LinalgLu",
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
     example="lu(A)[2]",

@@ -82,7 +82,7 @@ def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) ->
 solve_triangular: Op = structural(
     "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
-    saves="x out", core_dims=(2, 2), ulps=64, extended=Whole("matrices.SOLVE_TRIANGULAR"),
+    saves="x out", core_dims=(2, 2), extended=Whole("matrices.SOLVE_TRIANGULAR"),
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
     example="solve_triangular(A, b, lower=True)",
@@ -172,7 +172,7 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
 
 
 @function(
-    vjp=_cholesky_solve_vjp, forward=_cholesky_solve, shape=_cholesky_solve_shape, saves="x out", core_dims=(2, 2), ulps=64,
+    vjp=_cholesky_solve_vjp, forward=_cholesky_solve, shape=_cholesky_solve_shape, saves="x out", core_dims=(2, 2),
     domain="no zeros on the diagonal of x",
 )  # fmt: skip
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
@@ -220,7 +220,7 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves="x out", core_dims=(2, 2),
     domain="a regular matrix x", backward="LinalgSolveEx",
-    doc="The z with x @ z = y.", example="solve(A, b)", ulps=64, extended=Whole("matrices.SOLVE"),
+    doc="The z with x @ z = y.", example="solve(A, b)", extended=Whole("matrices.SOLVE"),
     numpy="np.linalg.solve({0}, {1})",
 )  # fmt: skip
 
@@ -288,7 +288,7 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 
 cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
-    static={"upper": False}, saves="out", core_dims=(2,), ulps=64, backward="LinalgCholeskyEx", extended=Whole("matrices.CHOLESKY"),
+    static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx", extended=Whole("matrices.CHOLESKY"),
     domain="a symmetric, positive definite matrix", example="cholesky(X.T @ X)",
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
     "is symmetric.",
@@ -336,7 +336,6 @@ def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[
 
 qr: Op = structural(
     "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, results="Q R", saves="out", core_dims=(2,),
-    ulps=64,
     domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
     example="qr(A)[1]",
@@ -357,7 +356,7 @@ def _complement_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 complement = structural(
     "complement", "x", _complement, witness("factors.complement"), vjp=_complement_vjp,
-    shape=_complement_shape, core_dims=(2,), ulps=64, public=False,
+    shape=_complement_shape, core_dims=(2,), public=False,
     doc="An orthonormal basis of what is orthogonal to all columns, as LAPACK chooses it. Not differentiable, as in PyTorch.",
 )  # fmt: skip
 

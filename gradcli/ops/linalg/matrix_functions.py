@@ -70,7 +70,7 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 @function(
     vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves="out", core_dims=(2,), aliases="inverse",
     domain="a regular matrix", backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER),
-    ulps=64, numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
+    numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
 )  # fmt: skip
 def inv(x: Any, *, check_errors: bool = True) -> Any:
     """The inverse of a matrix.
@@ -108,7 +108,7 @@ def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 adjugate: Op = structural(
     "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=lambda x: square(x, "adjugate"), saves="x out",
-    core_dims=(2,), work=for_rows(power=4), ulps=64,
+    core_dims=(2,), work=for_rows(power=4),
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
     numpy="_adjugate({0})",
 )  # fmt: skip
@@ -127,7 +127,7 @@ det = structural(
     work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("matrices.DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).",
-    example="log(det(A))", ulps=64,
+    example="log(det(A))",
     numpy="np.linalg.det({0})",
 )  # fmt: skip
 
@@ -140,7 +140,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
     vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), results="sign logabsdet",
     shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
     saves="x", core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
-    ulps=64, extended=Whole("matrices.SLOGDET"), numpy="np.linalg.slogdet({0})",
+    extended=Whole("matrices.SLOGDET"), numpy="np.linalg.slogdet({0})",
 )  # fmt: skip
 def slogdet(x: Any) -> Any:
     """The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1]."""
@@ -211,7 +211,7 @@ def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 matrix_exp: Op = structural(
     "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp, shape=lambda x: square(x, "matrix_exp"),
-    saves="x", core_dims=(2,), work=for_rows(15), ulps=64, aliases="expm", backward="LinalgMatrixExp",
+    saves="x", core_dims=(2,), work=for_rows(15), aliases="expm", backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!.", example="matrix_exp(A)",
 )  # fmt: skip
 
@@ -239,7 +239,7 @@ def _matrix_exp_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: A
 
 matrix_exp_jvp: Op = function(
     "matrix_exp_jvp", vjp=_matrix_exp_jvp_vjp, forward=_matrix_exp_jvp, shape=np.broadcast_shapes, saves="x h", core_dims=(2, 2),
-    work=for_rows(120), public=False, ulps=64,
+    work=for_rows(120), public=False,
 )(_matrix_exp_jvp)  # fmt: skip
 
 

@@ -86,7 +86,7 @@ def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: s
 
 eigh: Op = structural(
     "eigh", "x", _eigh, witness("factors.eigh"), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L"}, results="eigenvalues eigenvectors",
-    saves="out", core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgEigh", extended=Whole("matrices.EIGH"),
+    saves="out", core_dims=(2,), work=for_rows(12), backward="LinalgEigh", extended=Whole("matrices.EIGH"),
     domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy has them: a "
     "tuple. One triangle is read, and the gradient is symmetric.", example="eigh(A)[0]",
@@ -139,7 +139,7 @@ def _beside(u: Any, x: Any) -> Any:
 
 svd: Op = structural(
     "svd", "x", _svd, witness("factors.svd"), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True}, results="U S Vh",
-    saves="out", core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgSvd",
+    saves="out", core_dims=(2,), work=for_rows(12), backward="LinalgSvd",
     domain="for gradients of vectors, a matrix of full rank without repeated singular values",
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy "
     "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", example="svd(A)[1]",
@@ -247,7 +247,7 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
 
 pinv: Op = structural(
     "pinv", "x", _pinv, witness("factors.pinv"), vjp=_pinv_vjp, shape=_pinv_shape,
-    static={"rtol": None, "atol": None, "hermitian": False}, saves="x out", core_dims=(2,), work=for_rows(2), ulps=64,
+    static={"rtol": None, "atol": None, "hermitian": False}, saves="x out", core_dims=(2,), work=for_rows(2),
     backward="LinalgPinv", example="pinv(A) @ b",
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
     "gradient is that at a fixed rank.",

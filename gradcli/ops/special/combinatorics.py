@@ -153,14 +153,12 @@ def mvlgamma(x: Any, *, p: Any) -> Any:
     return total + p * (p - 1) / 4 * LN_PI if p > 1 else total
 
 
-_INFINITE = 1e10  # of which SciPy knows the limit, as it does not of infinity
-
-
 def _zeta(x: Any, q: Any) -> Any:
     from scipy import special
 
     first, far = np.equal(q, 1), np.greater(x, 1)
-    found = np.where(first, special.zeta(x), special.zeta(np.minimum(x, _INFINITE), np.where(np.greater(q, 0), q, np.nan)))
+    finite = np.minimum(x, 1e10)  # SciPy has no limits at infinity, nor NaN for negative q
+    found = np.where(first, special.zeta(x), special.zeta(finite, np.where(q > 0, q, np.nan)))
     return found if (first | far).all() else np.where(first | far, found, _zeta_slope(np.where(first | far, np.nan, x), q, 0))[()]
 
 
@@ -206,7 +204,7 @@ zeta_slope: Op = elementwise(
     "zeta_slope", "x q", _zeta_slope, _zeta_reference,
     lambda out, x, q, n: zeta_slope(x, q, n=n + 1),
     lambda out, x, q, n: -x * zeta_slope(x + 1, q, n=n) - n * (zeta_slope(x + 1, q, n=n - 1) if n > 1 else hurwitz_zeta(x + 1, q)),
-    symbolic=_zeta_symbolic, static={"n": 1}, public=False, ulps=4,
+    symbolic=_zeta_symbolic, static={"n": 1}, public=False,
     domain="x > -5 and q > 0", doc="The n-th derivative of the Hurwitz zeta function by x.",
 )
 hurwitz_zeta: Op = elementwise(

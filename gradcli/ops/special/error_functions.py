@@ -18,7 +18,7 @@ from gradcli.ops.writing import OfSciPy
 
 erf = elementwise(
     "erf", "x", OfSciPy("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
-    doc="The error function.", example="erf(x/sqrt(2))", ulps=4,
+    doc="The error function.", example="erf(x/sqrt(2))",
     between=(),
     c="g_erf({0})",
     moderate=True,
@@ -92,7 +92,7 @@ erfcx = elementwise(
 )
 erfinv = elementwise(
     "erfinv", "x", OfSciPy("erfinv"), lambda m, x: m.erfinv(x), lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
-    saves="out", domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.", ulps=4,
+    saves="out", domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.",
     between=(-1.0, 1.0),
 )
 
@@ -134,7 +134,7 @@ def _ndtri(m: Any, x: Any) -> Any:
 ndtri = elementwise(
     "ndtri", "x", OfSciPy("ndtri"), _ndtri, lambda out, x: exp_square(out, c=0.5) * SQRT_TWO_PI,
     symbolic=lambda s, x: s.sqrt(2) * s.erfinv(2 * x - 1), saves="out", domain="0 <= x <= 1", backward="SpecialNdtri",
-    doc="The inverse of ndtr: the quantile of the standard normal distribution.", ulps=4,
+    doc="The inverse of ndtr: the quantile of the standard normal distribution.",
     between=(0.0, 1.0),
 )
 
@@ -147,7 +147,7 @@ def erfcinv(x: Any) -> Any:
 
 logit = elementwise(
     "logit", "x", OfSciPy("logit"), lambda m, x: m.log(x / (1 - x)),
-    lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves="x out", domain="0 <= x <= 1", ulps=4,
+    lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves="x out", domain="0 <= x <= 1",
     doc="The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative.",
     between=(0.0, 1.0),
     c="g_logit({0})",

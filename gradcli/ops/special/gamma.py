@@ -132,7 +132,6 @@ sigmoid: Op = elementwise(
     saves="x out",
     doc="1/(1 + exp(-x)), accurate in both tails.",
     example="sigmoid(w*x + b)",
-    ulps=4,
     between=(), by_result=True,
     c="g_sigmoid({0})",
     numpy="special.expit({0})",
