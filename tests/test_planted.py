@@ -186,7 +186,7 @@ FAST = [
     Row("float32", "exp", {"forward": rounded}, "exp(x)", {"x": 0.7}, "x", float(np.float32(np.exp(0.7))), math.exp(0.7)),
     Row("float32", "mul", {"forward": rounded, "operator": rounded}, "x*y*z", {"x": 0.1, "y": 0.3, "z": 1.0}, "z",
         float(np.float32(0.1 * 0.3)), 0.1 * 0.3),
-    Row("float32", "matmul", {"forward": rounded}, "(x @ y)**2", {"x": [0.1, 0.7], "y": [0.3, 1.0]}, "x[0]",
+    Row("float32", "matmul", {"forward": rounded, "operator": rounded}, "(x @ y)**2", {"x": [0.1, 0.7], "y": [0.3, 1.0]}, "x[0]",
         0.6 * float(np.float32(0.73)), 0.6 * 0.73),
     Row("float32", "cos", {"forward": rounded}, "sin(x)", {"x": 0.7}, "x", float(np.float32(math.cos(0.7))), math.cos(0.7)),
     Row("assigned, not added", "scatter_add", {"forward": lambda f: lambda x, index, shape: np.array([1.0, 0.0])},

@@ -41,7 +41,7 @@ _RANKS = "what is left of a system of lower rank: nothing in the library, here t
 
 CALLS: dict[str, tuple[str, Collection[int] | None]] = {
     "scipy.special.beta(X, Y)": (_ENDS, (24,)), "scipy.special.betaln(X, Y)": (_ENDS, (24,)),
-    "scipy.special.binom(X, Y)": (_POLES + ", and beside them neither has its digits", (12, 15, 16, 17, 24)),
+    "scipy.special.binom(X, Y)": (_POLES + ", and beside them neither has its digits", (12, 15, 16, 17, 19, 24)),
     "scipy.special.comb(X, Y)": ("0 in SciPy where k is larger than n or one is negative; here continued, as binom", None),
     "scipy.special.comb(7.5, V)": ("the same", (1,)), "scipy.special.comb(P*9, 2)": ("the same", None),
     "scipy.special.perm(P*9, 2)": ("the same", None),
