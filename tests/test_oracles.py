@@ -175,7 +175,8 @@ _THRESHOLDS = {
     "inv": "divided by: any number makes infinity", "jv": "two formulas", "lgamma": "two formulas", "lp_pool1d": "of norms of 0",
     "lp_pool2d": "of norms of 0", "lp_pool3d": "of norms of 0", "matrix_exp": "how often a matrix is halved",
     "polygamma": "two formulas", "exprel": "two formulas",
-    "gammainc_slope": "two formulas", "hypergeometric": "two formulas", "hurwitz_zeta": "stands for infinity", "betainc_slope": "two formulas", "log1mexp": "two formulas", "beta_sf": "two formulas",
+    "gammainc_slope": "two formulas", "hypergeometric": "two formulas",
+    "hurwitz_zeta": "stands for infinity", "betainc_slope": "two formulas", "log1mexp": "two formulas", "beta_sf": "two formulas",
     "nanmax": "counts entries", "nanmin": "counts entries", "polyder": "ends a range", "polyint": "ends a range",
     "numpy_pinv": "below it a singular value is taken for 0", "yv": "two formulas",
 }  # fmt: skip

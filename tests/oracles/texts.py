@@ -138,7 +138,8 @@ _OF_NN = [
     "logmeanexp(M, axis=0)", "one_hot(K, 3)*V", "softplus(30*V)",
 ]  # fmt: skip
 _OF_LAX = [
-    "clamp(-0.5, M, 1.0)", "select(jax.lax.is_finite(M), M, N)", "max(M, N)", "min(M, N)", "select(B, M, N)", "rsqrt(P)", "dot(V, W)", "dot(A, S)", "stop_gradient(M)*M",
+    "clamp(-0.5, M, 1.0)", "select(jax.lax.is_finite(M), M, N)",
+    "max(M, N)", "min(M, N)", "select(B, M, N)", "rsqrt(P)", "dot(V, W)", "dot(A, S)", "stop_gradient(M)*M",
     "exp(M)", "logistic(M)",
     "erf_inv(M/4)", "integer_pow(M, 3)", "reduce_sum(M, axes=(1,))", "reduce_max(M, (0,))", "reduce_min(M, (1,))",
     "reduce_prod(M, (1,))", "cumsum(M)", "cumsum(M, axis=1)", "cumprod(M, axis=1)", "cumlogsumexp(M, axis=1)", "concatenate([M, N], 0)",
