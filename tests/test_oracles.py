@@ -112,7 +112,7 @@ _NOT_GIVEN = {
     **{(word, target): "no argument of PyTorch's, taken as those of the other losses" for word in ("reduce", "size_average") for target in (
         "ctc_loss", "gaussian_nll_loss", "huber_loss")},
     **{("y", target): "given in the place of an axis" for target in ("torch_max", "torch_min")},
-    ("check_errors", "inv"): "without effect", ("period", "interp"): "refused",
+    ("check_errors", "inv"): "without effect", ("period", "interp"): "refused", ("pivot", "lu"): "PyTorch's, taken of SciPy's name, too",
     ("upper", "scipy_solve_triangular"): "PyTorch's",
 }  # fmt: skip
 

@@ -20,8 +20,11 @@ from gradcli.ops.linalg.equations_and_factors import solve
 from gradcli.ops.linalg.matrices import (
     as_column,
     as_matrix,
+    as_row,
     column_range,
     for_rows,
+    lower_part,
+    matrix,
     no_info,
     parts_of,
     row_range,
@@ -308,8 +311,22 @@ def torch_vander(x: Any, *, count: int | None = None) -> Any:
     return _vander(x if x.shape else reshape(x, shape=(1,)), count, True)
 
 
+@function(aliases="orgqr", backward="LinalgHouseholderProduct")
+def householder_product(x: Any, tau: Any) -> Any:
+    """The first columns of the product of the reflections 1 - tau*v*v.T, v being the columns of x below its diagonal of ones."""
+    rows, columns = matrix(x.shape, "householder_product")[-2:]
+    if rows < columns or tau.shape[-1] > columns or tuple(tau.shape[:-1]) != tuple(x.shape[:-2]):
+        raise ShapeError(f"householder_product: matrices of shape {tuple(x.shape)} and factors of shape {tuple(tau.shape)} do not fit")
+    below, y = with_unit_diagonal(lower_part(x, -1)), with_unit_diagonal(zeros(x.shape, x))
+    for i in reversed(range(tau.shape[-1])):
+        vector = column_range(below, i, i + 1)
+        y = y - matmul(as_row(column_range(tau, i, i + 1)) * vector, matmul(transposed(vector), y))
+    return y
+
+
 declare(f"""
     torch:
+        householder_product orgqr = householder_product({_A}, tau|input2)
         det logdet({_A})
         inv linalg.inv inverse = inv({_A})
         slogdet linalg.slogdet = named_slogdet({_A})
