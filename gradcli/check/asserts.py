@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +29,6 @@ from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.reference.digits import by_balls
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
-
-if TYPE_CHECKING:
-    pass
 
 # -- The relations of an assert between computed floats, entry by entry ----------------------------
 

@@ -1,4 +1,4 @@
-"""Which value is chosen where the derivatives from both sides differ: PyTorch's, JAX's, or the one of least norm."""
+"""The value chosen where the derivatives from both sides differ: PyTorch's, JAX's, or the one of least norm."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Held(NamedTuple):
 
 
 class Conventions:
-    """What each convention chooses for the value and the gradients of one result."""
+    """The choices of each convention for the value and the gradients of one result."""
 
     def __init__(self, judge: Judge, wanted: str) -> None:
         self.judge, self.wanted = judge, wanted

@@ -266,7 +266,7 @@ def _agrees(judge: Judge) -> bool:
 
 
 class _Tolerance(NamedTuple):
-    """What a caller allows beyond rounding: how far entries of the Jacobian may be from the truth.
+    """The errors that a caller allows beyond rounding: how far entries of the Jacobian may be from the truth.
 
     noise   how far gradients of two passes may be apart
     step    the widest one of differences, or None

@@ -56,7 +56,7 @@ class Estimate(NamedTuple):
 
 
 class StandIns:
-    """What stood in for forms in one judgement.
+    """The stand-ins for forms in one judgement.
 
     directions  along how many random directions each rule was held; 0 where none was needed
     entries     at how many entries functions were held; None where all are the reference's

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -418,4 +419,4 @@ def _warm(check: bool) -> None:
     functions_by_name()
     library_names()
     if check:
-        import gradcli.check.crosscheck  # noqa: F401  # for what importing it loads
+        import_module("gradcli.check.crosscheck")

@@ -96,7 +96,7 @@ def _adjugate(x: Any) -> Any:
 
 
 def _minors(x: Any) -> Any:
-    """What is left of a matrix without a row and a column, for each of these."""
+    """The matrices that are left without a row and a column, one for each pair of these."""
     n = x.shape[-1]
     rest = np.nonzero(~np.eye(n, dtype=bool))[1].reshape(n, max(n - 1, 0))
     return getitem(x, index=(..., StaticArray(rest[:, None, :, None]), StaticArray(rest[:, None, :])))

@@ -66,7 +66,7 @@ def product_rounds(m: Any, out: Any, x: Any, axis: Any = None, **_: Any) -> Any:
 
 
 def norm_errors(m: Any, out: Any, x: Any, e: Any, ord: Any, **_: Any) -> Any:
-    """By the triangle inequality, which holds for orders from 1 on."""
+    """Bound the error of a norm by the triangle inequality, which holds for orders from 1 on."""
     return m.at(m.filled(e, x)) if ord is None or ord >= 1 else None
 
 

@@ -169,7 +169,7 @@ def _arguments(node: Any) -> tuple[Any, ...]:
 
 
 def _described(node: Any) -> tuple[Any, ...]:
-    """What a step does: the name of its kind, and what belongs to it, in numbers but for functions that a record has made."""
+    """Describe a step: the name of its kind, and what belongs to it, in numbers but for functions that a record has made."""
     if node.is_Rational:
         return "rational", int(node.p), int(node.q)
     if node.is_Float:
