@@ -88,13 +88,9 @@ def _turned(ours: Any, theirs: np.ndarray) -> np.ndarray:
     return np.where(np.sum(np.asarray(ours) * theirs, axis=-2, keepdims=True) < 0, -1.0, 1.0)
 
 
-def _special_by(name: str, *order: int) -> Rule:
-    """A function of SciPy's, with its operands in this order."""
-
-    def rule(*operands: Any, **_: Any) -> Any:
-        return getattr(import_module("scipy.special"), name)(*(operands[i] for i in order))
-
-    return rule
+def _special(name: str) -> Rule:
+    """A function of SciPy's."""
+    return lambda *operands, **_: getattr(import_module("scipy.special"), name)(*operands)
 
 
 def _precise(x: Any, exponent_bits: int, mantissa_bits: int, **_: Any) -> Any:
@@ -109,8 +105,8 @@ MATRICES: dict[str, Rule] = {
     "optimization_barrier": lambda *xs, **_: list(xs),
 }
 MATRICES |= {
-    "bessel_i0e": _special_by("i0e", 0), "bessel_i1e": _special_by("i1e", 0), "igamma": _special_by("gammainc", 0, 1),
-    "igammac": _special_by("gammaincc", 0, 1), "regularized_incomplete_beta": _special_by("betainc", 0, 1, 2),
+    "bessel_i0e": _special("i0e"), "bessel_i1e": _special("i1e"), "igamma": _special("gammainc"),
+    "igammac": _special("gammaincc"), "regularized_incomplete_beta": _special("betainc"),
 }  # fmt: skip
 FACTORS: dict[str, Rule] = {"lu": _lu, "eigh": _eigh, "svd": _svd, "qr": _qr}  # which get the primitive, too
 
@@ -225,10 +221,6 @@ class Untraceable(TypeError):
 def _of(function: Callable[..., Any]) -> Rule:
     """A function of the operands alone, entry by entry."""
     return lambda *operands, **_: function(*operands)
-
-
-def _special(name: str) -> Rule:
-    return lambda x, **_: getattr(import_module("scipy.special"), name)(x)
 
 
 def _reduced(function: Callable[..., Any]) -> Rule:

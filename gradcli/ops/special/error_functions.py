@@ -100,20 +100,36 @@ erfinv = elementwise(
 # -- Probabilities: the normal distribution, log-odds, entropy -------------------------------------
 
 
+def _ndtr(x: Any) -> Any:
+    from scipy import special
+
+    tail = exp_square(x, c=-0.5) * special.erfcx(np.maximum(-np.asarray(x), 0) / float(SQRT_2)) / 2
+    return np.where(np.less(x, -0.5), tail, special.ndtr(x))[()]
+
+
 def _log_ndtr_reference(m: Any, x: Any) -> Any:
     tail = m.erfc(abs(x) / m.sqrt(2)) / 2
     return m.log1p(-tail) if x > 0 else m.log(tail)
 
 
+def _log_ndtr(x: Any) -> Any:
+    from scipy import special
+
+    x = np.asarray(x)
+    tail = np.log(special.erfcx(np.maximum(-x, 0) / float(SQRT_2)) / 2) - x * x / 2
+    return np.where(np.less(x, -1), tail, np.log1p(-_ndtr(-np.maximum(x, -1))))[()]
+
+
 ndtr = elementwise(
-    "ndtr", "x", OfSciPy("ndtr"), lambda m, x: m.erfc(-x / m.sqrt(2)) / 2, lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,
+    "ndtr", "x", _ndtr, lambda m, x: m.erfc(-x / m.sqrt(2)) / 2, lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,
     doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=11,
     between=(),
     c="g_ndtr({0})",
+    numpy="special.ndtr({0})",
     moderate=True,
 )
 log_ndtr = elementwise(
-    "log_ndtr", "x", OfSciPy("log_ndtr"), _log_ndtr_reference,
+    "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
     # beyond 1 without the overflow of erfcx
     lambda out, x: where(
         greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
@@ -122,6 +138,7 @@ log_ndtr = elementwise(
     doc="The logarithm of ndtr, without underflow.",
     between=(),
     c="g_log_ndtr({0})",
+    numpy="special.log_ndtr({0})",
 )
 
 
