@@ -33,8 +33,8 @@ def register(record: Any) -> Any:
         _BY_NAME[name] = record
     if isinstance(record, Op):
         _REGISTRY[record.name] = record
-        if record.text.infix and record.public:
-            OPERATORS[record.text.infix] = record
+        if record.text.sign and record.public and len(record.operands) == 2:
+            OPERATORS[record.text.sign] = record
     else:
         _COMPOSITES[record.name] = record
     return record

@@ -35,7 +35,7 @@ def _identity(name: str, doc: str, forward: Any = _same, flows: bool = True, **r
 
 alias = _identity(
     "alias", "x under a name and an identity of its own, so that something can be differentiated with respect to it.",
-    static={"name": "", "serial": 0}, public=False, transparent=True, simpler=lambda out, x, **_: x,
+    static={"name": "", "serial": 0}, public=False, written="{x}", simpler=lambda out, x, **_: x,
 )  # fmt: skip
 detach: Op = _identity(
     "detach", "x as a constant: no gradient flows through it.", flows=False, integral=True, ulps=0,
@@ -44,7 +44,7 @@ detach: Op = _identity(
 )  # fmt: skip
 derivative = _identity(
     "derivative", "A derivative that the engine's rules have expanded, together with its definition.", result="float",
-    static={"of": None}, public=False, transparent=True, simpler=lambda out, x, **_: x,
+    static={"of": None}, public=False, written="{x}", simpler=lambda out, x, **_: x,
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
@@ -65,7 +65,7 @@ to_float = elementwise(
     lambda out, x: 1, kind="piecewise", public=False, ulps=0, integral=True,
     extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, LONG_DOUBLE)),
     doc="A boolean or integer as a number.", backward="ToCopy",
-    transparent=True, simpler=_whole, on_floats="float({})",
+    written="{x}", simpler=_whole, on_floats="float({})",
     carries=steady,
     c="((real){0})",
     numpy="np.asarray({0}, np.float64)",

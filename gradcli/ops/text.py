@@ -88,10 +88,8 @@ class Text(Fixed):
     of the operands' pieces and the static parameters, which gives a text and how tightly it holds together, or raises `Unprintable`;
     or there is one for each tuple of values of the static parameters, with ``...`` for all others.
 
-    infix        its operator between two operands, which the language reads as this operation if it is public
-    prefix       its operator before an operand: "-" or "not "
-    transparent  whether it is written as its operand is: it is about the program, not about numbers
-    written      its form in the language, where it is not NAME(operands, parameter=value)
+    written      its form in the language, where it is not NAME(operands, parameter=value); or an operator alone, between two operands
+                 or before one: the language reads that as this operation, if it is public
     latex        its form in LaTeX, where it is not its name with the operands in brackets
     on_floats    in Python, of floats: a template of the operands by their places, with the bits of NumPy's result or an exception
     called       what people call it, and the rule for its derivative: "sine"
@@ -109,9 +107,6 @@ class Text(Fixed):
     composed     ``composed(*operands, **static)``: the same made of other operations, for exports where it has no text of its own
     """
 
-    infix: str = ""
-    prefix: str = ""
-    transparent: bool = False
     written: ByStatic | None = None
     latex: ByStatic | None = None
     on_floats: str = ""
@@ -123,6 +118,16 @@ class Text(Fixed):
     torch: Exported = None
     jax: Exported = None
     composed: Callable[..., Any] | None = None
+
+    @property
+    def sign(self) -> str:
+        """The operator that it is written as; empty if it is none."""
+        return self.written if isinstance(self.written, str) and "{" not in self.written else ""
+
+    @property
+    def transparent(self) -> bool:
+        """Return whether it is written as its operand is: it is about the program, not about numbers."""
+        return self.written == "{x}"
 
     def in_c(self, given: Sequence[bool], **static: Any) -> str:
         """The template of C for the operands that are given, which it counts without those that are not; empty if there is none."""

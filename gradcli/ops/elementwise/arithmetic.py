@@ -26,7 +26,7 @@ add = elementwise(
     lambda out, x, y: 1, lambda out, x, y: 1,
     kind="piecewise", doc="x + y", linear=True, integral=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: 1)), operator=operator.add,
-    infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
+    written="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
     c="({0} + {1})",
 )
 sub = elementwise(
@@ -34,7 +34,7 @@ sub = elementwise(
     lambda out, x, y: 1, lambda out, x, y: -1,
     kind="piecewise", aliases="subtract", doc="x - y", linear=True, integral=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: -1)), operator=operator.sub,
-    refuses=pytorch.no_differences_of_booleans, infix="-",
+    refuses=pytorch.no_differences_of_booleans, written="-",
     latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
     c="({0} - {1})",
 )
@@ -43,7 +43,7 @@ mul = elementwise(
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True,
     extended=Entrywise((lambda x, y: y, lambda x, y: x)), operator=operator.mul,
-    infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
+    written="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
     carries=product,
     c="({0} * {1})",
 )
@@ -60,7 +60,7 @@ div = elementwise(
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
     kind="piecewise", aliases="divide true_divide", doc="x / y", saves="x: y; y: x y",
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain="y is not 0",
-    operator=operator.truediv, infix="/",
+    operator=operator.truediv, written="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     on_floats="{} / {}", algebra="quotient",
     carries=quotient,
@@ -69,7 +69,7 @@ div = elementwise(
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
     kind="piecewise", aliases="negative", doc="-x", linear=True, power=1, ulps=0, integral=True,
-    extended=Entrywise((lambda x: -1,)), operator=operator.neg, refuses=pytorch.no_booleans, prefix="-",
+    extended=Entrywise((lambda x: -1,)), operator=operator.neg, refuses=pytorch.no_booleans, written="-",
     latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
     c="(-{0})",
 )
@@ -102,7 +102,7 @@ chain = elementwise(
     lambda out, c, p: p, lambda out, c, p: c,
     symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True, extended=extended.CHAIN,
     saves="cotangent: partial; partial: cotangent",
-    infix="*", latex=product_in_latex, algebra="chain",
+    written="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
     "nothing flows back from a value that the result does not depend on.", backward="Mul",
     carries=product,
@@ -171,7 +171,7 @@ def _floordiv(m: Any, x: Any, y: Any) -> Any:
 
 floor_divide = elementwise(
     "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", integral=True,
-    infix="//",
+    written="//",
     kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
     operator=operator.floordiv, refuses=pytorch.no_division_by_zero,
     between=((), (0.0,)),
@@ -185,7 +185,7 @@ remainder = elementwise(
     domain="y is not 0",
     doc="x % y, with the sign of y.", example="7.5 % 2", operator=operator.mod,
     refuses=pytorch.no_division_by_zero,
-    infix="%",
+    written="%",
     carries=remaining,
     c="g_remainder({0}, {1})",
 )

@@ -72,7 +72,7 @@ pow_ = elementwise(
     symbolic=lambda s, x, y: s.Pow(x, y), aliases="power float_power",
     saves="x: x y; y: x y out", domain="x > 0, or y an integer",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
-    infix="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
+    written="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
     example="x**3", ulps=2, operator=operator.pow,
     integral=True, inverse="choice",

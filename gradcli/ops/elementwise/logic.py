@@ -29,7 +29,7 @@ def _comparison(
     return elementwise(
         name, "x y", forward, reference, kind="flat", result="bool", aliases=aliases,
         operator=operator, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
-        algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
+        algebra="comparison", simpler=simpler, written=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
         c=f"({{0}} {symbol} {{1}})",
     )
 
@@ -62,14 +62,14 @@ def _simpler_or(out: Any, x: Any, y: Any) -> Any:
 
 logical_and = _truth(
     "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), "Both are true.",
-    infix="and", on_floats="bool({} and {})", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
+    written="and", on_floats="bool({} and {})", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
 )
 logical_or = _truth(
     "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), "At least one is true.",
-    infix="or", on_floats="bool({} or {})", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
+    written="or", on_floats="bool({} or {})", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
 )
 logical_not = _truth(
-    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", prefix="not ", on_floats="not {}", c="({0} == 0)",
+    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", written="not", on_floats="not {}", c="({0} == 0)",
 
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )  # fmt: skip

@@ -83,7 +83,7 @@ matmul: Op = structural(
     core_dims=(2, 2), batched=_matmul_on_batch, doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     example="x @ w + b", rounding="terms", ulps=8, integral=True, work=_products_added,
     extended=Whole("matrices.MATMUL"), operator=operator.matmul,
-    backward=pytorch.node_of_matmul, one_dtype=True, infix="@",
+    backward=pytorch.node_of_matmul, one_dtype=True, written="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product",
     carries=multilinear, axes=axes.matrix_product,
     numpy="({0:term} @ {1:power})",
