@@ -77,7 +77,7 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")  # before the name of a function in the form that a library has of it
 # Fields of several things, which records write as words, or as the one thing that there is.
-_LISTS = {"aliases", "indices", "kinks", "lists", "optional", "results", "saves", "scalars"}
+_LISTS = {"aliases", "kinks", "results", "saves"}
 
 
 def _listed(value: Any) -> Any:
@@ -92,9 +92,10 @@ class Record:
     """An operation, or a function made of some. Compared by identity.
 
     name        what graphs, formulas and reports call it
-    operands    names of the operands; ``variadic`` ones take a list of them
-    optional    operands that may be left out (None)
-    indices     operands that are whole numbers by which entries are addressed; of a definition, one that is called index
+    signature   its operands in words, with what they are beside arrays: "x? bounds:arrays *more". Those that end in a question mark may
+                be left out (None), ``index:index`` are whole numbers by which entries are addressed, ``choices:arrays`` a list of
+                arrays, each of its own shape, and ``*more`` any number of operands. ``alpha:number`` is no operand, but a static
+                parameter that is a number of the formula: what has a derivative may stand for it, too
     static      parameters that are part of the program (axes, shapes), with their defaults; `REQUIRED` where there is none
     results     names of the results, where there are several
     domain      where it is defined, in words (domains.py); everywhere, if it says nothing
@@ -104,12 +105,9 @@ class Record:
     """
 
     name: str
-    operands: tuple[str, ...]
+    signature: str
     doc: str
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    variadic: bool = False
-    optional: tuple[str, ...] = ()
-    indices: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
@@ -118,6 +116,45 @@ class Record:
     aliases: tuple[str, ...] = ()
     example: str = ""
     public: bool = True
+
+    def _marked(self, mark: str) -> tuple[str, ...]:
+        words = [word for word in self.signature.split() if mark in word]
+        return tuple([word.partition(":")[0].strip("*?") for word in words])
+
+    @cached_property
+    def operands(self) -> tuple[str, ...]:
+        """Names of the operands, the one that stands for any number among them if there is no other."""
+        return tuple([name for name in self._marked("") if name not in (*self.numbers, self.rest)])
+
+    @cached_property
+    def variadic(self) -> bool:
+        """Return whether the operands are any number of arrays."""
+        return self.signature.startswith("*")
+
+    @cached_property
+    def rest(self) -> str:
+        """The name of operands that follow the others in any number; empty if there are none."""
+        return "" if self.variadic else "".join(self._marked("*"))
+
+    @cached_property
+    def optional(self) -> tuple[str, ...]:
+        """Names of the operands that may be left out."""
+        return self._marked("?")
+
+    @cached_property
+    def indices(self) -> tuple[str, ...]:
+        """Names of the operands that are whole numbers by which entries are addressed."""
+        return self._marked(":index")
+
+    @cached_property
+    def lists(self) -> tuple[str, ...]:
+        """Names of the operands that are lists of arrays."""
+        return self._marked(":arrays")
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the static parameters that are numbers of the formula."""
+        return self._marked(":number")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -238,16 +275,9 @@ class Composite(Record):
 
     The body is mathematics as a rule is: operators and registered functions of its operands, branching on shapes
     and static parameters only. It may return a tuple.
-
-    rest        the name of operands that follow these in any number
-    lists       the operands that are lists of arrays, each of its own shape
-    scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     """
 
     body: Function
-    rest: str = ""
-    lists: tuple[str, ...] = ()
-    scalars: tuple[str, ...] = ()
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""

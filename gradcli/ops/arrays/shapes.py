@@ -280,9 +280,9 @@ def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
 
 
 take_along: Op = structural(
-    "take_along", "x index", _take_along, witness("moving.take_along"),
+    "take_along", "x index:index", _take_along, witness("moving.take_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
-    shape=_take_along_shape, static={"axis": -1}, indices="index", saves="index", result="same", ulps=0, carries=taken,
+    shape=_take_along_shape, static={"axis": -1}, saves="index", result="same", ulps=0, carries=taken,
     backward="Gather", axes=lambda m, x, index, axis: m.picked(x, index, axis),
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
     numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",
@@ -298,9 +298,9 @@ def _add_along(x: Any, index: Any, axis: int, shape: Shape) -> Any:
 
 
 add_along: Op = structural(
-    "add_along", "x index", _add_along, witness("moving.add_along"),
+    "add_along", "x index:index", _add_along, witness("moving.add_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
-    shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices="index", saves="index",
+    shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, saves="index",
     public=False, ulps=4, rounding="terms", carries=added,
     axes=lambda m, x, index, axis, shape: m.put(x, index, axis, shape),
     doc="Zeros with x added at indices along an axis: the transpose of take_along.",

@@ -17,7 +17,7 @@ from gradcli.ops.elementwise.logic import equal, isnan, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
-from gradcli.ops.registry import elementwise, function
+from gradcli.ops.registry import Number, elementwise, function
 from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 
@@ -219,20 +219,20 @@ def _scaled(y: Any, alpha: float) -> Any:
     return y if alpha == 1 else y * alpha
 
 
-@function(scalars="alpha")
-def torch_add(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+@function()
+def torch_add(x: Any, y: Any, *, alpha: Number = 1) -> Any:
     """torch.add: x + alpha*y."""
     return x + _scaled(y, alpha)
 
 
-@function(scalars="alpha")
-def torch_sub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+@function()
+def torch_sub(x: Any, y: Any, *, alpha: Number = 1) -> Any:
     """torch.sub: x - alpha*y."""
     return x - _scaled(y, alpha)
 
 
-@function(torch="x, y|other, *, alpha", scalars="alpha")
-def rsub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+@function(torch="x, y|other, *, alpha")
+def rsub(x: Any, y: Any, *, alpha: Number = 1) -> Any:
     """y - alpha*x, as in PyTorch."""
     return y - _scaled(x, alpha)
 

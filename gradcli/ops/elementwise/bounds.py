@@ -83,13 +83,12 @@ def _clip_reference(m: Any, x: Any, low: Any, high: Any) -> Any:
 
 clip = elementwise(
     "clip",
-    "x low high",
+    "x low? high?",
     _clip,
     _clip_reference,
     kind="piecewise",
     vjp=_clip_vjp,
     extended=extended.CLIP,
-    optional="low high",
     symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
     kinks=Kink(
             lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_jax_vjp)

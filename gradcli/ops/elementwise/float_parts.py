@@ -16,7 +16,7 @@ from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import equal, isfinite, isnan, less, logical_not, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.facts import Kink
-from gradcli.ops.registry import elementwise, function
+from gradcli.ops.registry import Number, elementwise, function
 from gradcli.ops.text import number_in_c
 
 copysign = elementwise(
@@ -98,10 +98,10 @@ finite = elementwise(
 
 
 @function(
-    scalars="nan posinf neginf", numpy="x, -copy, nan, posinf, neginf", torch="x, nan, posinf, neginf", memory="format",
+    numpy="x, -copy, nan, posinf, neginf", torch="x, nan, posinf, neginf", memory="format",
     backward="NanToNum",
 )  # fmt: skip
-def nan_to_num(x: Any, *, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(x: Any, *, nan: Number = None, posinf: Number = None, neginf: Number = None) -> Any:
     """x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0.
 
     >>> nan_to_num(1/x, posinf=10)

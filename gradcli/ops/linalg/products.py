@@ -19,7 +19,7 @@ from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import as_column, as_row, transposed
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import function, is_number, structural
+from gradcli.ops.registry import Number, function, is_number, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.text import TERM, Form
@@ -272,32 +272,32 @@ def _added(x: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return found
 
 
-@function(scalars="beta alpha", torch="input, mat1, mat2, *, beta, alpha")
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+@function(torch="input, mat1, mat2, *, beta, alpha")
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
     """beta*input + alpha times a product of matrices; with beta=0 the input is not read."""
     return _added(input, _product(mat1, mat2, 2, 2), beta, alpha)
 
 
-@function(scalars="beta alpha", torch="input, mat, vec, *, beta, alpha")
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+@function(torch="input, mat, vec, *, beta, alpha")
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
     """beta*input + alpha times a product of a matrix and a vector; with beta=0 the input is not read."""
     return _added(input, _product(mat, vec, 2, 1), beta, alpha)
 
 
-@function(scalars="beta alpha", torch="input, batch1, batch2, *, beta, alpha")
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+@function(torch="input, batch1, batch2, *, beta, alpha")
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
     """beta*input + alpha times the sum of a batch's products of matrices; with beta=0 the input is not read."""
     return _added(input, sum_(_product(batch1, batch2, 3, 3), axis=0), beta, alpha)
 
 
-@function(scalars="beta alpha", torch="input, batch1, batch2, *, beta, alpha")
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+@function(torch="input, batch1, batch2, *, beta, alpha")
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
     """beta*input + alpha times a batch's products of matrices; with beta=0 the input is not read."""
     return _added(input, _product(batch1, batch2, 3, 3), beta, alpha)
 
 
-@function(scalars="beta alpha", torch="input, vec1, vec2, *, beta, alpha")
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+@function(torch="input, vec1, vec2, *, beta, alpha")
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
     """beta*input + alpha times the outer product of vectors; with beta=0 the input is not read."""
     return _added(input, outer(vec1, vec2), beta, alpha)
 

@@ -17,7 +17,7 @@ from gradcli.ops.elementwise.logic import equal, isfinite, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
-from gradcli.ops.registry import composition, function
+from gradcli.ops.registry import Number, composition, function
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach
@@ -176,7 +176,7 @@ def _masked_softmax(scores: Any) -> Any:
 
 
 @function(
-    torch="query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa", scalars="scale",
+    torch="query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa",
 )  # fmt: skip
 def scaled_dot_product_attention(
     query: Any,
@@ -186,7 +186,7 @@ def scaled_dot_product_attention(
     *,
     dropout_p: float = 0.0,
     is_causal: bool = False,
-    scale: float | None = None,
+    scale: Number = None,
     enable_gqa: bool = False,
 ) -> Any:
     """softmax(query @ key.T / sqrt(d)) @ value, of keys that the mask (truth values, or numbers to add) leaves.

@@ -24,7 +24,7 @@ from gradcli.ops.looping import product_in_torch, reduced_text
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
-from gradcli.ops.registry import composition, function, is_number, structural
+from gradcli.ops.registry import Number, composition, function, is_number, structural
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape, witness
 
@@ -125,7 +125,7 @@ def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
 
 
 def _wider(name: str, operands: str, body: Function, **static: Any) -> Composite:
-    return composition(name, operands, body, static={**AXES, **static}, scalars="ddof" if static else "")
+    return composition(name, operands + (" ddof:number" if static else ""), body, static={**AXES, **static})
 
 
 def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
@@ -319,26 +319,26 @@ def _with_mean(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool,
     return _corrected(op, x, axis, unbiased, keepdims, correction), mean(x, axis=None if axis == () else axis, keepdims=keepdims)
 
 
-@function(scalars="correction")
-def torch_var(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+@function()
+def torch_var(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
     """torch.var: divided by n - correction (1 by default)."""
     return _corrected(var, x, axis, unbiased, keepdims, correction)
 
 
-@function(scalars="correction")
-def torch_std(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+@function()
+def torch_std(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
     """torch.std: divided by n - correction (1 by default)."""
     return _corrected(std, x, axis, unbiased, keepdims, correction)
 
 
-@function(scalars="correction")
-def var_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+@function()
+def var_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
     """var and mean in one, as in PyTorch."""
     return _with_mean(var, x, axis, unbiased, keepdims, correction)
 
 
-@function(scalars="correction")
-def std_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+@function()
+def std_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
     """std and mean in one, as in PyTorch."""
     return _with_mean(std, x, axis, unbiased, keepdims, correction)
 

@@ -217,10 +217,9 @@ softplus: Op = elementwise(
     example="softplus(x)",
     wider=composition(
         "softplus",
-        "x",
+        "x beta:number",
         _softplus_by,
         static={"beta": 1, "threshold": float("inf")},
-        scalars="beta",
     ),
     between=(),
     c=_softplus_in_c,

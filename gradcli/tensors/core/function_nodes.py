@@ -174,9 +174,8 @@ def _opened_only(*_: Any, **__: Any) -> Any:
 
 FUNCTION = Op(
     "function",
-    ("x",),
+    "*x",
     "A call of a function.",
-    variadic=True,
     forward=_opened_only,
     reference=_opened_only,
     kind="structural",
