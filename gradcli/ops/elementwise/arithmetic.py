@@ -114,7 +114,7 @@ chain = elementwise(
 def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str, **record: Any) -> Op:
     return elementwise(
         name, "x", forward, reference, None, kind="flat", doc=doc, aliases=aliases, integral=True,
-        kinks=Kink(where, place, "0, as everywhere", SAME), between=(), **record,
+        kinks=Kink(where, place, "0, as everywhere", SAME), carries=(), **record,
     )  # fmt: skip
 
 
@@ -174,7 +174,7 @@ floor_divide = elementwise(
     written="//",
     kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
     operator=operator.floordiv, refuses=pytorch.no_division_by_zero,
-    between=((), (0.0,)),
+    carries=((), (0.0,)),
     c="g_floor_divide({0}, {1})",
 )
 remainder = elementwise(

@@ -41,7 +41,7 @@ heaviside = elementwise(
     "heaviside", "x values", np.heaviside, lambda m, x, values: m.zero if x < 0 else values if x == 0 else m.one, None, None,
     kind="flat", doc="0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values.",
     kinks=Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),
-    between=((0.0,), ()),
+    carries=((0.0,), ()),
     c="g_heaviside({0}, {1})",
 )
 
