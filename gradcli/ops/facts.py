@@ -59,7 +59,6 @@ class Facts(Fixed):
     """What holds of an operation as mathematics, beside its rules.
 
     linear     whether the result is linear in each operand
-    signed     operands whose zeros count by their sign: 0.0 and -0.0 give different results
     moves      whether each entry of the result is one of the operands', or zero, and values do not decide which: it is linear and exact
     integral   whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
     inverse    whether it undoes a function that is not one to one, so that of an expression it is a "choice", as sqrt(x**2) is; or
@@ -73,7 +72,6 @@ class Facts(Fixed):
     """
 
     linear: bool = False
-    signed: frozenset[str] = frozenset()
     integral: bool = False
     moves: bool = False
     inverse: Literal["", "choice", "always"] = ""

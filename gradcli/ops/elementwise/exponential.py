@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -74,7 +73,7 @@ pow_ = elementwise(
     kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
     written="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
-    example="x**3", ulps=2, operator=operator.pow,
+    example="x**3", ulps=2,
     integral=True, inverse="choice",
     slopes=(lambda m, x, y: m.zero if y == 0 else y * m.power(x, y - 1), _logarithmic_slope),
     extended=Entrywise((

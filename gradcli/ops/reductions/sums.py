@@ -129,7 +129,7 @@ def _wider(name: str, operands: str, body: Function, **static: Any) -> Composite
 
 def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
     static = {**AXES, **record.pop("static", {})}
-    return structural(name, "x", forward, reference, vjp=vjp, shape=reduced, static=static, **record)
+    return structural(name, record.pop("signature", "x"), forward, reference, vjp=vjp, shape=reduced, static=static, **record)
 
 
 def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
