@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -72,9 +71,9 @@ pow_ = elementwise(
     symbolic=lambda s, x, y: s.Pow(x, y), aliases="power float_power",
     saves="x: x y; y: x y out", domain="x > 0, or y an integer",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
-    infix="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
+    written="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
-    example="x**3", ulps=2, operator=operator.pow,
+    example="x**3", ulps=2,
     integral=True, inverse="choice",
     slopes=(lambda m, x, y: m.zero if y == 0 else y * m.power(x, y - 1), _logarithmic_slope),
     extended=Entrywise((
@@ -96,7 +95,7 @@ rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
     saves="x out", power=-0.5, inverse="choice", domain="x > 0", doc="1 / sqrt(x)", ulps=2,
     means=lambda x: x**-0.5,
-    between=(0.0,),
+    carries=(0.0,),
     c="(1 / g_sqrt({0}))",
     numpy="(1.0 / np.sqrt({0}))",
 )
@@ -104,7 +103,7 @@ cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
     saves="out", power=1 / 3,
     called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.",
-    between=(),
+    carries=(),
     c="g_cbrt({0})",
     torch="_cbrt({0})",
 )
@@ -117,13 +116,13 @@ exp = elementwise(
 exp2 = elementwise(
     "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,
     symbolic=lambda s, x: s.Pow(2, x), saves="out", called="exponential", doc="2 to the power x.", ulps=3,
-    between=(),
+    carries=(),
     c="g_exp2({0})",
 )
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
-    between=(), by_result=True,
+    carries=(), by_result=True,
     c="g_expm1({0})",
 )
 log: Op = elementwise(
@@ -136,19 +135,19 @@ log: Op = elementwise(
 log2 = elementwise(
     "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), domain="x > 0",
     called="logarithm", doc="The logarithm to base 2.", ulps=3,
-    between=(0.0,),
+    carries=(0.0,),
     c="g_log2({0})",
 )
 log10 = elementwise(
     "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), domain="x > 0",
     called="logarithm", doc="The logarithm to base 10.", ulps=3,
-    between=(0.0,),
+    carries=(0.0,),
     c="g_log10({0})",
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
     domain="x > -1", called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3,
-    between=(-1.0,),
+    carries=(-1.0,),
     c="g_log1p({0})",
 )
 
@@ -174,7 +173,7 @@ xlogy = elementwise(
     symbolic=lambda s, x, y: x * s.log(y), domain="y > 0, or x = 0",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),
     extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", example="xlogy(x, x)", ulps=3,
-    between=((), (0.0,)),
+    carries=((), (0.0,)),
     c="g_xlogy({0}, {1})",
 )
 xlog1py = elementwise(
@@ -184,7 +183,7 @@ xlog1py = elementwise(
     symbolic=lambda s, x, y: x * s.log(1 + y), domain="y > -1, or x = 0",
     kinks=Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),
     extended=extended.XLOG1PY, doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.",
-    between=((), (-1.0,)),
+    carries=((), (-1.0,)),
     c="g_xlog1py({0}, {1})",
 )
 
@@ -207,7 +206,7 @@ exp_square: Op = elementwise(
         (-0.5,): r"\exp\left(-\frac{{{x:atom}^{{2}}}}{{2}}\right)", (0.5,): r"\exp\left(\frac{{{x:atom}^{{2}}}}{{2}}\right)",
     },
     doc="exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails.", means=lambda x, c: exp(c * x**2),
-    between=(0.0,),
+    carries=(0.0,),
     c=lambda c: f"g_exp_square({{0}}, {number_in_c(c)})",
     numpy=lambda shapes, c: f"np.exp({c!r} * {{0:atom}} ** 2)",
 )

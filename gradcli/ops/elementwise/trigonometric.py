@@ -61,19 +61,19 @@ asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
     inverse="choice", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
     parity="odd",
-    between=(-1.0, 1.0),
+    carries=(-1.0, 1.0),
     c="g_asin({0})",
 )
 acos = elementwise(
     "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases="arccos",
     inverse="choice", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
-    between=(-1.0, 1.0),
+    carries=(-1.0, 1.0),
     c="g_acos({0})",
 )
 atan = elementwise(
     "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases="arctan",
     doc="The inverse tangent.", ulps=3, parity="odd",
-    between=(),
+    carries=(),
     c="g_atan({0})",
     moderate=True,
 )
@@ -82,7 +82,7 @@ asec = elementwise(
     lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
     aliases="arcsec", inverse="choice",
     domain="abs(x) >= 1", doc="The inverse secant, acos(1/x).",
-    between=(-1.0, 1.0),
+    carries=(-1.0, 1.0),
     c="g_asec({0})",
     numpy="_asec({0})",
 )
@@ -91,7 +91,7 @@ acsc = elementwise(
     lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
     aliases="arccsc", inverse="choice",
     domain="abs(x) >= 1", doc="The inverse cosecant, asin(1/x).", ulps=5,
-    between=(-1.0, 1.0),
+    carries=(-1.0, 1.0),
     c="g_acsc({0})",
     numpy="_acsc({0})",
 )
@@ -168,13 +168,13 @@ sinh: Op = elementwise(
 
     called="hyperbolic sine",
     doc="The hyperbolic sine.", ulps=3, parity="odd", family=lambda: _HYPERBOLIC,
-    between=(),
+    carries=(),
     c="g_sinh({0})",
 )
 cosh: Op = elementwise(
     "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x),
     called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", family=lambda: _HYPERBOLIC,
-    between=(0.0,),
+    carries=(0.0,),
     c="g_cosh({0})",
 )
 tanh: Op = elementwise(
@@ -183,7 +183,7 @@ tanh: Op = elementwise(
 
     called="hyperbolic tangent",
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
-    between=(), by_result=True,
+    carries=(), by_result=True,
     c="g_tanh({0})",
     moderate=True,
 )  # fmt: skip
@@ -199,7 +199,7 @@ sech: Op = elementwise(
     "sech", "x", _sech, lambda m, x: m.sech(x), lambda out, x: -out * tanh(x), saves="x out",
     doc="The hyperbolic secant, 1/cosh(x).",
     parity="even", means=lambda x: 1 / cosh(x),
-    between=(0.0,),
+    carries=(0.0,),
     c="g_sech({0})",
     numpy="_sech({0})",
     moderate=True,
@@ -216,7 +216,7 @@ csch: Op = elementwise(
     "csch", "x", _csch, lambda m, x: m.csch(x), lambda out, x: -out * coth(x), saves="x out",
     domain="x is not 0", doc="The hyperbolic cosecant, 1/sinh(x).",
     parity="odd", means=lambda x: 1 / sinh(x),
-    between=(0.0,),
+    carries=(0.0,),
     c="g_csch({0})",
     numpy="_csch({0})",
 )
@@ -224,7 +224,7 @@ coth: Op = elementwise(
     "coth", "x", lambda x: 1 / np.tanh(x), lambda m, x: m.coth(x), lambda out, x: -(csch(x) ** 2),
     domain="x is not 0", doc="The hyperbolic cotangent, 1/tanh(x).",
     parity="odd", means=lambda x: cosh(x) / sinh(x),
-    between=(0.0,),
+    carries=(0.0,),
     c="g_coth({0})",
     numpy="(1.0 / np.tanh({0}))",
 )
@@ -232,27 +232,27 @@ _HYPERBOLIC: tuple[Any, ...] = (sinh, cosh, tanh, coth, csch, sech, -1)
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
     doc="The inverse hyperbolic sine.", ulps=3, parity="odd",
-    between=(),
+    carries=(),
     c="g_asinh({0})",
     moderate=True,
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",
     inverse="choice", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.",
-    between=(1.0,),
+    carries=(1.0,),
     c="g_acosh({0})",
 )
 atanh = elementwise(
     "atanh", "x", np.arctanh, lambda m, x: m.atanh(x), lambda out, x: 1 / ((1 - x) * (1 + x)), aliases="arctanh",
     domain="-1 < x < 1", doc="The inverse hyperbolic tangent.", ulps=3,
-    between=(-1.0, 1.0),
+    carries=(-1.0, 1.0),
     c="g_atanh({0})",
 )
 asech = elementwise(
     "asech", "x", lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x), lambda m, x: m.asech(x),
     lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))), aliases="arcsech", domain="0 < x <= 1",
     doc="The inverse hyperbolic secant, acosh(1/x), accurate near 1.",
-    between=(0.0, 1.0),
+    carries=(0.0, 1.0),
     c="g_asech({0})",
     numpy="_asech({0})",
 )
@@ -260,7 +260,7 @@ acsch = elementwise(
     "acsch", "x", lambda x: np.arcsinh(1 / x), lambda m, x: m.acsch(x),
     lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)), aliases="arccsch", domain="x is not 0",
     doc="The inverse hyperbolic cosecant, asinh(1/x).",
-    between=(0.0,),
+    carries=(0.0,),
     c="g_asinh(1 / {0})",
     numpy="np.arcsinh(1.0 / {0:atom})",
 )
@@ -269,7 +269,7 @@ acoth = elementwise(
     lambda out, x: 1 / ((1 - x) * (1 + x)),
     aliases="arccoth",
     domain="abs(x) > 1", doc="The inverse hyperbolic cotangent, atanh(1/x).",
-    between=(0.0,),
+    carries=(0.0,),
     c="g_acoth({0})",
     numpy="_acoth({0})",
 )

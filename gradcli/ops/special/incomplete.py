@@ -139,7 +139,7 @@ gammainc: Op = elementwise(
     symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), ulps=200, domain="a > 0 and x >= 0",
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
     example="gammainc(a, x)",
-    between=((0.0,), (0.0,)),
+    carries=((0.0,), (0.0,)),
 )
 
 
@@ -148,7 +148,7 @@ gammaincc: Op = elementwise(
     lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
     symbolic=in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1)), ulps=400, domain="a > 0 and x >= 0",
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", example="gammaincc(a, x)",
-    between=((0.0,), (0.0,)),
+    carries=((0.0,), (0.0,)),
 )
 
 
@@ -239,7 +239,7 @@ betainc: Op = elementwise(
     domain="a > 0 and b > 0 and 0 <= x <= 1",
     doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
     example="betainc(a, b, x)",
-    between=((0.0,), (0.0,), (0.0, 1.0)),
+    carries=((0.0,), (0.0,), (0.0, 1.0)),
     torch="",
 )
 
