@@ -109,16 +109,22 @@ def k1(x: Any) -> Any:
     return kv(x, v=1)
 
 
-i0 = elementwise(
-    "i0", "x", OfSciPy("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), ulps=6,
-    aliases="modified_bessel_i0", latex=r"I_{{0}}\left({x}\right)", doc="The modified Bessel function iv(0, x).",
+@function(
+    forward=OfSciPy("i0"), partials=(lambda out, x: i1(x),), ulps=6, aliases="modified_bessel_i0", latex=r"I_{{0}}\left({x}\right)",
     between=(0.0,),
-)
-i1: Op = elementwise(
-    "i1", "x", OfSciPy("i1"), lambda m, x: m.besseli(1, x), lambda out, x: (i0(x) + iv(x, v=2)) / 2, ulps=16,
-    aliases="modified_bessel_i1", latex=r"I_{{1}}\left({x}\right)", doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
-    between=(),
-)
+)  # fmt: skip
+def i0(x: Any) -> Any:
+    """The modified Bessel function iv(0, x)."""
+    return iv(x, v=0)
+
+
+@function(
+    forward=OfSciPy("i1"), partials=(lambda out, x: (i0(x) + iv(x, v=2)) / 2,), ulps=16, aliases="modified_bessel_i1",
+    latex=r"I_{{1}}\left({x}\right)", backward="SpecialI1", between=(),
+)  # fmt: skip
+def i1(x: Any) -> Any:
+    """The modified Bessel function iv(1, x)."""
+    return iv(x, v=1)
 
 
 _FAR = 1e18  # where 1F1(n + 1/2, n + 1, -2*x) is the first term of its asymptotic series, to the last digit
