@@ -194,7 +194,7 @@ def _facts() -> list[Any]:
 
 
 def _says(op: Op) -> bool:
-    return op.accuracy.carries is not None or op.accuracy.between is not None
+    return op.accuracy.carries is not None
 
 
 @pytest.mark.parametrize(("op", "static"), _facts())

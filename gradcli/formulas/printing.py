@@ -128,7 +128,7 @@ def _call(node: Expr, op: Op, operands: list[Piece | None]) -> str:
         last = max((i for i, p in enumerate(operands) if p is not None), default=-1)
         parts += ["None" if p is None else p.text for p in operands[: last + 1]]
     for key, value in node.static.items():
-        if op.static.get(key) != value or (key == op.text.stated and len(node.operand.shape) > 1):
+        if op.static.get(key) != value or (key in op.stated and len(node.operand.shape) > 1):
             parts.append(f"{key}={_literal(value)}")
     return f"{op.name}({', '.join(parts)})"
 

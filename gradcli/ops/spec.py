@@ -22,7 +22,7 @@ from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
 from gradcli.ops.fixed import Fixed
 from gradcli.ops.looping import Loops
 from gradcli.ops.pytorch import USUAL, Torch
-from gradcli.ops.text import IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
+from gradcli.ops.text import BY_SIGN, IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
 
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
 
@@ -94,8 +94,10 @@ class Record:
     name        what graphs, formulas and reports call it
     signature   its operands in words, with what they are beside arrays: "x? bounds:arrays *more". Those that end in a question mark may
                 be left out (None), ``index:index`` are whole numbers by which entries are addressed, ``choices:arrays`` a list of
-                arrays, each of its own shape, and ``*more`` any number of operands. ``alpha:number`` is no operand, but a static
-                parameter that is a number of the formula: what has a derivative may stand for it, too
+                arrays, each of its own shape, ``x:signed`` has zeros that count by their sign, and ``*more`` is any number of
+                operands. ``alpha:number`` is no operand, but a static parameter that is a number of the formula: what has a
+                derivative may stand for it, too. Nor is ``axis:stated``, which is written even if it has its default, where the
+                operand has several axes: people take the default for two things, so that a call without it is refused
     static      parameters that are part of the program (axes, shapes), with their defaults; `REQUIRED` where there is none
     results     names of the results, where there are several
     domain      where it is defined, in words (domains.py); everywhere, if it says nothing
@@ -124,7 +126,7 @@ class Record:
     @cached_property
     def operands(self) -> tuple[str, ...]:
         """Names of the operands, the one that stands for any number among them if there is no other."""
-        return tuple([name for name in self._marked("") if name not in (*self.numbers, self.rest)])
+        return tuple([name for name in self._marked("") if name not in (*self.numbers, *self.stated, self.rest)])
 
     @cached_property
     def variadic(self) -> bool:
@@ -156,14 +158,17 @@ class Record:
         """Names of the static parameters that are numbers of the formula."""
         return self._marked(":number")
 
+    @cached_property
+    def stated(self) -> tuple[str, ...]:
+        """Names of the static parameters that are written even if they have their defaults."""
+        return self._marked(":stated")
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Op(Record):
     """One operation.
 
     forward     NumPy: ``forward(*arrays, **static)``
-    operator    Python's operator that it is, which rules and tensors have, too, and NumPy's scalars in a tenth of the ufunc's time.
-                IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's loops
     reference   multi-precision: ``reference(m, *scalars, **static)`` for elementwise operations, on object
                 arrays of scalars otherwise; m offers mpmath's functions. The source of truth of the judge
     symbolic    the same on sympy expressions, m being sympy; by default the reference itself
@@ -198,7 +203,6 @@ class Op(Record):
     kind: Kind
     partials: tuple[Function | None, ...] | None = None
     vjp: Function | None = None
-    operator: Function | None = None
     symbolic: Function | None = None
     slopes: tuple[Function, ...] | None = None
     extended: Rule | None = None
@@ -234,6 +238,14 @@ class Op(Record):
     def is_costly(self) -> bool:
         """Return whether it may take more memory or time than the sizes of its arrays say."""
         return self.facts.work is not None or self.core_dims is not None
+
+    @cached_property
+    def operator(self) -> Function | None:
+        """Python's operator that it is written as, which rules and tensors have, too, and NumPy's scalars in a tenth of the ufunc's time.
+
+        IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's loops.
+        """
+        return BY_SIGN.get((self.text.sign, len(self.operands))) if self.public else None
 
     @property
     def body(self) -> Function | None:

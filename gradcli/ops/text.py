@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from operator import itemgetter
@@ -19,6 +20,11 @@ BINDING = {
     "or": DISJUNCTION, "and": CONJUNCTION, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON, ">=": COMPARISON, "==": COMPARISON,
     "!=": COMPARISON, "&": MASKED, "+": SUM, "-": SUM, "*": TERM, "/": TERM, "//": TERM, "%": TERM, "@": TERM, "**": POWER,
 }  # fmt: skip
+# Python's operators by the signs, and the number of operands, that operations are written with.
+_SIGNS = "== != < <= > >= + - * / // % ** @"
+_FUNCTIONS = "eq ne lt le gt ge add sub mul truediv floordiv mod pow matmul"
+BY_SIGN = {(sign, 2): getattr(operator, name) for sign, name in zip(_SIGNS.split(), _FUNCTIONS.split(), strict=True)}
+BY_SIGN["-", 1] = operator.neg
 LARGEST_ARRAY = 64  # entries that are written out
 
 _AT_LEAST = {"sum": SUM, "term": TERM, "power": POWER, "atom": ATOM}
@@ -93,8 +99,6 @@ class Text(Fixed):
     latex        its form in LaTeX, where it is not its name with the operands in brackets
     on_floats    in Python, of floats: a template of the operands by their places, with the bits of NumPy's result or an exception
     called       what people call it, and the rule for its derivative: "sine"
-    stated       the parameter that is written even if it has its default, where the operand has several axes: people take the default
-                 for two things, so that a call without it, and without a library, is refused
     c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
                  or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
                  of which are given. It calls functions of the headers in plans/native only, which have all of them for both types of floats
@@ -111,7 +115,6 @@ class Text(Fixed):
     latex: ByStatic | None = None
     on_floats: str = ""
     called: str = ""
-    stated: str = ""
     c: InC | Mapping[tuple[bool, ...], InC] = ""
     scalar: InC = ""
     numpy: Exported = None

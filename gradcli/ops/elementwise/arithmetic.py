@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
     kind="piecewise", doc="x + y", linear=True, integral=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: 1)), operator=operator.add,
+    extended=Entrywise((lambda x, y: 1, lambda x, y: 1)),
     written="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
     c="({0} + {1})",
 )
@@ -33,7 +32,7 @@ sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
     kind="piecewise", aliases="subtract", doc="x - y", linear=True, integral=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: -1)), operator=operator.sub,
+    extended=Entrywise((lambda x, y: 1, lambda x, y: -1)),
     refuses=pytorch.no_differences_of_booleans, written="-",
     latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
     c="({0} - {1})",
@@ -42,7 +41,7 @@ mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True,
-    extended=Entrywise((lambda x, y: y, lambda x, y: x)), operator=operator.mul,
+    extended=Entrywise((lambda x, y: y, lambda x, y: x)),
     written="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
     carries=product,
     c="({0} * {1})",
@@ -60,7 +59,7 @@ div = elementwise(
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
     kind="piecewise", aliases="divide true_divide", doc="x / y", saves="x: y; y: x y",
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain="y is not 0",
-    operator=operator.truediv, written="/",
+    written="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     on_floats="{} / {}", algebra="quotient",
     carries=quotient,
@@ -69,7 +68,7 @@ div = elementwise(
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
     kind="piecewise", aliases="negative", doc="-x", linear=True, power=1, ulps=0, integral=True,
-    extended=Entrywise((lambda x: -1,)), operator=operator.neg, refuses=pytorch.no_booleans, written="-",
+    extended=Entrywise((lambda x: -1,)), refuses=pytorch.no_booleans, written="-",
     latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
     c="(-{0})",
 )
@@ -114,7 +113,7 @@ chain = elementwise(
 def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str, **record: Any) -> Op:
     return elementwise(
         name, "x", forward, reference, None, kind="flat", doc=doc, aliases=aliases, integral=True,
-        kinks=Kink(where, place, "0, as everywhere", SAME), between=(), **record,
+        kinks=Kink(where, place, "0, as everywhere", SAME), carries=(), **record,
     )  # fmt: skip
 
 
@@ -168,8 +167,8 @@ abs_ = elementwise(
 @function(
     forward=np.floor_divide, partials=(None, None), kind="flat", integral=True, written="//",
     kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
-    operator=operator.floordiv, refuses=pytorch.no_division_by_zero,
-    between=((), (0.0,)),
+    refuses=pytorch.no_division_by_zero,
+    carries=((), (0.0,)),
     c="g_floor_divide({0}, {1})",
 )
 def floor_divide(x: Any, y: Any) -> Any:
@@ -182,7 +181,7 @@ def floor_divide(x: Any, y: Any) -> Any:
     partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y))),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases="mod", saves="y: x y", ulps=0, integral=True,
     extended=extended.REMAINDER, kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
-    domain="y is not 0", operator=operator.mod,
+    domain="y is not 0",
     refuses=pytorch.no_division_by_zero,
     written="%",
     carries=remaining,

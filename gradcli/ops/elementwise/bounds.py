@@ -30,7 +30,7 @@ def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op,
         kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", integral=True, selects=True, ulps=0,
         kinks=Kink(lambda x, y: x == y, "x = y", "half to each operand", SAME),
         extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * half, lambda x, y: wins(y, x) + (x == y) * half)),
-        between=((), ()), c=f"g_{name}({{0}}, {{1}})", **record,
+        carries=((), ()), c=f"g_{name}({{0}}, {{1}})", **record,
     )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ clip = elementwise(
     backward="Clamp", doc="x limited to the range from low to high; either bound may be None.",
     example="clip(x, -1, 1)",
     ulps=0,
-    between=((), (), ()),
+    carries=((), (), ()),
     c={
         (True, True, True): "g_minimum(g_maximum({0}, {1}), {2})", (True, True, False): "g_maximum({0}, {1})",
         (True, False, True): "g_minimum({0}, {1})", (True, False, False): "({0})",

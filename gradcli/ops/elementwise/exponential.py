@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -74,7 +73,7 @@ pow_ = elementwise(
     kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
     written="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
-    example="x**3", ulps=2, operator=operator.pow,
+    example="x**3", ulps=2,
     integral=True, inverse="choice",
     slopes=(lambda m, x, y: m.zero if y == 0 else y * m.power(x, y - 1), _logarithmic_slope),
     extended=Entrywise((
@@ -104,7 +103,7 @@ cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
     saves="out", power=1 / 3,
     called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.",
-    between=(),
+    carries=(),
     c="g_cbrt({0})",
     torch="_cbrt({0})",
 )
@@ -116,7 +115,7 @@ exp = elementwise(
 )
 
 
-@function(forward=np.exp2, partials=(lambda out, x: out * LN2,), saves="out", called="exponential", ulps=3, between=(), c="g_exp2({0})")
+@function(forward=np.exp2, partials=(lambda out, x: out * LN2,), saves="out", called="exponential", ulps=3, carries=(), c="g_exp2({0})")
 def exp2(x: Any) -> Any:
     """2 to the power x."""
     return 2**x
@@ -125,7 +124,7 @@ def exp2(x: Any) -> Any:
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
-    between=(), by_result=True,
+    carries=(), by_result=True,
     c="g_expm1({0})",
 )
 log: Op = elementwise(
@@ -138,7 +137,7 @@ log: Op = elementwise(
 
 
 @function(
-    forward=np.log2, partials=(lambda out, x: 1 / (x * LN2),), domain="x > 0", called="logarithm", ulps=3, between=(0.0,),
+    forward=np.log2, partials=(lambda out, x: 1 / (x * LN2),), domain="x > 0", called="logarithm", ulps=3, carries=(0.0,),
     c="g_log2({0})",
 )  # fmt: skip
 def log2(x: Any) -> Any:
@@ -146,9 +145,8 @@ def log2(x: Any) -> Any:
     return log(x) / LN2
 
 
-
 @function(
-    forward=np.log10, partials=(lambda out, x: 1 / (x * LN10),), domain="x > 0", called="logarithm", ulps=3, between=(0.0,),
+    forward=np.log10, partials=(lambda out, x: 1 / (x * LN10),), domain="x > 0", called="logarithm", ulps=3, carries=(0.0,),
     c="g_log10({0})",
 )  # fmt: skip
 def log10(x: Any) -> Any:
@@ -159,7 +157,7 @@ def log10(x: Any) -> Any:
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
     domain="x > -1", called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3,
-    between=(-1.0,),
+    carries=(-1.0,),
     c="g_log1p({0})",
 )
 
@@ -181,7 +179,7 @@ xlogy = elementwise(
     symbolic=lambda s, x, y: x * s.log(y), domain="y > 0, or x = 0",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),
     extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", example="xlogy(x, x)", ulps=3,
-    between=((), (0.0,)),
+    carries=((), (0.0,)),
     c="g_xlogy({0}, {1})",
 )
 
@@ -195,13 +193,12 @@ xlogy = elementwise(
     symbolic=lambda s, x, y: x * s.log(1 + y), domain="y > -1, or x = 0",
     kinks=Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),
     extended=extended.XLOG1PY,
-    between=((), (-1.0,)),
+    carries=((), (-1.0,)),
     c="g_xlog1py({0}, {1})",
 )  # fmt: skip
 def xlog1py(x: Any, y: Any) -> Any:
     """x * log(1 + y), accurate near y = 0, and 0 where x = 0."""
     return where(equal(x, 0), 0.0, x * log1p(y))
-
 
 
 def _exp_square(x: Any, c: float) -> Any:
@@ -221,7 +218,7 @@ def _exp_square(x: Any, c: float) -> Any:
         (-0.5,): r"\exp\left(-\frac{{{x:atom}^{{2}}}}{{2}}\right)", (0.5,): r"\exp\left(\frac{{{x:atom}^{{2}}}}{{2}}\right)",
     },
     means=True,
-    between=(0.0,),
+    carries=(0.0,),
     c=lambda c: f"g_exp_square({{0}}, {number_in_c(c)})",
     numpy=lambda shapes, c: f"np.exp({c!r} * {{0:atom}} ** 2)",
 )

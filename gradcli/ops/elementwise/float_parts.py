@@ -20,10 +20,9 @@ from gradcli.ops.registry import Number, elementwise, function
 from gradcli.ops.text import number_in_c
 
 copysign = elementwise(
-    "copysign", "x y", np.copysign, lambda m, x, y: -x if bool(x < 0) != bool(y < 0) else x,
+    "copysign", "x y:signed", np.copysign, lambda m, x, y: -x if bool(x < 0) != bool(y < 0) else x,
     lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, kind="piecewise", saves="x: x out", ulps=0,
     extended=extended.COPYSIGN,
-    signed=frozenset({"y"}),
     symbolic=lambda s, x, y: s.Abs(x) * s.sign(y), doc="x with the sign of y; its derivative by y is 0.",
     kinks=(
         Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the sign that y's zero has, 0 for y"),
@@ -32,7 +31,7 @@ copysign = elementwise(
     c="g_copysign({0}, {1})",
 )
 signbit = elementwise(
-    "signbit", "x", np.signbit, lambda m, x: x < 0, kind="flat", result="bool", signed=frozenset({"x"}),
+    "signbit", "x:signed", np.signbit, lambda m, x: x < 0, kind="flat", result="bool",
     doc="Whether x has a minus sign.",
     carries=sign,
     c="g_signbit({0})",
@@ -41,7 +40,7 @@ signbit = elementwise(
 
 @function(
     forward=np.heaviside, partials=(None, None), kind="flat", kinks=Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),
-    between=((0.0,), ()), c="g_heaviside({0}, {1})",
+    carries=((0.0,), ()), c="g_heaviside({0}, {1})",
 )  # fmt: skip
 def heaviside(x: Any, values: Any) -> Any:
     """0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values."""

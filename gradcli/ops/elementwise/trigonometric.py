@@ -65,19 +65,19 @@ asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
     inverse="choice", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
     parity="odd",
-    between=(-1.0, 1.0),
+    carries=(-1.0, 1.0),
     c="g_asin({0})",
 )
 acos = elementwise(
     "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases="arccos",
     inverse="choice", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
-    between=(-1.0, 1.0),
+    carries=(-1.0, 1.0),
     c="g_acos({0})",
 )
 atan = elementwise(
     "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases="arctan",
     doc="The inverse tangent.", ulps=3, parity="odd",
-    between=(),
+    carries=(),
     c="g_atan({0})",
     moderate=True,
 )
@@ -86,7 +86,7 @@ atan = elementwise(
 @function(
     forward=lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)),
     partials=(lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    aliases="arcsec", inverse="choice", domain="abs(x) >= 1", between=(-1.0, 1.0), c="g_asec({0})", numpy="_asec({0})",
+    aliases="arcsec", inverse="choice", domain="abs(x) >= 1", carries=(-1.0, 1.0), c="g_asec({0})", numpy="_asec({0})",
 )  # fmt: skip
 def asec(x: Any) -> Any:
     """The inverse secant, acos(1/x)."""
@@ -96,7 +96,7 @@ def asec(x: Any) -> Any:
 @function(
     forward=lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)),
     partials=(lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    aliases="arccsc", inverse="choice", domain="abs(x) >= 1", ulps=5, between=(-1.0, 1.0), c="g_acsc({0})", numpy="_acsc({0})",
+    aliases="arccsc", inverse="choice", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0), c="g_acsc({0})", numpy="_acsc({0})",
 )  # fmt: skip
 def acsc(x: Any) -> Any:
     """The inverse cosecant, asin(1/x)."""
@@ -179,13 +179,13 @@ sinh: Op = elementwise(
 
     called="hyperbolic sine",
     doc="The hyperbolic sine.", ulps=3, parity="odd", family=lambda: _HYPERBOLIC,
-    between=(),
+    carries=(),
     c="g_sinh({0})",
 )
 cosh: Op = elementwise(
     "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x),
     called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", family=lambda: _HYPERBOLIC,
-    between=(0.0,),
+    carries=(0.0,),
     c="g_cosh({0})",
 )
 tanh: Op = elementwise(
@@ -194,7 +194,7 @@ tanh: Op = elementwise(
 
     called="hyperbolic tangent",
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
-    between=(), by_result=True,
+    carries=(), by_result=True,
     c="g_tanh({0})",
     moderate=True,
 )  # fmt: skip
@@ -207,7 +207,7 @@ def _sech(x: Any) -> Any:
 
 
 @function(
-    forward=_sech, partials=(lambda out, x: -out * tanh(x),), saves="x out", parity="even", means=True, between=(0.0,),
+    forward=_sech, partials=(lambda out, x: -out * tanh(x),), saves="x out", parity="even", means=True, carries=(0.0,),
     c="g_sech({0})",
     numpy="_sech({0})",
     moderate=True,
@@ -224,7 +224,7 @@ def _csch(x: Any) -> Any:
 
 
 @function(
-    forward=_csch, partials=(lambda out, x: -out * coth(x),), saves="x out", domain="x is not 0", parity="odd", means=True, between=(0.0,),
+    forward=_csch, partials=(lambda out, x: -out * coth(x),), saves="x out", domain="x is not 0", parity="odd", means=True, carries=(0.0,),
     c="g_csch({0})",
     numpy="_csch({0})",
 )
@@ -233,7 +233,7 @@ def csch(x: Any) -> Any:
     return 1 / sinh(x)
 
 
-@function(partials=(lambda out, x: -(csch(x) ** 2),), domain="x is not 0", parity="odd", means=True, between=(0.0,))
+@function(partials=(lambda out, x: -(csch(x) ** 2),), domain="x is not 0", parity="odd", means=True, carries=(0.0,))
 def coth(x: Any) -> Any:
     """The hyperbolic cotangent, 1/tanh(x)."""
     return 1 / tanh(x)
@@ -243,34 +243,34 @@ _HYPERBOLIC: tuple[Any, ...] = (sinh, cosh, tanh, coth, csch, sech, -1)
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
     doc="The inverse hyperbolic sine.", ulps=3, parity="odd",
-    between=(),
+    carries=(),
     c="g_asinh({0})",
     moderate=True,
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",
     inverse="choice", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.",
-    between=(1.0,),
+    carries=(1.0,),
     c="g_acosh({0})",
 )
 atanh = elementwise(
     "atanh", "x", np.arctanh, lambda m, x: m.atanh(x), lambda out, x: 1 / ((1 - x) * (1 + x)), aliases="arctanh",
     domain="-1 < x < 1", doc="The inverse hyperbolic tangent.", ulps=3,
-    between=(-1.0, 1.0),
+    carries=(-1.0, 1.0),
     c="g_atanh({0})",
 )
 
 
 @function(
     forward=lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x), partials=(lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))),),
-    aliases="arcsech", domain="0 < x <= 1", between=(0.0, 1.0), c="g_asech({0})", numpy="_asech({0})",
+    aliases="arcsech", domain="0 < x <= 1", carries=(0.0, 1.0), c="g_asech({0})", numpy="_asech({0})",
 )  # fmt: skip
 def asech(x: Any) -> Any:
     """The inverse hyperbolic secant, acosh(1/x), accurate near 1."""
     return acosh(1 / x)
 
 
-@function(partials=(lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)),), aliases="arccsch", domain="x is not 0", between=(0.0,))
+@function(partials=(lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)),), aliases="arccsch", domain="x is not 0", carries=(0.0,))
 def acsch(x: Any) -> Any:
     """The inverse hyperbolic cosecant, asinh(1/x)."""
     return asinh(1 / x)
@@ -278,7 +278,7 @@ def acsch(x: Any) -> Any:
 
 @function(
     forward=lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x), partials=(lambda out, x: 1 / ((1 - x) * (1 + x)),),
-    aliases="arccoth", domain="abs(x) > 1", between=(0.0,), c="g_acoth({0})", numpy="_acoth({0})",
+    aliases="arccoth", domain="abs(x) > 1", carries=(0.0,), c="g_acoth({0})", numpy="_acoth({0})",
 )  # fmt: skip
 def acoth(x: Any) -> Any:
     """The inverse hyperbolic cotangent, atanh(1/x)."""

@@ -34,7 +34,7 @@ relu = elementwise(
     kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, integral=True, selects=True,
     extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=Kink(lambda x: x == 0, "x = 0", "0", SAME),
     doc="x where it is positive, 0 elsewhere.", example="relu(x)", parts=lambda x: maximum(x, 0.0),
-    between=(),
+    carries=(),
     c="g_maximum({0}, 0)",
     numpy="np.maximum({0}, 0.0)",
     torch="torch.relu({0})",
@@ -201,7 +201,7 @@ softsign = elementwise(
     lambda out, x: 1 / (1 + abs_(x)) ** 2, kind="piecewise", saves="x", ulps=2,
     extended=extended.SOFTSIGN,
     doc="x/(1 + |x|).",
-    between=(),
+    carries=(),
     c="g_softsign({0})",
     numpy="({0:atom} / (1.0 + np.abs({0})))",
 )

@@ -88,7 +88,7 @@ def _standardized_rounds(m: Any, out: Any, x: Any, axis: Any, eps: float) -> Any
     return 16 * (m.abs(out) + size / m.sqrt(m.var(x, axis=axis, keepdims=True) + eps))
 
 
-@function(vjp=_standardized_vjp, shape=lambda shape, **_: shape, saves="x out", rounds=_standardized_rounds, public=False)
+@function(vjp=_standardized_vjp, shape=lambda shape, **_: shape, saves="x out", rounding=_standardized_rounds, public=False)
 def standardized(x: Any, *, axis: Any, eps: float) -> Any:
     """(x - mean)/sqrt(variance + eps) over axes."""
     return _standardized(x, axis, eps)

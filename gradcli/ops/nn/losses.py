@@ -324,7 +324,7 @@ def _label_nll_vjp(wanted: Any, cotangent: Any, out: Any, input: Any, target: An
 
 @function(
     vjp=_label_nll_vjp, forward=_label_nll, shape=_label_nll_shape, saves="input target", public=False,
-    rounds=lambda m, out, input, target, **_: (12 + m.size(target)) * m.abs(out),
+    rounding=lambda m, out, input, target, **_: (12 + m.size(target)) * m.abs(out),
 )  # fmt: skip
 def label_nll(input: Any, target: Index, *, ignored: int, reduction: str) -> Any:
     """nll_loss of log_softmax(input), without weights."""

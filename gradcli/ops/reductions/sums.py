@@ -13,7 +13,6 @@ from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.reshaping import one_number
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.signatures import declare
-from gradcli.ops.carrying import entries
 from gradcli.ops.constants import difference, exactly
 from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
 from gradcli.ops.elementwise.bounds import maximum, minimum
@@ -130,7 +129,7 @@ def _wider(name: str, operands: str, body: Function, **static: Any) -> Composite
 
 def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
     static = {**AXES, **record.pop("static", {})}
-    return structural(name, "x", forward, reference, vjp=vjp, shape=reduced, static=static, **record)
+    return structural(name, record.pop("signature", "x"), forward, reference, vjp=vjp, shape=reduced, static=static, **record)
 
 
 def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -221,7 +220,7 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 prod: Op = reduction(
     "prod", np.prod, witness("reducing.prod"), _prod_vjp,
     saves="x", doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
-    carries=carried.product_of_entries, rounds=carried.product_rounds,
+    carries=carried.product_of_entries, rounding=carried.product_rounds,
     algebra="product of entries", integral=True, extended=extended.PROD,
     axes=axes.Reduction(axes.PRODUCT),
     wider=_wider("prod", "x where? initial?", lambda *call, **axes: _begun(prod, 1.0, mul, *call, **axes)),
@@ -253,7 +252,7 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
         kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python.", axes=axes.Reduction(rule),
         wider=_wider(name, "x where? initial?", lambda *call, **static: _begun(made, unit, pair, *call, **static)),
-        between=(), among=entries, numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
+        carries=(), numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
         **record,
     )  # fmt: skip
     return made
@@ -289,7 +288,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 @function(
     vjp=_norm_vjp, forward=lambda x, **static: _scaled_norm(x, **static)[()], shape=reduced, parts=_scaled_norm,
-    saves="x out", ulps=4, extended=extended.NORM, carries=carried.norm_errors, rounds=carried.norm_rounds,
+    saves="x out", ulps=4, extended=extended.NORM, carries=carried.norm_errors, rounding=carried.norm_rounds,
     kinks=Kink(lambda out: out == 0, "x = 0", "0"), backward="LinalgVectorNorm",
 )  # fmt: skip
 def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -> Any:

@@ -20,7 +20,7 @@ from gradcli.ops.writing import OfSciPy
 erf = elementwise(
     "erf", "x", OfSciPy("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The error function.", example="erf(x/sqrt(2))",
-    between=(),
+    carries=(),
     c="g_erf({0})",
     moderate=True,
 )
@@ -29,7 +29,7 @@ erf = elementwise(
 erfc = elementwise(
     "erfc", "x", OfSciPy("erfc"), lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
-    between=(),
+    carries=(),
     c="g_erfc({0})",
     moderate=True,
 )
@@ -38,7 +38,7 @@ erfc = elementwise(
 erfi = elementwise(
     "erfi", "x", OfSciPy("erfi"), lambda m, x: m.erfi(x), lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI,
     doc="The imaginary error function, -i*erf(i*x).", ulps=160,
-    between=(),
+    carries=(),
     torch="",
     jax="",
 )
@@ -81,7 +81,7 @@ erfcx_integral: Op = elementwise(
     written={(1,): "(1/sqrt(pi) - {x:atom}*erfcx({x}))"},
     latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} \operatorname{{erfcx}}\left({x}\right)\right)"},
     doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives never cancel.",
-    between=(),
+    carries=(),
     numpy=lambda shapes, n: "_erfcx_integral({0})" if n == 1 else "",
     jax="",
 )
@@ -89,7 +89,7 @@ erfcx_integral: Op = elementwise(
 
 @function(
     forward=OfSciPy("erfcx"), partials=(lambda out, x: -2 * erfcx_integral(x, n=1),), backward="SpecialErfcx", ulps=600,
-    scalar="g_erfcx({0})", jax="_erfcx({0})", between=(),
+    scalar="g_erfcx({0})", jax="_erfcx({0})", carries=(),
 )  # fmt: skip
 def erfcx(x: Any) -> Any:
     """exp(x**2)*erfc(x), without underflow."""
@@ -99,7 +99,7 @@ def erfcx(x: Any) -> Any:
 erfinv = elementwise(
     "erfinv", "x", OfSciPy("erfinv"), lambda m, x: m.erfinv(x), lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
     saves="out", domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.",
-    between=(-1.0, 1.0),
+    carries=(-1.0, 1.0),
 )
 
 
@@ -122,7 +122,7 @@ def _log_ndtr(x: Any) -> Any:
 
 
 @function(
-    forward=_ndtr, partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, between=(), c="g_ndtr({0})",
+    forward=_ndtr, partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(), c="g_ndtr({0})",
     numpy="special.ndtr({0})", moderate=True,
 )  # fmt: skip
 def ndtr(x: Any) -> Any:
@@ -138,7 +138,7 @@ def _log_ndtr_slope(out: Any, x: Any) -> Any:
 
 @function(
     forward=_log_ndtr, partials=(_log_ndtr_slope,), symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2),
-    backward="SpecialLogNdtr", ulps=12, between=(), c="g_log_ndtr({0})", numpy="special.log_ndtr({0})",
+    backward="SpecialLogNdtr", ulps=12, carries=(), c="g_log_ndtr({0})", numpy="special.log_ndtr({0})",
 )  # fmt: skip
 def log_ndtr(x: Any) -> Any:
     """The logarithm of ndtr, without underflow."""
@@ -155,7 +155,7 @@ ndtri = elementwise(
     "ndtri", "x", OfSciPy("ndtri"), _ndtri, lambda out, x: exp_square(out, c=0.5) * SQRT_TWO_PI,
     symbolic=lambda s, x: s.sqrt(2) * s.erfinv(2 * x - 1), saves="out", domain="0 <= x <= 1", backward="SpecialNdtri",
     doc="The inverse of ndtr: the quantile of the standard normal distribution.",
-    between=(0.0, 1.0),
+    carries=(0.0, 1.0),
 )
 
 
@@ -167,7 +167,7 @@ def erfcinv(x: Any) -> Any:
 
 @function(
     forward=OfSciPy("logit"), partials=(lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))),), saves="x out", domain="0 <= x <= 1",
-    between=(0.0, 1.0), c="g_logit({0})",
+    carries=(0.0, 1.0), c="g_logit({0})",
 )  # fmt: skip
 def logit(x: Any) -> Any:
     """The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative."""
@@ -182,7 +182,7 @@ def torch_logit(x: Any, *, eps: Any = None) -> Any:
 
 @function(
     forward=OfSciPy("entr"), partials=(lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),), symbolic=lambda s, x: -x * s.log(x),
-    domain="x >= 0", backward="SpecialEntr", extended=extended.ENTROPY, ulps=3, between=(0.0, 0.36787944117144233), c="g_entr({0})",
+    domain="x >= 0", backward="SpecialEntr", extended=extended.ENTROPY, ulps=3, carries=(0.0, 0.36787944117144233), c="g_entr({0})",
 )  # fmt: skip
 def entr(x: Any) -> Any:
     """-x*log(x), and 0 at x = 0, where the derivative is infinite."""

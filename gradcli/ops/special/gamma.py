@@ -58,8 +58,7 @@ polygamma: Op = elementwise(
     doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
     example="polygamma(1, x)",
     ulps=16,
-    between=(0.0,),
-    above=0.0,
+    carries=(-math.inf, 0.0),
     numpy=lambda shapes, n: f"special.polygamma({n}, {{0}})",
     torch=lambda shapes, n: f"_polygamma({n}, {{0}}, {float(math.factorial(n))!r})" if n else "torch.special.digamma({0})",
 )
@@ -74,8 +73,7 @@ digamma = elementwise(
     latex=r"\psi\left({x}\right)",
     doc="The derivative of lgamma.",
     ulps=200,
-    between=(0.0,),
-    above=0.0,
+    carries=(-math.inf, 0.0),
 )
 gamma = elementwise(
     "gamma",
@@ -89,8 +87,7 @@ gamma = elementwise(
     doc="The gamma function.",
     example="gamma(x)",
     ulps=10,
-    between=(0.0, 1.4616321449683622),
-    above=0.0,
+    carries=(-math.inf, 0.0, 1.4616321449683622),
     torch="_gamma({0})",
     scalar="g_tgamma({0})",
 )
@@ -110,9 +107,8 @@ lgamma = elementwise(
     domain="x is not 0, -1, -2, ...",
     doc="The logarithm of the absolute value of gamma(x).",
     ulps=40,
-    rounds=lambda m, out, x: 40 * m.abs(out) + 4 * m.abs(x),  # SciPy's, beside zeros
-    between=(0.0, 1.4616321449683622),
-    above=0.0,
+    rounding=lambda m, out, x: 40 * m.abs(out) + 4 * m.abs(x),  # SciPy's, beside zeros
+    carries=(-math.inf, 0.0, 1.4616321449683622),
     scalar="g_lgamma({0})",
 )
 
@@ -124,7 +120,7 @@ def _sigmoid(x: Any) -> Any:
 
 
 @function(
-    forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", between=(), by_result=True,
+    forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", carries=(), by_result=True,
     c="g_sigmoid({0})", numpy="special.expit({0})", torch="torch.sigmoid({0})", moderate=True,
 )  # fmt: skip
 def sigmoid(x: Any) -> Any:
@@ -148,10 +144,10 @@ logaddexp = elementwise(
     lambda out, x, y: sigmoid(x - y),
     lambda out, x, y: sigmoid(y - x),
     symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)),
-    rounds=joined_rounds,
+    rounding=joined_rounds,
     doc="log(exp(x) + exp(y)), without overflow.",
     ulps=8,
-    between=((), ()),
+    carries=((), ()),
     c="g_logaddexp({0}, {1})",
     moderate=True,
 )
@@ -216,7 +212,7 @@ softplus: Op = elementwise(
         _softplus_by,
         static={"beta": 1, "threshold": float("inf")},
     ),
-    between=(),
+    carries=(),
     c=_softplus_in_c,
     numpy=lambda shapes, beta, threshold: _softplus_in_numpy(float(beta), float(threshold)),
     moderate=True,

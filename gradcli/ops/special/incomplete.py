@@ -137,7 +137,7 @@ gammainc_slope: Op = elementwise(
 
 @function(
     forward=OfSciPy("gammainc"), partials=(lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x)), ulps=200,
-    domain="a > 0 and x >= 0", between=((0.0,), (0.0,)),
+    domain="a > 0 and x >= 0", carries=((0.0,), (0.0,)),
 )  # fmt: skip
 def gammainc(a: Any, x: Any) -> Any:
     """The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.
@@ -152,7 +152,7 @@ gammaincc: Op = elementwise(
     lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
     symbolic=in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1)), ulps=400, domain="a > 0 and x >= 0",
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", example="gammaincc(a, x)",
-    between=((0.0,), (0.0,)),
+    carries=((0.0,), (0.0,)),
 )
 
 
@@ -242,7 +242,7 @@ betainc_slope: Op = elementwise(
         lambda out, a, b, x: betainc_slope(a, b, x, n=1, k=0), lambda out, a, b, x: betainc_slope(a, b, x, n=0, k=1),
         lambda out, a, b, x: beta_density(a, b, x),
     ),
-    ulps=400, domain="a > 0 and b > 0 and 0 <= x <= 1", between=((0.0,), (0.0,), (0.0, 1.0)), torch="",
+    ulps=400, domain="a > 0 and b > 0 and 0 <= x <= 1", carries=((0.0,), (0.0,), (0.0, 1.0)), torch="",
 )  # fmt: skip
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.

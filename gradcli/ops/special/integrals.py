@@ -65,7 +65,7 @@ hypergeometric: Op = elementwise(
 
 
 @function(
-    forward=OfSciPy("exprel"), partials=(lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2,), ulps=200, between=(),
+    forward=OfSciPy("exprel"), partials=(lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2,), ulps=200, carries=(),
     **_SCIPYS,
 )  # fmt: skip
 def exprel(x: Any) -> Any:
@@ -97,7 +97,7 @@ lambertw: Op = elementwise(
     ulps=64,
     domain="x > -0.367879",
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
-    between=(-0.36787944117144233, 0.0),
+    carries=(-0.36787944117144233, 0.0),
     numpy=lambda shapes, k: f"special.lambertw({{0}}, {k}).real",
     **_SCIPYS,
 )
@@ -114,7 +114,7 @@ def dawsn(x: Any) -> Any:
 
 @function(
     forward=OfSciPy("ellipk"), partials=(lambda out, m: hypergeometric(m, above=(1.5, 1.5), below=(2.0,)) * PI / 8,), domain="m < 1",
-    ulps=2000, between=(1.0,), **_SCIPYS,
+    ulps=2000, carries=(1.0,), **_SCIPYS,
 )  # fmt: skip
 def ellipk(m: Any) -> Any:
     """The complete elliptic integral of the first kind of the parameter m (the modulus squared)."""
@@ -123,7 +123,7 @@ def ellipk(m: Any) -> Any:
 
 @function(
     forward=OfSciPy("ellipe"), partials=(lambda out, m: hypergeometric(m, above=(0.5, 1.5), below=(2.0,)) * PI / -8,), domain="m <= 1",
-    ulps=2000, between=(1.0,), **_SCIPYS,
+    ulps=2000, carries=(1.0,), **_SCIPYS,
 )  # fmt: skip
 def ellipe(m: Any) -> Any:
     """The complete elliptic integral of the second kind of the parameter m (the modulus squared)."""
@@ -367,17 +367,17 @@ ci = _integral(
 )
 shi = _integral(
     "Shi", "shichi", 0, lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
-    "The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16, between=(),
+    "The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16, carries=(),
 )  # fmt: skip
 chi = _integral(
     "Chi", "shichi", 1, lambda out, x: cosh(x) / x,
-    "The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16, between=(0.0,),
+    "The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16, carries=(0.0,),
 )  # fmt: skip
 ei = elementwise(
     "Ei", "x", OfSciPy("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
     aliases="expi",
     domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
-    between=(0.0,),
+    carries=(0.0,),
     torch="",
 )
 
@@ -400,7 +400,7 @@ expn: Op = elementwise(
     static={"n": 1}, saves="x out", domain="x > 0", ulps=24, example="expn(2, x)",
     written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first.",
-    between=(0.0,),
+    carries=(0.0,),
     numpy=lambda shapes, n: f"special.expn({n}, {{0}})",
     torch="",
 )
