@@ -221,7 +221,7 @@ class Arithmetic:
         values, errors  of the operands; errors are 0.0 of those that are exact, which are not all
         """
         m, carries = Names(self, op, static), op.accuracy.carries
-        if op.facts.linear:
+        if op.linear:
             if op.elementwise:
                 return sum(errors[1:], errors[0])
             return m.at(*[x if x is None else m.filled(e, x) for x, e in zip(values, errors, strict=True)])
@@ -257,7 +257,7 @@ class Arithmetic:
         if not (op.accuracy.ulps or callable(op.accuracy.rounding)) or not is_float(out) or self._is_exact(op, out, values):
             return None
         found = self.own(op, out, values, static, partial(_additions, op, out, values, static))
-        return found if found is None or op.facts.linear else found + self.underflow(op, out, values)
+        return found if found is None or op.linear else found + self.underflow(op, out, values)
 
     def own(self, op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any], additions: Callable[[], float]) -> Any:
         """The same beside underflow.
@@ -317,7 +317,7 @@ class Arithmetic:
 
 def _says(op: Op) -> bool:
     """Return whether a record says how errors are propagated; else that follows from what the operation is made of."""
-    return op.accuracy.carries is not None or op.facts.linear
+    return op.accuracy.carries is not None or op.linear
 
 
 def _is_backward_stable(op: Op) -> bool:

@@ -313,7 +313,7 @@ def _unshared(order: Sequence[Expr], needed: set[Expr], targets: set[Expr]) -> l
         met = readers.pop(node, None)
         if met is None:
             continue
-        linear = node.op is not None and node.op.facts.linear and node not in targets
+        linear = node.op is not None and node.op.linear and node not in targets
         apart = linear and len(met) > 1 and len(steps) + len(met) <= 2 * len(order)
         for some in [[one] for one in met] if apart else [met]:
             step = _Step(node, apart and math.prod(node.shape) < math.prod(some[0][0].shape))

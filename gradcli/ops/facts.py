@@ -58,8 +58,6 @@ SWITCH = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condi
 class Facts(Fixed):
     """What holds of an operation as mathematics, beside its rules.
 
-    linear     whether the result is linear in each operand
-    moves      whether each entry of the result is one of the operands', or zero, and values do not decide which: it is linear and exact
     integral   whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
     inverse    whether it undoes a function that is not one to one, so that of an expression it is a "choice", as sqrt(x**2) is; or
                of plain operands, too, "always"
@@ -71,9 +69,7 @@ class Facts(Fixed):
                entries, times the rows of matrices (``core_dims``)
     """
 
-    linear: bool = False
     integral: bool = False
-    moves: bool = False
     inverse: Literal["", "choice", "always"] = ""
     selects: bool = False
     sees_nan: bool = False

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -60,9 +60,8 @@ _TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS = (
 
 def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
-    if record.get("moves"):
-        record = {"linear": True, "result": "same", "ulps": 0, **record}
-        record = {"integral": record["result"] == "same", **record}
+    if record.get("vjp") and record.get("ulps") == 0 and not record.get("saves"):
+        record = {"result": "same", **record}  # entries are moved
     if "core_dims" in record:
         record = {"ulps": 64, **record}
     record = {field_: _listed(value) if field_ in _LISTS else value for field_, value in record.items()}
@@ -184,7 +183,6 @@ class Op(Record):
     result      dtype of the result: "float", "bool", "int", or "same" as its operands
     saves       what backward keeps, by operand name, or "out" (as PyTorch does); as a mapping, what the derivative
                 by each operand keeps
-    always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     batched     ``batched(lead, *operands, **static)``: the result on a batch, whose axes of the extents ``lead`` stand in front of those
                 of each operand and of the result; None where it cannot say. Mostly it follows from the other fields (batching.py)
@@ -198,6 +196,7 @@ class Op(Record):
     loops       what loops over entries make of it, where it is not one on entries
     """
 
+    always: ClassVar[bool] = False  # whether the rule runs for a cotangent of zeros, too: a user's may do anything
     forward: Function
     reference: Function
     kind: Kind
@@ -209,7 +208,6 @@ class Op(Record):
     shape: Function | None = None
     result: str = "float"
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
-    always: bool = False
     core_dims: tuple[int, ...] | None = None
     batched: Function | None = None
     text: Text = _TEXT
@@ -228,6 +226,16 @@ class Op(Record):
     @cached_property
     def index_places(self) -> frozenset[int]:
         return frozenset(i for i, name in enumerate(self.operands) if name in self.indices)
+
+    @cached_property
+    def linear(self) -> bool:
+        """Return whether the result is linear in each operand: derivatives need no values, and no more is said of errors."""
+        return any(self.partials or (self.vjp,)) and not self.saves and self.accuracy.carries is None
+
+    @cached_property
+    def moves(self) -> bool:
+        """Return whether each entry of the result is one of the operands', or zero, and values do not decide which."""
+        return self.kind == "structural" and self.linear and not self.accuracy.ulps
 
     @cached_property
     def broadcasts(self) -> bool:

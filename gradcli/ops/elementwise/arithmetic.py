@@ -23,7 +23,7 @@ from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
-    kind="piecewise", doc="x + y", linear=True, integral=True,
+    kind="piecewise", doc="x + y", integral=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: 1)),
     written="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
     c="({0} + {1})",
@@ -31,7 +31,7 @@ add = elementwise(
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
-    kind="piecewise", aliases="subtract", doc="x - y", linear=True, integral=True,
+    kind="piecewise", aliases="subtract", doc="x - y", integral=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: -1)),
     refuses=pytorch.no_differences_of_booleans, written="-",
     latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
@@ -67,14 +67,14 @@ div = elementwise(
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases="negative", doc="-x", linear=True, power=1, ulps=0, integral=True,
+    kind="piecewise", aliases="negative", doc="-x", power=1, ulps=0, integral=True,
     extended=Entrywise((lambda x: -1,)), refuses=pytorch.no_booleans, written="-",
     latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
     c="(-{0})",
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
-    kind="piecewise", doc="+x", linear=True, power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
+    kind="piecewise", doc="+x", power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
     algebra="identity",
     c="({0})",
 )

@@ -147,7 +147,7 @@ def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1
 
 
 @function(
-    vjp=_trace_vjp, shape=_trace_shape, linear=True, integral=True, rounding="terms", ulps=4,
+    vjp=_trace_vjp, shape=_trace_shape, integral=True, rounding="terms", ulps=4,
     numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
     torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, {axis2}).sum(-1)",
 )  # fmt: skip

@@ -116,7 +116,7 @@ def _last_axes(name: str, x: Any, normalized_shape: Any, *parameters: Any) -> tu
 machine_epsilon = structural(
     "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
     witness("products.machine_epsilon"), shape=lambda x: (),
-    vjp=lambda wanted, cotangent, out, x: (None,), ulps=0, public=False,
+    ulps=0, public=False,
     extended=Whole("running.EPSILON", epsilon=True), doc="The distance from 1 to the next number of x's precision.",
     numpy="np.finfo(np.float64).eps",
 )  # fmt: skip

@@ -69,7 +69,7 @@ def _running_composed(reduce: str, unit: float) -> Function:
 
 
 cumsum = structural(
-    "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
+    "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None},
     doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
     extended=extended.CUMSUM, composed=_running_composed("sum", 0.0),
     numpy=lambda shapes, axis: f"np.cumsum({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumsum(np.ravel({0}), 0)",

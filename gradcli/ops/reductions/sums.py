@@ -138,7 +138,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 _total: Function = np.add.reduce
 sum_: Op = reduction(
-    "sum", _total, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True,
+    "sum", _total, witness("reducing.sum_"), _sum_vjp, integral=True,
     doc="The sum of the entries.", example="sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total",
     axes=axes.Reduction(axes.SUM),
     wider=_wider("sum", "x where? initial?", lambda *call, **axes: _begun(sum_, 0.0, add, *call, **axes)),
@@ -166,7 +166,7 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 @function(
-    vjp=_mean_vjp, shape=reduced, linear=True, algebra="mean", rounding="terms", ulps=4,
+    vjp=_mean_vjp, shape=reduced, algebra="mean", rounding="terms", ulps=4,
     wider=_wider("mean", "x where?", partial(_average, "mean")),
     refuses=pytorch.only_floats("mean"),
 )  # fmt: skip

@@ -180,4 +180,5 @@ FUNCTION = Op(
     reference=_opened_only,
     kind="structural",
     vjp=_rule,
+    saves=("x",),
 )
