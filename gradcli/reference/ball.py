@@ -354,7 +354,6 @@ class RealFunctions:
     asin = Real(arb.asin, low=-1, high=1)
     acos = Real(arb.acos, low=-1, high=1)
     atan = Real(arb.atan, (lambda: -_quarter(), _quarter))
-    acot = Real(_inverse(arb.atan), _FADES, at={0: _quarter})
     asec = Real(_inverse(arb.acos), (_quarter, _quarter), at={0: POLE})
     acsc = Real(_inverse(arb.asin), _FADES, at={0: POLE})
     sinh = Real(arb.sinh, _ODD)
