@@ -196,10 +196,6 @@ class Ball:
     def is_zero(self) -> bool:
         return bool(self.ball.is_zero())
 
-    @property
-    def real(self) -> Ball:
-        return self
-
     def __float__(self) -> float:
         return float(self.ball.mid()) if self.ball.is_finite() else as_float(self.ball)
 

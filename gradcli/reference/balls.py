@@ -38,7 +38,7 @@ class Balls:
     uncertified  the operations whose iterations have ended without a bound on what is left
     """
 
-    mpf, undecidable = Ball, Undecidable
+    mpf = Ball
     NoConvergence: tuple[()] = ()  # which mpmath raises: here it is `Undecidable`
     mpc = type("Complex", (), {})  # no number here is one
 
@@ -72,9 +72,6 @@ class Balls:
 
     def workprec(self, bits: int) -> Any:
         return self.working(int(bits))
-
-    def extraprec(self, bits: int) -> Any:
-        return self.working(self._bits + int(bits))
 
     @property
     def pi(self) -> Ball:
@@ -129,10 +126,6 @@ class Balls:
         return made(whole(as_arb(x), arb.ceil))
 
     @staticmethod
-    def maximum(x: Any, y: Any) -> Ball:
-        return made(as_arb(x).max(as_arb(y)))
-
-    @staticmethod
     def fabs(x: Any) -> Ball:
         return abs(Ball(x))
 
@@ -163,10 +156,6 @@ class Balls:
     def by_parameters(self, name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
         """A function's derivative by its parameters, so many times by each: what mpmath takes differences for."""
         return _on_scalars(lambda *given: sharpened(partial(by_parameters, name, orders), given))(*numbers)
-
-    def im(self, x: Any) -> Ball:
-        """The imaginary part."""
-        return self.zero
 
     @staticmethod
     def frexp(x: Any) -> tuple[Ball, int]:

@@ -237,8 +237,7 @@ def _eigh(x: Array) -> Found:
     return _scalars(found, (len(order),)), np.stack(columns, axis=-1)
 
 
-MATRIX__FIRST = arb(0)  # the branch of what is real from -1/e on
-FUNCTIONS: dict[str, Callable[..., Found]] = {
+MATRIX_FUNCTIONS: dict[str, Callable[..., Found]] = {
     "product": _matmul,
     "solution": _solve,
     "determinant": _det,
