@@ -18,41 +18,39 @@ from gradcli.ops.spec import Op
 
 sin: Op = elementwise(
     "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), called="sine", doc="The sine, x in radians.", ulps=5,
-    parity="odd", family=lambda: _CIRCULAR,
+    family=lambda: _CIRCULAR,
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_sin({0})",
-    moderate=True,
 )
 cos: Op = elementwise(
     "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), called="cosine", doc="The cosine.", ulps=5,
-    parity="even", family=lambda: _CIRCULAR,
+    family=lambda: _CIRCULAR,
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_cos({0})",
-    moderate=True,
 )
 tan: Op = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves="out", called="tangent", doc="The tangent.",
-    parity="odd", means=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
+    means=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
     c="g_tan({0})",
 )
 sec: Op = elementwise(
     "sec", "x", lambda x: 1 / np.cos(x), lambda m, x: m.sec(x), lambda out, x: out * tan(x), saves="x out",
     domain="x is not pi/2 + k*pi", called="secant", doc="The secant, 1/cos(x).", ulps=5,
-    parity="even", means=lambda x: 1 / cos(x),
+    means=lambda x: 1 / cos(x),
     c="(1 / g_cos({0}))",
     numpy="(1.0 / np.cos({0}))",
 )
 csc: Op = elementwise(
     "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves="x out",
     domain="x is not k*pi", called="cosecant", doc="The cosecant, 1/sin(x).", ulps=5,
-    parity="odd", means=lambda x: 1 / sin(x),
+    means=lambda x: 1 / sin(x),
     c="(1 / g_sin({0}))",
     numpy="(1.0 / np.sin({0}))",
 )
 cot: Op = elementwise(
     "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves="out",
     domain="x is not k*pi", called="cotangent", doc="The cotangent, 1/tan(x).", ulps=6,
-    parity="odd", means=lambda x: cos(x) / sin(x),
+    means=lambda x: cos(x) / sin(x),
     c="(1 / g_tan({0}))",
     numpy="(1.0 / np.tan({0}))",
 )
@@ -60,7 +58,6 @@ _CIRCULAR: tuple[Any, ...] = (sin, cos, tan, cot, csc, sec, 1)
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
     inverse="choice", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
-    parity="odd",
     carries=(-1.0, 1.0),
     c="g_asin({0})",
 )
@@ -72,10 +69,9 @@ acos = elementwise(
 )
 atan = elementwise(
     "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases="arctan",
-    doc="The inverse tangent.", ulps=3, parity="odd",
+    doc="The inverse tangent.", ulps=3,
     carries=(),
     c="g_atan({0})",
-    moderate=True,
 )
 asec = elementwise(
     "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x),
@@ -113,7 +109,6 @@ atan2 = elementwise(
     doc="The angle of the point (x, y), from -pi to pi.", example="atan2(y, x)",
     carries=turning,
     c="g_atan2({0}, {1})",
-    moderate=True,
 )
 radius: Op = elementwise(
     "radius", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y), lambda out, x, y: x / out, lambda out, x, y: y / out,
@@ -122,7 +117,6 @@ radius: Op = elementwise(
     doc="sqrt(x**2 + y**2) in rules: without overflow, and a square root in formulas.",
     written="sqrt({x:atom}**2 + {y:atom}**2)", latex=r"\sqrt{{{x:atom}^{{2}} + {y:atom}^{{2}}}}",
     c="g_hypot({0}, {1})",
-    moderate=True,
 )
 
 _HYPOT_IN_JAX = (
@@ -138,7 +132,6 @@ hypot = elementwise(
     inverse="always",
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     c="g_hypot({0}, {1})",
-    moderate=True,
 )
 
 
@@ -167,25 +160,24 @@ sinh: Op = elementwise(
     "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x),
 
     called="hyperbolic sine",
-    doc="The hyperbolic sine.", ulps=3, parity="odd", family=lambda: _HYPERBOLIC,
+    doc="The hyperbolic sine.", ulps=3, family=lambda: _HYPERBOLIC,
     carries=(),
     c="g_sinh({0})",
 )
 cosh: Op = elementwise(
     "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x),
-    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", family=lambda: _HYPERBOLIC,
+    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, family=lambda: _HYPERBOLIC,
     carries=(0.0,),
     c="g_cosh({0})",
 )
 tanh: Op = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2,
-    parity="odd", means=lambda x: sinh(x) / cosh(x),
+    means=lambda x: sinh(x) / cosh(x),
 
     called="hyperbolic tangent",
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
     carries=(), by_result=True,
     c="g_tanh({0})",
-    moderate=True,
 )  # fmt: skip
 
 
@@ -198,11 +190,10 @@ def _sech(x: Any) -> Any:
 sech: Op = elementwise(
     "sech", "x", _sech, lambda m, x: m.sech(x), lambda out, x: -out * tanh(x), saves="x out",
     doc="The hyperbolic secant, 1/cosh(x).",
-    parity="even", means=lambda x: 1 / cosh(x),
+    means=lambda x: 1 / cosh(x),
     carries=(0.0,),
     c="g_sech({0})",
     numpy="_sech({0})",
-    moderate=True,
 )
 
 
@@ -215,7 +206,7 @@ def _csch(x: Any) -> Any:
 csch: Op = elementwise(
     "csch", "x", _csch, lambda m, x: m.csch(x), lambda out, x: -out * coth(x), saves="x out",
     domain="x is not 0", doc="The hyperbolic cosecant, 1/sinh(x).",
-    parity="odd", means=lambda x: 1 / sinh(x),
+    means=lambda x: 1 / sinh(x),
     carries=(0.0,),
     c="g_csch({0})",
     numpy="_csch({0})",
@@ -223,7 +214,7 @@ csch: Op = elementwise(
 coth: Op = elementwise(
     "coth", "x", lambda x: 1 / np.tanh(x), lambda m, x: m.coth(x), lambda out, x: -(csch(x) ** 2),
     domain="x is not 0", doc="The hyperbolic cotangent, 1/tanh(x).",
-    parity="odd", means=lambda x: cosh(x) / sinh(x),
+    means=lambda x: cosh(x) / sinh(x),
     carries=(0.0,),
     c="g_coth({0})",
     numpy="(1.0 / np.tanh({0}))",
@@ -231,10 +222,9 @@ coth: Op = elementwise(
 _HYPERBOLIC: tuple[Any, ...] = (sinh, cosh, tanh, coth, csch, sech, -1)
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
-    doc="The inverse hyperbolic sine.", ulps=3, parity="odd",
+    doc="The inverse hyperbolic sine.", ulps=3,
     carries=(),
     c="g_asinh({0})",
-    moderate=True,
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",

@@ -21,7 +21,6 @@ erf = elementwise(
     doc="The error function.", example="erf(x/sqrt(2))",
     carries=(),
     c="g_erf({0})",
-    moderate=True,
 )
 
 
@@ -30,7 +29,6 @@ erfc = elementwise(
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
     carries=(),
     c="g_erfc({0})",
-    moderate=True,
 )
 
 
@@ -126,7 +124,6 @@ ndtr = elementwise(
     carries=(),
     c="g_ndtr({0})",
     numpy="special.ndtr({0})",
-    moderate=True,
 )
 log_ndtr = elementwise(
     "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,

@@ -132,7 +132,6 @@ sigmoid: Op = elementwise(
     c="g_sigmoid({0})",
     numpy="special.expit({0})",
     torch="torch.sigmoid({0})",
-    moderate=True,
 )
 
 
@@ -154,7 +153,6 @@ logaddexp = elementwise(
     ulps=8,
     carries=((), ()),
     c="g_logaddexp({0}, {1})",
-    moderate=True,
 )
 
 
@@ -220,7 +218,6 @@ softplus: Op = elementwise(
     carries=(),
     c=_softplus_in_c,
     numpy=lambda shapes, beta, threshold: _softplus_in_numpy(float(beta), float(threshold)),
-    moderate=True,
 )
 
 declare("""

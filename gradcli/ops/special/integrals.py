@@ -332,7 +332,6 @@ sinc = elementwise(
     carries=lambda m, out, x, e: e * (math.pi / 2),
     c="g_sinc({0})",
     numpy="np.sinc({0})",
-    moderate=True,
 )
 
 
