@@ -108,7 +108,7 @@ class Stochastic(Arithmetic):
         return np.where(np.abs(out) < self.smallest_normal, self.smallest, 0.0) if self.narrow else super().underflow(op, out, values)
 
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        if self.narrow and op.definition is not None and not op.public:  # each operation of its definition rounds
+        if self.narrow and op.definition is not None and not op.elementwise and not op.public:  # each operation of its definition rounds
             return op.definition(*operands, **static)
         out, noise = self._unmoved(op, [o.value if isinstance(o, Moved) else o for o in operands], static)
         decides = not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"  # what is near a limit may be decided otherwise

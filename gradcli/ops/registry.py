@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 from inspect import CO_VARARGS
@@ -123,7 +123,9 @@ def signature_of(body: Function) -> str:
     return " ".join([*names[:needed], *optional, *(["*" + rest] if rest else []), *marked])
 
 
-def function(name: str = "", vjp: Function | None = None, **record: Any) -> Callable[[Function], Any]:
+def function(
+    name: str = "", vjp: Function | None = None, partials: Sequence[Function | None] | None = None, **record: Any
+) -> Callable[[Function], Any]:
     """Register a function by its definition, which this decorates.
 
     Its positional parameters are the operands, which may be left out if their default is None, and ``*more`` any number of them;
@@ -133,8 +135,9 @@ def function(name: str = "", vjp: Function | None = None, **record: Any) -> Call
 
     name     its name in the language, where it is not that of the definition (without an underscore at the end)
     vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default
+    partials the same of a function that works entry by entry: one for each operand. With a forward pass of its own, loops call that
     record   other fields of `Composite`, or, with a derivative of its own, of `Op`; and for each library that calls it otherwise, by
-             its name, the signature there
+             its name, the signature there. ``means=True`` of a function of entries: formulas are compared as its definition says
     """
 
     def define(body: Function) -> Any:
@@ -142,7 +145,8 @@ def function(name: str = "", vjp: Function | None = None, **record: Any) -> Call
         doc, _, example = (body.__doc__ or "").partition(">>>")
         keys = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
         called, signature = name or body.__name__.rstrip("_"), signature_of(body)
-        for library in () if vjp else LIBRARIES & record.keys():
+        is_node = vjp is not None or partials is not None
+        for library in () if is_node else LIBRARIES & record.keys():
             declare(f"{library}:\n{called}({record.pop(library)})")
         fields: dict[str, Any] = {
             "doc": " ".join(doc.split()),
@@ -151,6 +155,11 @@ def function(name: str = "", vjp: Function | None = None, **record: Any) -> Call
             "public": not FORM.match(called),
             **record,
         }
+        if partials is not None:
+            own = {"definition": body} if "forward" in record else {"definition": body, "parts": body}
+            means = {"means": body} if "means" in record else {}
+            entries = {"forward": body, **fields, **own, **means}
+            return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, **entries)
         if vjp is not None:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}
@@ -165,6 +174,13 @@ def function(name: str = "", vjp: Function | None = None, **record: Any) -> Call
 def _opened(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     """Return what the definition of a function is in a domain of numbers."""
     return m.opened(body, operands, static)
+
+
+def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
+    """Return what the definition of a function of entries is of numbers of a context."""
+    from gradcli.ops.operands import Entry
+
+    return body(*[Entry(m, x) for x in operands], **static).value
 
 
 def composition(name: str, signature: str, body: Function, *, doc: str = "", **record: Any) -> Composite:

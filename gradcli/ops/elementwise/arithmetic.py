@@ -164,54 +164,72 @@ abs_ = elementwise(
 )
 
 
-def _floordiv(m: Any, x: Any, y: Any) -> Any:
-    return m.floor(x / y)
-
-
-floor_divide = elementwise(
-    "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", integral=True,
-    written="//",
+@function(
+    forward=np.floor_divide, partials=(None, None), kind="flat", integral=True, written="//",
     kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
     refuses=pytorch.no_division_by_zero,
     carries=((), (0.0,)),
     c="g_floor_divide({0}, {1})",
 )
-remainder = elementwise(
-    "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
-    lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y)),
+def floor_divide(x: Any, y: Any) -> Any:
+    """x // y; the derivative is 0."""
+    return floor(x / y)
+
+
+@function(
+    forward=np.remainder,
+    partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y))),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases="mod", saves="y: x y", ulps=0, integral=True,
     extended=extended.REMAINDER, kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
     domain="y is not 0",
-    doc="x % y, with the sign of y.", example="7.5 % 2",
     refuses=pytorch.no_division_by_zero,
     written="%",
     carries=remaining,
     c="g_remainder({0}, {1})",
 )
-fmod: Op = elementwise(
-    "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
-    lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y)),
+def remainder(x: Any, y: Any) -> Any:
+    """x % y, with the sign of y.
+
+    >>> 7.5 % 2
+    """
+    return x - y * floor(x / y)
+
+
+@function(
+    forward=np.fmod,
+    partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y))),
     kind="piecewise", saves="y: x y out", ulps=0,
-    extended=extended.FMOD,
-    domain="y is not 0", doc="The remainder of x / y, with the sign of x.", integral=True,
+    extended=extended.FMOD, domain="y is not 0", integral=True,
     kinks=Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),
     refuses=pytorch.no_division_by_zero,
     carries=remaining,
     c="g_fmod({0}, {1})",
 )
-square = elementwise(
-    "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves="x", power=2, called="power", doc="x**2",
+def fmod(x: Any, y: Any) -> Any:
+    """The remainder of x / y, with the sign of x."""
+    return x - y * trunc(x / y)
+
+
+@function(
+    forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x", power=2, called="power",
     integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
     c="g_square({0})",
 )
-reciprocal = elementwise(
-    "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
-    kind="piecewise", saves="out", power=-1, domain="x is not 0", doc="1 / x",
+def square(x: Any) -> Any:
+    """x**2"""
+    return x * x
+
+
+@function(
+    forward=np.reciprocal, partials=(lambda out, x: -out * out,), kind="piecewise", saves="out", power=-1, domain="x is not 0",
     extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
     c="(1 / {0})",
 )
+def reciprocal(x: Any) -> Any:
+    """1 / x"""
+    return 1 / x
 
 
 def _scaled(y: Any, alpha: float) -> Any:

@@ -36,13 +36,15 @@ signbit = elementwise(
     carries=sign,
     c="g_signbit({0})",
 )
-heaviside = elementwise(
-    "heaviside", "x values", np.heaviside, lambda m, x, values: m.zero if x < 0 else values if x == 0 else m.one, None, None,
-    kind="flat", doc="0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values.",
-    kinks=Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),
-    carries=((0.0,), ()),
-    c="g_heaviside({0}, {1})",
-)
+
+
+@function(
+    forward=np.heaviside, partials=(None, None), kind="flat", kinks=Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),
+    carries=((0.0,), ()), c="g_heaviside({0}, {1})",
+)  # fmt: skip
+def heaviside(x: Any, values: Any) -> Any:
+    """0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values."""
+    return where(equal(x, 0), values, where(less(x, 0), 0.0, 1.0))
 
 
 @function(kinks=Kink(lambda x: x == 0, "x = 0", "0, as everywhere"))

@@ -58,7 +58,6 @@ def _simpler_or(out: Any, x: Any, y: Any) -> Any:
     return x if both_nan and x.op is equal else None
 
 
-
 logical_and = _truth(
     "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), "Both are true.",
     written="and", on_floats="bool({} and {})", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",

@@ -105,7 +105,7 @@ def _fallen(x: Any, y: Any, power: int) -> Any:
 
 
 def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
-    if y == 0:
+    if y == 0 and (x > 0 or not m.isint(x)):
         return m.zero
     with m.workprec(m.prec + 2 * abs(m.mag(x)) + 2 * abs(m.mag(y))):
         value = m.psi(n, x + y) - m.psi(n, x)
@@ -177,17 +177,17 @@ beta = elementwise(
     torch="_beta({0}, {1})",
     jax="_beta({0}, {1})",
 )
-betaln = elementwise(
-    "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
-    lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
-    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), ulps=40,
-    domain="x > 0 and y > 0",
-    doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
-    carries=((-math.inf, 0.0), (-math.inf, 0.0)),
-    numpy="special.betaln({0}, {1})",
-    torch="",
-    composed=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
-)
+
+
+@function(
+    forward=_betaln, partials=(lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x)), ulps=40, domain="x > 0 and y > 0",
+    rounding="operands", carries=((-math.inf, 0.0), (-math.inf, 0.0)), numpy="special.betaln({0}, {1})", torch="",
+)  # fmt: skip
+def betaln(x: Any, y: Any) -> Any:
+    """The logarithm of beta(x, y), without overflow."""
+    return lgamma(x) + lgamma(y) - lgamma(x + y)
+
+
 binomial = elementwise(
     "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),

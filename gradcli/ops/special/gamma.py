@@ -11,6 +11,7 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import joined_rounds
 from gradcli.ops.constants import LN2
 from gradcli.ops.elementwise import extended
+from gradcli.ops.elementwise.exponential import exp
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise, function
 from gradcli.ops.spec import Op
@@ -118,21 +119,16 @@ def _sigmoid(x: Any) -> Any:
     return np.where(np.greater_equal(x, 0), 1 / (1 + small), small / (1 + small))[()]
 
 
-sigmoid: Op = elementwise(
-    "sigmoid",
-    "x",
-    _sigmoid,
-    lambda m, x: 1 / (1 + m.exp(-x)),
-    lambda out, x: out * sigmoid(-x),
-    aliases="expit",
-    saves="x out",
-    doc="1/(1 + exp(-x)), accurate in both tails.",
-    example="sigmoid(w*x + b)",
-    carries=(), by_result=True,
-    c="g_sigmoid({0})",
-    numpy="special.expit({0})",
-    torch="torch.sigmoid({0})",
-)
+@function(
+    forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", carries=(), by_result=True,
+    c="g_sigmoid({0})", numpy="special.expit({0})", torch="torch.sigmoid({0})",
+)  # fmt: skip
+def sigmoid(x: Any) -> Any:
+    """1/(1 + exp(-x)), accurate in both tails.
+
+    >>> sigmoid(w*x + b)
+    """
+    return 1 / (1 + exp(-x))
 
 
 def _larger(m: Any, x: Any, y: Any) -> Any:
