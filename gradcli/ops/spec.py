@@ -268,7 +268,7 @@ class Op(Record):
     @property
     def body(self) -> Function | None:
         """Return the definition of its result by other operations, or what stands for one; None where the record has none."""
-        return None if self.outputs > 1 else self.definition or self.loops.parts or self.rewriting.means
+        return None if self.outputs > 1 else self.definition or self.loops.parts
 
     @property
     def is_latex_command(self) -> bool:

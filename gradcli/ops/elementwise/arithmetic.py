@@ -156,7 +156,7 @@ abs_ = elementwise(
     kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0, power=1,
     integral=True, extended=Entrywise((np.sign,)),
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
-    latex=r"\left|{x}\right|", on_floats="abs({})", means=lambda x: x * sign(x),
+    latex=r"\left|{x}\right|", on_floats="abs({})", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
     called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
     carries=steady,

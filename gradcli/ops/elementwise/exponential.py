@@ -87,13 +87,15 @@ sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", power=0.5, ulps=1,
     inverse="choice", domain="x >= 0",
     called="square root", doc="The square root; the derivative at 0 is infinite.", example="sqrt(x)",
-    latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5,
+    latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", algebra="composed", definition=lambda x: x**0.5,
     carries=root,
     c="g_sqrt({0})",
 )
 
 
-@function(partials=(lambda out, x: -out / (2 * x),), saves="x out", power=-0.5, inverse="choice", domain="x > 0", ulps=2, means=True)
+@function(
+    partials=(lambda out, x: -out / (2 * x),), saves="x out", power=-0.5, inverse="choice", domain="x > 0", ulps=2, algebra="composed",
+)  # fmt: skip
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x)"""
     return 1 / sqrt(x)
@@ -217,7 +219,7 @@ def _exp_square(x: Any, c: float) -> Any:
         (-1.0,): r"\exp\left(-{x:atom}^{{2}}\right)", (1.0,): r"\exp\left({x:atom}^{{2}}\right)",
         (-0.5,): r"\exp\left(-\frac{{{x:atom}^{{2}}}}{{2}}\right)", (0.5,): r"\exp\left(\frac{{{x:atom}^{{2}}}}{{2}}\right)",
     },
-    means=True,
+    algebra="composed",
     carries=(0.0,),
     c=lambda c: f"g_exp_square({{0}}, {number_in_c(c)})",
     numpy=lambda shapes, c: f"np.exp({c!r} * {{0:atom}} ** 2)",
