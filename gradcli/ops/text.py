@@ -101,14 +101,13 @@ class Text(Fixed):
     called       what people call it, and the rule for its derivative: "sine"
     c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
                  or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
-                 of which are given. It calls functions of the headers in plans/native only, which have all of them for both types of floats
-    scalar       the same in exported code alone, where there is no ``c``: it may call functions that only some languages have
+                 of which are given. It calls functions of the headers in plans/native only, which have all of them for both types of
+                 floats. Exported code for single numbers has that of NumPy where there is none, as far as the language has its functions
     numpy        in exported Python, of NumPy's arrays (``np``, ``special`` and ``linalg`` of SciPy, and functions of exports/library): a
                  template of the operands by their places, or one for each tuple of which are given, or a function of the operands'
                  shapes and the static parameters that gives one. By default the call of the ufunc, or of SciPy's function, that
                  ``forward`` is; empty: none
     torch, jax   the same for these libraries; by default NumPy's under their names
-    composed     ``composed(*operands, **static)``: the same made of other operations, for exports where it has no text of its own
     """
 
     written: ByStatic | None = None
@@ -116,11 +115,9 @@ class Text(Fixed):
     on_floats: str = ""
     called: str = ""
     c: InC | Mapping[tuple[bool, ...], InC] = ""
-    scalar: InC = ""
     numpy: Exported = None
     torch: Exported = None
     jax: Exported = None
-    composed: Callable[..., Any] | None = None
 
     @property
     def sign(self) -> str:
