@@ -270,7 +270,7 @@ def _made_of(name: str) -> set[str]:
     found, open_ = set[str](), [name]
     while open_:
         record = composites().get(open_.pop())
-        for part in reached(record.body, into_records=False).records - found if record is not None else ():
+        for part in reached(record.definition, into_records=False).records - found if record is not None else ():
             found.add(part)
             open_.append(part)
     return found

@@ -165,7 +165,7 @@ def function(
             if ":number" in signature:
                 own["wider"] = composition(called, signature, body, static=fields["static"])
             return register(Op(called, signature, **grouped({**own, **parts, **fields})))
-        return register(Composite(called, signature, body=body, **grouped(fields, "torch")))
+        return register(Composite(called, signature, definition=body, **grouped(fields, "torch")))
 
     return define
 
@@ -184,7 +184,7 @@ def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
 
 def composition(name: str, signature: str, body: Function, *, doc: str = "", **record: Any) -> Composite:
     """A function made of operations that has no name of its own: what an operation is, more widely."""
-    return Composite(name, signature, doc, body=body, **grouped({"public": not FORM.match(name), **record}, "torch"))
+    return Composite(name, signature, doc, definition=body, **grouped({"public": not FORM.match(name), **record}, "torch"))
 
 
 def is_number(parameter: Any) -> bool:

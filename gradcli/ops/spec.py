@@ -301,13 +301,13 @@ class Op(Record):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Composite(Record):
-    """A function made of operations: its derivative is that of its body.
+    """A function made of operations: its derivative is that of its definition.
 
-    The body is mathematics as a rule is: operators and registered functions of its operands, branching on shapes
+    That is mathematics as a rule is: operators and registered functions of its operands, branching on shapes
     and static parameters only. It may return a tuple.
     """
 
-    body: Function
+    definition: Function
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""
@@ -315,8 +315,8 @@ class Composite(Record):
         parameters = {**self.static, **static}
         calls = UNDER_WAY.get()
         if calls is None:
-            return self.body(*operands, *missing, **parameters)
-        call = expanded(self.name, (operands, tuple(static.values())), lambda: self.body(*operands, *missing, **parameters))
+            return self.definition(*operands, *missing, **parameters)
+        call = expanded(self.name, (operands, tuple(static.values())), lambda: self.definition(*operands, *missing, **parameters))
         calls.append(call)
         return call.result
 
