@@ -98,7 +98,6 @@ class Text(Fixed):
                  or before one: the language reads that as this operation, if it is public
     latex        its form in LaTeX, where it is not its name with the operands in brackets
     on_floats    in Python, of floats: a template of the operands by their places, with the bits of NumPy's result or an exception
-    called       what people call it, and the rule for its derivative: "sine"
     c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
                  or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
                  of which are given. It calls functions of the headers in plans/native only, which have all of them for both types of
@@ -113,7 +112,6 @@ class Text(Fixed):
     written: ByStatic | None = None
     latex: ByStatic | None = None
     on_floats: str = ""
-    called: str = ""
     c: InC | Mapping[tuple[bool, ...], InC] = ""
     numpy: Exported = None
     torch: Exported = None

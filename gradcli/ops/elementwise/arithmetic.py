@@ -158,7 +158,7 @@ abs_ = elementwise(
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
     latex=r"\left|{x}\right|", on_floats="abs({})", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
-    called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
+    doc="The absolute value; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
     carries=steady,
     c="g_fabs({0})",
 )
@@ -211,7 +211,7 @@ def fmod(x: Any, y: Any) -> Any:
 
 
 @function(
-    forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x", power=2, called="power",
+    forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x", power=2,
     integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
     c="g_square({0})",

@@ -17,26 +17,26 @@ from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 
 sin: Op = elementwise(
-    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), called="sine", doc="The sine, x in radians.", ulps=5,
+    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), doc="The sine, x in radians.", ulps=5,
     algebra="circular",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_sin({0})",
 )
 cos: Op = elementwise(
-    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), called="cosine", doc="The cosine.", ulps=5,
+    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), doc="The cosine.", ulps=5,
     algebra="circular",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
     c="g_cos({0})",
 )
 tan: Op = elementwise(
-    "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves="out", called="tangent", doc="The tangent.",
+    "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves="out", doc="The tangent.",
     algebra="composed", definition=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
     c="g_tan({0})",
 )
 
 
 @function(
-    partials=(lambda out, x: out * tan(x),), saves="x out", domain="x is not pi/2 + k*pi", called="secant", ulps=5,
+    partials=(lambda out, x: out * tan(x),), saves="x out", domain="x is not pi/2 + k*pi", ulps=5,
     algebra="composed",
 )  # fmt: skip
 def sec(x: Any) -> Any:
@@ -45,14 +45,14 @@ def sec(x: Any) -> Any:
 
 
 @function(
-    partials=(lambda out, x: -out * cot(x),), saves="x out", domain="x is not k*pi", called="cosecant", ulps=5, algebra="composed",
+    partials=(lambda out, x: -out * cot(x),), saves="x out", domain="x is not k*pi", ulps=5, algebra="composed",
 )  # fmt: skip
 def csc(x: Any) -> Any:
     """The cosecant, 1/sin(x)."""
     return 1 / sin(x)
 
 
-@function(partials=(lambda out, x: -1 - out**2,), saves="out", domain="x is not k*pi", called="cotangent", ulps=6, algebra="composed")
+@function(partials=(lambda out, x: -1 - out**2,), saves="out", domain="x is not k*pi", ulps=6, algebra="composed")
 def cot(x: Any) -> Any:
     """The cotangent, 1/tan(x)."""
     return 1 / tan(x)
@@ -170,23 +170,19 @@ declare("""
 
 sinh: Op = elementwise(
     "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x),
-
-    called="hyperbolic sine",
     doc="The hyperbolic sine.", ulps=3, algebra="hyperbolic",
     carries=(),
     c="g_sinh({0})",
 )
 cosh: Op = elementwise(
     "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x),
-    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, algebra="hyperbolic",
+    doc="The hyperbolic cosine.", ulps=3, algebra="hyperbolic",
     carries=(0.0,),
     c="g_cosh({0})",
 )
 tanh: Op = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2,
     algebra="composed", definition=lambda x: sinh(x) / cosh(x),
-
-    called="hyperbolic tangent",
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
     carries=(), by_result=True,
     c="g_tanh({0})",
