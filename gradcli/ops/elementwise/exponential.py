@@ -65,7 +65,7 @@ pow_ = elementwise(
     symbolic=lambda s, x, y: s.Pow(x, y), aliases="power float_power",
     saves="x: x y; y: x y out", domain="x > 0, or y an integer",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
-    written="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
+    written="**", latex=Form("{x:atom}^{{{y}}}", POWER), algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
     example="x**3", ulps=2,
     integral=True, inverse="choice",
@@ -80,7 +80,7 @@ sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", power=0.5, ulps=1,
     inverse="choice", domain="x >= 0",
     doc="The square root; the derivative at 0 is infinite.", example="sqrt(x)",
-    latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", algebra="composed", definition=lambda x: x**0.5,
+    latex=r"\sqrt{{{x}}}", algebra="composed", definition=lambda x: x**0.5,
     carries=root,
     c="g_sqrt({0})",
 )
