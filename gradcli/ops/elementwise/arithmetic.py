@@ -25,7 +25,7 @@ add = elementwise(
     lambda out, x, y: 1, lambda out, x, y: 1,
     kind="piecewise", doc="x + y", integral=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: 1)),
-    written="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
+    written="+", latex=Form("{x:sum} + {y:sum}", SUM), algebra="sum",
     c="({0} + {1})",
 )
 sub = elementwise(
@@ -34,7 +34,7 @@ sub = elementwise(
     kind="piecewise", aliases="subtract", doc="x - y", integral=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: -1)),
     refuses=pytorch.no_differences_of_booleans, written="-",
-    latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
+    latex=Form("{x:sum} - {y:term}", SUM), algebra="difference",
     c="({0} - {1})",
 )
 mul = elementwise(
@@ -42,7 +42,7 @@ mul = elementwise(
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True,
     extended=Entrywise((lambda x, y: y, lambda x, y: x)),
-    written="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
+    written="*", latex=product_in_latex, algebra="product",
     carries=product,
     c="({0} * {1})",
 )
@@ -61,7 +61,7 @@ div = elementwise(
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain="y is not 0",
     written="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
-    on_floats="{} / {}", algebra="quotient",
+    algebra="quotient",
     carries=quotient,
     c="({0} / {1})",
 )  # fmt: skip
@@ -69,7 +69,7 @@ neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
     kind="piecewise", aliases="negative", doc="-x", power=1, ulps=0, integral=True,
     extended=Entrywise((lambda x: -1,)), refuses=pytorch.no_booleans, written="-",
-    latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
+    latex=Form("-{x:term}", UNARY), algebra="negation",
     c="(-{0})",
 )
 positive = elementwise(
@@ -99,7 +99,7 @@ chain = elementwise(
     "chain", "cotangent partial", _chain,
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
-    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True, extended=extended.CHAIN,
+    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, extended=extended.CHAIN,
     saves="cotangent: partial; partial: cotangent",
     written="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
@@ -131,8 +131,7 @@ def _integer(x: Any) -> Any:
 
 sign = _flat(
     "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
-    parity="odd", algebra="sign",
-    on_floats="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0})",
+    algebra="sign",
     c="g_sign({0})",
 )
 floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer, c="g_floor({0})",
@@ -156,9 +155,9 @@ abs_ = elementwise(
     kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0, power=1,
     integral=True, extended=Entrywise((np.sign,)),
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
-    latex=r"\left|{x}\right|", on_floats="abs({})", parity="even", means=lambda x: x * sign(x),
+    latex=r"\left|{x}\right|", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
-    called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
+    doc="The absolute value; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
     carries=steady,
     c="g_fabs({0})",
 )
@@ -211,8 +210,8 @@ def fmod(x: Any, y: Any) -> Any:
 
 
 @function(
-    forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x", power=2, called="power",
-    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
+    forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x", power=2,
+    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
     c="g_square({0})",
 )
@@ -223,7 +222,7 @@ def square(x: Any) -> Any:
 
 @function(
     forward=np.reciprocal, partials=(lambda out, x: -out * out,), kind="piecewise", saves="out", power=-1, domain="x is not 0",
-    extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
+    extended=Entrywise((lambda x: -1 / x / x,)), algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
     c="(1 / {0})",
 )

@@ -22,7 +22,6 @@ erf = elementwise(
     doc="The error function.", example="erf(x/sqrt(2))",
     carries=(),
     c="g_erf({0})",
-    moderate=True,
 )
 
 
@@ -31,7 +30,6 @@ erfc = elementwise(
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
     carries=(),
     c="g_erfc({0})",
-    moderate=True,
 )
 
 
@@ -89,7 +87,7 @@ erfcx_integral: Op = elementwise(
 
 @function(
     forward=OfSciPy("erfcx"), partials=(lambda out, x: -2 * erfcx_integral(x, n=1),), backward="SpecialErfcx", ulps=600,
-    scalar="g_erfcx({0})", jax="_erfcx({0})", carries=(),
+    jax="_erfcx({0})", carries=(),
 )  # fmt: skip
 def erfcx(x: Any) -> Any:
     """exp(x**2)*erfc(x), without underflow."""
@@ -123,7 +121,7 @@ def _log_ndtr(x: Any) -> Any:
 
 @function(
     forward=_ndtr, partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(), c="g_ndtr({0})",
-    numpy="special.ndtr({0})", moderate=True,
+    numpy="special.ndtr({0})",
 )  # fmt: skip
 def ndtr(x: Any) -> Any:
     """The probability that a standard normal variable is below x, accurate in the tail."""
