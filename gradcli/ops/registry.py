@@ -14,6 +14,7 @@ from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.facts import Function
 from gradcli.ops.spec import FORM, REQUIRED, Composite, Kind, Op, grouped
+from gradcli.ops.text import IN_HEADERS
 
 ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation
 
@@ -207,6 +208,9 @@ def elementwise(
     operands, and is right to 4 units, and a flat one rounds nothing.
     """
     record = {**({"saves": signature, "ulps": 4} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
+    if name in IN_HEADERS:
+        places = [f"{{{place}}}" for place in range(len(signature.split()))]
+        record = {"c": f"g_{name}({', '.join(places)})", **record}
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": kind, "partials": partials or None}
     op: Op = register(Op(name, signature, doc, **own, **grouped(record)))
     return op

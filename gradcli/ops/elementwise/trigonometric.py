@@ -20,20 +20,17 @@ sin: Op = elementwise(
     "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), called="sine", doc="The sine, x in radians.", ulps=5,
     parity="odd", family=lambda: _CIRCULAR,
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
-    c="g_sin({0})",
     moderate=True,
 )
 cos: Op = elementwise(
     "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), called="cosine", doc="The cosine.", ulps=5,
     parity="even", family=lambda: _CIRCULAR,
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
-    c="g_cos({0})",
     moderate=True,
 )
 tan: Op = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves="out", called="tangent", doc="The tangent.",
     parity="odd", means=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
-    c="g_tan({0})",
 )
 
 
@@ -66,19 +63,16 @@ asin = elementwise(
     inverse="choice", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
     parity="odd",
     carries=(-1.0, 1.0),
-    c="g_asin({0})",
 )
 acos = elementwise(
     "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases="arccos",
     inverse="choice", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
     carries=(-1.0, 1.0),
-    c="g_acos({0})",
 )
 atan = elementwise(
     "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases="arctan",
     doc="The inverse tangent.", ulps=3, parity="odd",
     carries=(),
-    c="g_atan({0})",
     moderate=True,
 )
 
@@ -86,7 +80,7 @@ atan = elementwise(
 @function(
     forward=lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)),
     partials=(lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    aliases="arcsec", inverse="choice", domain="abs(x) >= 1", carries=(-1.0, 1.0), c="g_asec({0})", numpy="_asec({0})",
+    aliases="arcsec", inverse="choice", domain="abs(x) >= 1", carries=(-1.0, 1.0), numpy="_asec({0})",
 )  # fmt: skip
 def asec(x: Any) -> Any:
     """The inverse secant, acos(1/x)."""
@@ -96,7 +90,7 @@ def asec(x: Any) -> Any:
 @function(
     forward=lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)),
     partials=(lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    aliases="arccsc", inverse="choice", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0), c="g_acsc({0})", numpy="_acsc({0})",
+    aliases="arccsc", inverse="choice", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0), numpy="_acsc({0})",
 )  # fmt: skip
 def acsc(x: Any) -> Any:
     """The inverse cosecant, asin(1/x)."""
@@ -118,7 +112,6 @@ atan2 = elementwise(
     domain="not the origin",
     doc="The angle of the point (x, y), from -pi to pi.", example="atan2(y, x)",
     carries=turning,
-    c="g_atan2({0}, {1})",
     moderate=True,
 )
 
@@ -148,7 +141,6 @@ hypot = elementwise(
     doc="sqrt(x**2 + y**2), without overflow.", example="hypot(3*x, 4)", ulps=3,
     inverse="always",
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
-    c="g_hypot({0}, {1})",
     moderate=True,
 )
 
@@ -180,13 +172,11 @@ sinh: Op = elementwise(
     called="hyperbolic sine",
     doc="The hyperbolic sine.", ulps=3, parity="odd", family=lambda: _HYPERBOLIC,
     carries=(),
-    c="g_sinh({0})",
 )
 cosh: Op = elementwise(
     "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x),
     called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", family=lambda: _HYPERBOLIC,
     carries=(0.0,),
-    c="g_cosh({0})",
 )
 tanh: Op = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2,
@@ -195,7 +185,6 @@ tanh: Op = elementwise(
     called="hyperbolic tangent",
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
     carries=(), by_result=True,
-    c="g_tanh({0})",
     moderate=True,
 )  # fmt: skip
 
@@ -208,7 +197,6 @@ def _sech(x: Any) -> Any:
 
 @function(
     forward=_sech, partials=(lambda out, x: -out * tanh(x),), saves="x out", parity="even", means=True, carries=(0.0,),
-    c="g_sech({0})",
     numpy="_sech({0})",
     moderate=True,
 )
@@ -225,7 +213,6 @@ def _csch(x: Any) -> Any:
 
 @function(
     forward=_csch, partials=(lambda out, x: -out * coth(x),), saves="x out", domain="x is not 0", parity="odd", means=True, carries=(0.0,),
-    c="g_csch({0})",
     numpy="_csch({0})",
 )
 def csch(x: Any) -> Any:
@@ -244,26 +231,23 @@ asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
     doc="The inverse hyperbolic sine.", ulps=3, parity="odd",
     carries=(),
-    c="g_asinh({0})",
     moderate=True,
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",
     inverse="choice", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.",
     carries=(1.0,),
-    c="g_acosh({0})",
 )
 atanh = elementwise(
     "atanh", "x", np.arctanh, lambda m, x: m.atanh(x), lambda out, x: 1 / ((1 - x) * (1 + x)), aliases="arctanh",
     domain="-1 < x < 1", doc="The inverse hyperbolic tangent.", ulps=3,
     carries=(-1.0, 1.0),
-    c="g_atanh({0})",
 )
 
 
 @function(
     forward=lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x), partials=(lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))),),
-    aliases="arcsech", domain="0 < x <= 1", carries=(0.0, 1.0), c="g_asech({0})", numpy="_asech({0})",
+    aliases="arcsech", domain="0 < x <= 1", carries=(0.0, 1.0), numpy="_asech({0})",
 )  # fmt: skip
 def asech(x: Any) -> Any:
     """The inverse hyperbolic secant, acosh(1/x), accurate near 1."""
@@ -278,7 +262,7 @@ def acsch(x: Any) -> Any:
 
 @function(
     forward=lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x), partials=(lambda out, x: 1 / ((1 - x) * (1 + x)),),
-    aliases="arccoth", domain="abs(x) > 1", carries=(0.0,), c="g_acoth({0})", numpy="_acoth({0})",
+    aliases="arccoth", domain="abs(x) > 1", carries=(0.0,), numpy="_acoth({0})",
 )  # fmt: skip
 def acoth(x: Any) -> Any:
     """The inverse hyperbolic cotangent, atanh(1/x)."""

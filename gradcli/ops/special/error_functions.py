@@ -21,7 +21,6 @@ erf = elementwise(
     "erf", "x", OfSciPy("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The error function.", example="erf(x/sqrt(2))",
     carries=(),
-    c="g_erf({0})",
     moderate=True,
 )
 
@@ -30,7 +29,6 @@ erfc = elementwise(
     "erfc", "x", OfSciPy("erfc"), lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
     carries=(),
-    c="g_erfc({0})",
     moderate=True,
 )
 
@@ -122,7 +120,7 @@ def _log_ndtr(x: Any) -> Any:
 
 
 @function(
-    forward=_ndtr, partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(), c="g_ndtr({0})",
+    forward=_ndtr, partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(),
     numpy="special.ndtr({0})", moderate=True,
 )  # fmt: skip
 def ndtr(x: Any) -> Any:
@@ -138,7 +136,7 @@ def _log_ndtr_slope(out: Any, x: Any) -> Any:
 
 @function(
     forward=_log_ndtr, partials=(_log_ndtr_slope,), symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2),
-    backward="SpecialLogNdtr", ulps=12, carries=(), c="g_log_ndtr({0})", numpy="special.log_ndtr({0})",
+    backward="SpecialLogNdtr", ulps=12, carries=(), numpy="special.log_ndtr({0})",
 )  # fmt: skip
 def log_ndtr(x: Any) -> Any:
     """The logarithm of ndtr, without underflow."""
@@ -167,7 +165,7 @@ def erfcinv(x: Any) -> Any:
 
 @function(
     forward=OfSciPy("logit"), partials=(lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))),), saves="x out", domain="0 <= x <= 1",
-    carries=(0.0, 1.0), c="g_logit({0})",
+    carries=(0.0, 1.0),
 )  # fmt: skip
 def logit(x: Any) -> Any:
     """The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative."""
@@ -182,7 +180,7 @@ def torch_logit(x: Any, *, eps: Any = None) -> Any:
 
 @function(
     forward=OfSciPy("entr"), partials=(lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),), symbolic=lambda s, x: -x * s.log(x),
-    domain="x >= 0", backward="SpecialEntr", extended=extended.ENTROPY, ulps=3, carries=(0.0, 0.36787944117144233), c="g_entr({0})",
+    domain="x >= 0", backward="SpecialEntr", extended=extended.ENTROPY, ulps=3, carries=(0.0, 0.36787944117144233),
 )  # fmt: skip
 def entr(x: Any) -> Any:
     """-x*log(x), and 0 at x = 0, where the derivative is infinite."""
