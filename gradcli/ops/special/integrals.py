@@ -80,16 +80,11 @@ def _lambert(x: Any, k: int) -> Any:
     return np.where(np.abs(value.imag) > 0, np.nan, value.real).astype(np.result_type(np.asarray(x).dtype, np.float32))[()]
 
 
-def _lambert_reference(m: Any, x: Any, k: int) -> Any:
-    value = m.lambertw(x, k)
-    return value.real if m.im(value) == 0 else m.nan
-
-
 lambertw: Op = elementwise(
     "lambertw",
     "x",
     _lambert,
-    _lambert_reference,
+    lambda m, x, k: m.lambertw(x, k),
     lambda out, x, k: exp(-out) / (1 + out),
     symbolic=lambda s, x, k: s.LambertW(x, k),
     static={"k": 0},
