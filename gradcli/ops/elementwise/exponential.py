@@ -213,7 +213,7 @@ def _exp_square(x: Any, c: float) -> Any:
 )
 def exp_square(x: Any, *, c: float = -1.0) -> Any:
     """exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails."""
-    return exp(c * x**2)
+    return exp(c * (x * x))
 
 
 @function()

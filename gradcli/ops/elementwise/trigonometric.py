@@ -10,7 +10,7 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import turning
 from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.elementwise.arithmetic import abs_
-from gradcli.ops.elementwise.exponential import sqrt
+from gradcli.ops.elementwise.exponential import log1p, sqrt
 from gradcli.ops.elementwise.logic import equal, logical_and, where
 from gradcli.ops.facts import Choice, Kink
 from gradcli.ops.registry import elementwise, function
@@ -126,7 +126,7 @@ atan2 = elementwise(
 )
 def radius(x: Any, y: Any) -> Any:
     """sqrt(x**2 + y**2) in rules: without overflow, and a square root in formulas."""
-    return sqrt(x**2 + y**2)
+    return sqrt(x * x + y * y)
 
 
 _HYPOT_IN_JAX = (
@@ -266,4 +266,4 @@ def acsch(x: Any) -> Any:
 )  # fmt: skip
 def acoth(x: Any) -> Any:
     """The inverse hyperbolic cotangent, atanh(1/x)."""
-    return atanh(1 / x)
+    return log1p(2 / (x - 1)) / 2

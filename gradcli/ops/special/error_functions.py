@@ -11,7 +11,7 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import HALF_SQRT_PI, SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI, TWO_BY_SQRT_PI
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.bounds import clip, minimum
-from gradcli.ops.elementwise.exponential import exp, exp_square, log, log1p, xlogy
+from gradcli.ops.elementwise.exponential import exp, exp_square, log, xlogy
 from gradcli.ops.elementwise.logic import greater, isnan, less, where
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
@@ -111,6 +111,11 @@ def _ndtr(x: Any) -> Any:
     return np.where(np.less(x, -0.5), tail, special.ndtr(x))[()]
 
 
+def _log_ndtr_reference(m: Any, x: Any) -> Any:
+    tail = m.erfc(abs(x) / m.sqrt(2)) / 2
+    return m.log1p(-tail) if x > 0 else m.log(tail)
+
+
 def _log_ndtr(x: Any) -> Any:
     from scipy import special
 
@@ -128,19 +133,17 @@ def ndtr(x: Any) -> Any:
     return erfc(-x / SQRT_2) / 2
 
 
-def _log_ndtr_slope(out: Any, x: Any) -> Any:
-    """The slope, beyond 1 without the overflow of erfcx."""
-    near = 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
-    return where(greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), near)
-
-
-@function(
-    forward=_log_ndtr, partials=(_log_ndtr_slope,), symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2),
-    backward="SpecialLogNdtr", ulps=12, carries=(), numpy="special.log_ndtr({0})",
-)  # fmt: skip
-def log_ndtr(x: Any) -> Any:
-    """The logarithm of ndtr, without underflow."""
-    return where(greater(x, 0), log1p(-ndtr(-x)), log(ndtr(x)))
+log_ndtr = elementwise(
+    "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
+    # beyond 1 without the overflow of erfcx
+    lambda out, x: where(
+        greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
+    ),
+    symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2), backward="SpecialLogNdtr", ulps=12,
+    doc="The logarithm of ndtr, without underflow.",
+    carries=(),
+    numpy="special.log_ndtr({0})",
+)
 
 
 def _ndtri(m: Any, x: Any) -> Any:
