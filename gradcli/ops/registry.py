@@ -179,9 +179,8 @@ def _opened(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
 
 def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     """Return what the definition of a function of entries is of numbers of a context."""
-    from gradcli.ops.operands import Entry
-
-    return body(*[Entry(m, x) for x in operands], **static).value
+    entry = import_module("gradcli.ops.operands").Entry  # operators of operands are operations, which are made here
+    return body(*[entry(m, x) for x in operands], **static).value
 
 
 def composition(name: str, signature: str, body: Function, *, doc: str = "", **record: Any) -> Composite:
