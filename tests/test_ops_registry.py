@@ -108,7 +108,7 @@ def test_record_has_the_derivative_of_its_kind(op: Op) -> None:
     else:
         assert op.shape is not None or op.definition is not None, "functions broadcast, where they do not say a shape"
         assert op.partials is None
-        assert op.vjp is not None or op.result in ("bool", "int") or op.name in ("output", "detach")
+        assert op.vjp is not None or op.result in ("bool", "int") or op.name in ("output", "detach", "machine_epsilon")
     if op.elementwise and not op.optional:
         for kink in op.kinks:
             kink.where(*[mpmath.mpf(1)] * len(op.operands), **op.static)

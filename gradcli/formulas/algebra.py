@@ -488,12 +488,9 @@ class Algebra(Sums, Transcription[Value]):
 
     def function(self, op: Op, operands: Sequence[Value | None], static: Any, node: Expr | None = None) -> Value:
         """A function that is not taken apart; of -x, for odd and even ones that of x."""
-        sign = 1
-        parity = op.facts.parity
-        first = operands[0]
-        if parity and first is not None and first[0] < 0:
-            operands = [(-first[0], first[1]), *operands[1:]]
-            sign = -1 if parity == "odd" else 1
+        sign, first = 1, operands[0]
+        if first is not None and first[0] < 0 and op.parity:
+            operands, sign = [(-first[0], first[1]), *operands[1:]], op.parity
         shapes = () if op.elementwise or node is None else tuple(None if o is None else o.shape for o in node.operands)
         key = (op, tuple(operands), tuple(static.items()) if static else (), shapes)
         base = self.bases.make(

@@ -238,6 +238,16 @@ class Op(Record):
         return self.kind == "structural" and self.linear and not self.accuracy.ulps
 
     @cached_property
+    def parity(self) -> int:
+        """1 where the result is the same of -x as of x, -1 where it is the opposite, 0 for others, by what some numbers become."""
+        if not self.elementwise or self.result != "float" or self.static or len(self.operands) != 1:
+            return 0
+        x = np.array([0.3, 0.7, 2.5])
+        with np.errstate(all="ignore"):
+            here, there = self.forward(x), self.forward(-x)
+        return next((sign for sign in (1, -1) if np.array_equal(here, sign * there, equal_nan=True)), 0)
+
+    @cached_property
     def broadcasts(self) -> bool:
         """Return whether the result is a float of the shape that the operands, which are floats, broadcast to."""
         return self.shape is None and self.result == "float" and not self.indices

@@ -99,7 +99,7 @@ chain = elementwise(
     "chain", "cotangent partial", _chain,
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
-    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True, extended=extended.CHAIN,
+    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, extended=extended.CHAIN,
     saves="cotangent: partial; partial: cotangent",
     written="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
@@ -130,7 +130,7 @@ def _integer(x: Any) -> Any:
 
 sign = _flat(
     "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
-    parity="odd", algebra="sign",
+    algebra="sign",
     on_floats="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0})",
 )
 floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer,
@@ -154,7 +154,7 @@ abs_ = elementwise(
     kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0, power=1,
     integral=True, extended=Entrywise((np.sign,)),
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
-    latex=r"\left|{x}\right|", on_floats="abs({})", parity="even", means=lambda x: x * sign(x),
+    latex=r"\left|{x}\right|", on_floats="abs({})", means=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
     called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
     carries=steady,

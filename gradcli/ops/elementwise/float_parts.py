@@ -88,7 +88,7 @@ def _finite_reference(m: Any, x: Any) -> Any:
 
 finite = elementwise(
     "finite", "x", _finite, _finite_reference, Pieces(lambda out, x: logical_not(isfinite(x))), kind="piecewise", symbolic=lambda s, x: x,
-    saves="x", ulps=0, sees_nan=True, extended=extended.NUMBERS, memory="format", public=False, written="nan_to_num({x})",
+    saves="x", ulps=0, result="same", extended=extended.NUMBERS, memory="format", public=False, written="nan_to_num({x})",
     doc="x with NaN replaced by 0, and infinities by the largest numbers; the derivative there is 0.", backward="NanToNum",
     carries=steady,
     c=f"g_nan_to_num({{0}}, {number_in_c(0.0)}, g_largest(), -g_largest())",

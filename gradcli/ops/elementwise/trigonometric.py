@@ -18,24 +18,22 @@ from gradcli.ops.spec import Op
 
 sin: Op = elementwise(
     "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), called="sine", doc="The sine, x in radians.", ulps=5,
-    parity="odd", family=lambda: _CIRCULAR,
+    family=lambda: _CIRCULAR,
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
-    moderate=True,
 )
 cos: Op = elementwise(
     "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), called="cosine", doc="The cosine.", ulps=5,
-    parity="even", family=lambda: _CIRCULAR,
+    family=lambda: _CIRCULAR,
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
-    moderate=True,
 )
 tan: Op = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves="out", called="tangent", doc="The tangent.",
-    parity="odd", means=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
+    means=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
 )
 
 
 @function(
-    partials=(lambda out, x: out * tan(x),), saves="x out", domain="x is not pi/2 + k*pi", called="secant", ulps=5, parity="even",
+    partials=(lambda out, x: out * tan(x),), saves="x out", domain="x is not pi/2 + k*pi", called="secant", ulps=5,
     means=True,
 )  # fmt: skip
 def sec(x: Any) -> Any:
@@ -44,14 +42,14 @@ def sec(x: Any) -> Any:
 
 
 @function(
-    partials=(lambda out, x: -out * cot(x),), saves="x out", domain="x is not k*pi", called="cosecant", ulps=5, parity="odd", means=True,
+    partials=(lambda out, x: -out * cot(x),), saves="x out", domain="x is not k*pi", called="cosecant", ulps=5, means=True,
 )  # fmt: skip
 def csc(x: Any) -> Any:
     """The cosecant, 1/sin(x)."""
     return 1 / sin(x)
 
 
-@function(partials=(lambda out, x: -1 - out**2,), saves="out", domain="x is not k*pi", called="cotangent", ulps=6, parity="odd", means=True)
+@function(partials=(lambda out, x: -1 - out**2,), saves="out", domain="x is not k*pi", called="cotangent", ulps=6, means=True)
 def cot(x: Any) -> Any:
     """The cotangent, 1/tan(x)."""
     return 1 / tan(x)
@@ -61,7 +59,6 @@ _CIRCULAR: tuple[Any, ...] = (sin, cos, tan, cot, csc, sec, 1)
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
     inverse="choice", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
-    parity="odd",
     carries=(-1.0, 1.0),
 )
 acos = elementwise(
@@ -71,9 +68,8 @@ acos = elementwise(
 )
 atan = elementwise(
     "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases="arctan",
-    doc="The inverse tangent.", ulps=3, parity="odd",
+    doc="The inverse tangent.", ulps=3,
     carries=(),
-    moderate=True,
 )
 
 
@@ -112,7 +108,6 @@ atan2 = elementwise(
     domain="not the origin",
     doc="The angle of the point (x, y), from -pi to pi.", example="atan2(y, x)",
     carries=turning,
-    moderate=True,
 )
 
 
@@ -122,7 +117,6 @@ atan2 = elementwise(
     means=True, carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     written="sqrt({x:atom}**2 + {y:atom}**2)", latex=r"\sqrt{{{x:atom}^{{2}} + {y:atom}^{{2}}}}",
     c="g_hypot({0}, {1})",
-    moderate=True,
 )
 def radius(x: Any, y: Any) -> Any:
     """sqrt(x**2 + y**2) in rules: without overflow, and a square root in formulas."""
@@ -141,7 +135,6 @@ hypot = elementwise(
     doc="sqrt(x**2 + y**2), without overflow.", example="hypot(3*x, 4)", ulps=3,
     inverse="always",
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
-    moderate=True,
 )
 
 
@@ -170,22 +163,21 @@ sinh: Op = elementwise(
     "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x),
 
     called="hyperbolic sine",
-    doc="The hyperbolic sine.", ulps=3, parity="odd", family=lambda: _HYPERBOLIC,
+    doc="The hyperbolic sine.", ulps=3, family=lambda: _HYPERBOLIC,
     carries=(),
 )
 cosh: Op = elementwise(
     "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x),
-    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", family=lambda: _HYPERBOLIC,
+    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, family=lambda: _HYPERBOLIC,
     carries=(0.0,),
 )
 tanh: Op = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2,
-    parity="odd", means=lambda x: sinh(x) / cosh(x),
+    means=lambda x: sinh(x) / cosh(x),
 
     called="hyperbolic tangent",
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
     carries=(), by_result=True,
-    moderate=True,
 )  # fmt: skip
 
 
@@ -196,9 +188,8 @@ def _sech(x: Any) -> Any:
 
 
 @function(
-    forward=_sech, partials=(lambda out, x: -out * tanh(x),), saves="x out", parity="even", means=True, carries=(0.0,),
+    forward=_sech, partials=(lambda out, x: -out * tanh(x),), saves="x out", means=True, carries=(0.0,),
     numpy="_sech({0})",
-    moderate=True,
 )
 def sech(x: Any) -> Any:
     """The hyperbolic secant, 1/cosh(x)."""
@@ -212,7 +203,7 @@ def _csch(x: Any) -> Any:
 
 
 @function(
-    forward=_csch, partials=(lambda out, x: -out * coth(x),), saves="x out", domain="x is not 0", parity="odd", means=True, carries=(0.0,),
+    forward=_csch, partials=(lambda out, x: -out * coth(x),), saves="x out", domain="x is not 0", means=True, carries=(0.0,),
     numpy="_csch({0})",
 )
 def csch(x: Any) -> Any:
@@ -220,7 +211,7 @@ def csch(x: Any) -> Any:
     return 1 / sinh(x)
 
 
-@function(partials=(lambda out, x: -(csch(x) ** 2),), domain="x is not 0", parity="odd", means=True, carries=(0.0,))
+@function(partials=(lambda out, x: -(csch(x) ** 2),), domain="x is not 0", means=True, carries=(0.0,))
 def coth(x: Any) -> Any:
     """The hyperbolic cotangent, 1/tanh(x)."""
     return 1 / tanh(x)
@@ -229,9 +220,8 @@ def coth(x: Any) -> Any:
 _HYPERBOLIC: tuple[Any, ...] = (sinh, cosh, tanh, coth, csch, sech, -1)
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
-    doc="The inverse hyperbolic sine.", ulps=3, parity="odd",
+    doc="The inverse hyperbolic sine.", ulps=3,
     carries=(),
-    moderate=True,
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",

@@ -21,7 +21,6 @@ erf = elementwise(
     "erf", "x", OfSciPy("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The error function.", example="erf(x/sqrt(2))",
     carries=(),
-    moderate=True,
 )
 
 
@@ -29,7 +28,6 @@ erfc = elementwise(
     "erfc", "x", OfSciPy("erfc"), lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
     carries=(),
-    moderate=True,
 )
 
 
@@ -126,7 +124,7 @@ def _log_ndtr(x: Any) -> Any:
 
 @function(
     forward=_ndtr, partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(),
-    numpy="special.ndtr({0})", moderate=True,
+    numpy="special.ndtr({0})",
 )  # fmt: skip
 def ndtr(x: Any) -> Any:
     """The probability that a standard normal variable is below x, accurate in the tail."""

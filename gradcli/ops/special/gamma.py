@@ -121,7 +121,7 @@ def _sigmoid(x: Any) -> Any:
 
 @function(
     forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", carries=(), by_result=True,
-    numpy="special.expit({0})", torch="torch.sigmoid({0})", moderate=True,
+    numpy="special.expit({0})", torch="torch.sigmoid({0})",
 )  # fmt: skip
 def sigmoid(x: Any) -> Any:
     """1/(1 + exp(-x)), accurate in both tails.
@@ -148,7 +148,6 @@ logaddexp = elementwise(
     doc="log(exp(x) + exp(y)), without overflow.",
     ulps=8,
     carries=((), ()),
-    moderate=True,
 )
 
 
@@ -214,7 +213,6 @@ softplus: Op = elementwise(
     carries=(),
     c=_softplus_in_c,
     numpy=lambda shapes, beta, threshold: _softplus_in_numpy(float(beta), float(threshold)),
-    moderate=True,
 )
 
 declare("""

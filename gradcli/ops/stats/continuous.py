@@ -46,7 +46,8 @@ Family("norm", "", {
     "ppf": ndtri, "var": 1.0, "entropy": OF_BELL,
 }, symmetric=True)  # fmt: skip
 Family("uniform", "", {
-    "logpdf": lambda z: 0 * z, "cdf": lambda z: z, "sf": lambda z: 1 - z, "ppf": lambda q: q, "mean": 0.5, "var": exactly("(1/12)", lambda m: m.mpf(1) / 12),
+    "logpdf": lambda z: 0 * z, "cdf": lambda z: z, "sf": lambda z: 1 - z, "ppf": lambda q: q, "mean": 0.5,
+    "var": exactly("(1/12)", lambda m: m.mpf(1) / 12),
     "entropy": 0.0,
 }, 0, 1)  # fmt: skip
 Family("expon", "", {
