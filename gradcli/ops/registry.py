@@ -14,6 +14,7 @@ from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.facts import Function
 from gradcli.ops.spec import FORM, REQUIRED, Composite, Kind, Op, grouped
+from gradcli.ops.text import IN_HEADERS
 
 ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation
 
@@ -177,9 +178,8 @@ def _opened(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
 
 def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     """Return what the definition of a function of entries is of numbers of a context."""
-    from gradcli.ops.operands import Entry
-
-    return body(*[Entry(m, x) for x in operands], **static).value
+    entry = import_module("gradcli.ops.operands").Entry  # operators of operands are operations, which are made here
+    return body(*[entry(m, x) for x in operands], **static).value
 
 
 def composition(name: str, signature: str, body: Function, *, doc: str = "", **record: Any) -> Composite:
@@ -206,6 +206,9 @@ def elementwise(
     operands, and is right to 4 units, and a flat one rounds nothing.
     """
     record = {**({"saves": signature, "ulps": 4} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
+    if name in IN_HEADERS:
+        places = [f"{{{place}}}" for place in range(len(signature.split()))]
+        record = {"c": f"g_{name}({', '.join(places)})", **record}
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": kind, "partials": partials or None}
     op: Op = register(Op(name, signature, doc, **own, **grouped(record)))
     return op

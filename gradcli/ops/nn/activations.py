@@ -202,7 +202,6 @@ softsign = elementwise(
     extended=extended.SOFTSIGN,
     doc="x/(1 + |x|).",
     carries=(),
-    c="g_softsign({0})",
     numpy="({0:atom} / (1.0 + np.abs({0})))",
 )
 

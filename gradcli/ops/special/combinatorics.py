@@ -11,6 +11,8 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import LN_PI
+from gradcli.ops.elementwise.arithmetic import abs_
+from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.room import nodes_for
@@ -194,10 +196,12 @@ beta = elementwise(
 @function(
     forward=_betaln, partials=(lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x)), ulps=40, domain="x > 0 and y > 0",
     rounding="operands", carries=((-math.inf, 0.0), (-math.inf, 0.0)), numpy="special.betaln({0}, {1})", torch="",
+    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y),
+    composed=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
 )  # fmt: skip
 def betaln(x: Any, y: Any) -> Any:
     """The logarithm of beta(x, y), without overflow."""
-    return lgamma(x) + lgamma(y) - lgamma(x + y)
+    return log(abs_(beta(x, y)))
 
 
 binomial = elementwise(

@@ -119,7 +119,7 @@ def _sigmoid(x: Any) -> Any:
 
 @function(
     forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", carries=(), by_result=True,
-    c="g_sigmoid({0})", numpy="special.expit({0})", torch="torch.sigmoid({0})",
+    numpy="special.expit({0})", torch="torch.sigmoid({0})",
 )  # fmt: skip
 def sigmoid(x: Any) -> Any:
     """1/(1 + exp(-x)), accurate in both tails.
@@ -146,7 +146,6 @@ logaddexp = elementwise(
     doc="log(exp(x) + exp(y)), without overflow.",
     ulps=8,
     carries=((), ()),
-    c="g_logaddexp({0}, {1})",
 )
 
 
