@@ -113,9 +113,10 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
 
     name     its name in the language, where it is not that of the definition (without an underscore at the end)
     scalars  the static parameters that are numbers of the formula
-    vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default
-    record   other fields of `Composite`, or, with a derivative of its own, of `Op`; and for each library that calls it otherwise, by
-             its name, the signature there
+    vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default.
+             So is a function with a forward pass of its own that has no derivative
+    record   other fields of `Composite`, or of `Op`, if it is a node; else for each library that calls it otherwise, by its name, the
+             signature there
     """
 
     def define(body: Function) -> Any:
@@ -124,7 +125,8 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
         names, keys = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
         rest = code.co_varnames[len(names) + len(keys)] if code.co_flags & CO_VARARGS else ""
         called = name or body.__name__.rstrip("_")
-        for library in () if vjp else LIBRARIES & record.keys():
+        is_node = vjp is not None or "forward" in record
+        for library in () if is_node else LIBRARIES & record.keys():
             declare(f"{library}:\n{called}({record.pop(library)})")
         fields: dict[str, Any] = {
             "doc": " ".join(doc.split()),
@@ -137,7 +139,7 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
             **record,
         }
         operands = names or (rest,) * bool(rest)
-        if vjp is not None:
+        if is_node:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}
             if scalars:

@@ -14,7 +14,7 @@ from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.axes import NoLoop, moved, summed
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, WIDER, Entrywise, Linear, NotCovered, Reduced, Whole
+from gradcli.ops.extended import LONG_DOUBLE, WIDER, Entrywise, NotCovered, Reduced, Whole
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative, output
 from gradcli.ops.writing import axes_of
@@ -56,7 +56,8 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
             _, slope = rule.slopes(*reduced)
             kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
             wide, off, live = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
-            return [(wide * slope, off * np.abs(slope), live)]
+            flows = live if op.accuracy.among is None else live * (slope != 0)  # to the entries that the result is one of
+            return [(wide * slope, off * np.abs(slope), flows)]
         if isinstance(rule, Entrywise):
             slopes = [
                 np.asarray(p(*operands, **static), LONG_DOUBLE) if p is not None and asked else None
@@ -78,12 +79,10 @@ def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[
     match op.extended:
         case Whole(formulas=(_, pull, flows)):
             return partial(_applied, pull, static), None if flows is None else partial(_applied, flows, static)
-        case Linear(pull=rule):
-            through: Pull = lambda part, _, operands: rule(part, *operands, **static)  # noqa: E731
         case _:
             back = _movement(op, operands, static)[1]
-            through = lambda part, *_: back(part)  # noqa: E731
-    return through, through
+            through: Pull = lambda part, *_: back(part)  # noqa: E731
+            return through, through
 
 
 def _is_opened(op: Op) -> bool:
@@ -297,7 +296,7 @@ class LongDoubles(Domain[Any]):
             kept, _ = rule.slopes(*along(node, operands))
             return np.reshape(kept, node.shape)
         if rule is not None and rule.value is not None:
-            asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if rule.epsilon else {}
+            asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if isinstance(rule, Entrywise) and rule.epsilon else {}
             return self.held.widened(rule.value(*operands, **node.static, **asked))
         if op.elementwise:
             return self.held.value_of_entries(op, operands, node.static)
