@@ -19,14 +19,12 @@ def _same(x: Any, **_: Any) -> Any:
     return x
 
 
-def _whole_cotangent(wanted: Any, cotangent: Any, out: Any, x: Any, **_: Any) -> tuple[Any]:
+def _back(wanted: Any, cotangent: Any, out: Any, x: Any, **_: Any) -> tuple[Any]:
     return (cotangent,)
 
 
-_IDENTITY: dict[str, Any] = {
-    "vjp": _whole_cotangent, "shape": _same, "moves": True, "algebra": "identity", "public": False,
-}  # fmt: skip
-_NAMED: dict[str, Any] = {**_IDENTITY, "parts": None, "transparent": True, "simpler": lambda out, x, **_: x}
+_IDENTITY: dict[str, Any] = {"vjp": _back, "shape": _same, "ulps": 0, "algebra": "identity", "public": False}
+_NAMED: dict[str, Any] = {**_IDENTITY, "parts": None, "written": "{x}", "simpler": lambda out, x, **_: x}
 
 
 @function(**_NAMED)
@@ -42,9 +40,9 @@ def derivative(x: Any, *, of: Any = None) -> Any:
 
 
 detach: Op = structural(
-    "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=_same, algebra="identity",
-    result="same", integral=True, ulps=0, extended=Entrywise((None,)), aliases="stop_gradient lax.stop_gradient",
-    simpler=lambda out, x: out, doc="x as a constant: no gradient flows through it.", example="x*detach(x)", memory="alias",
+    "detach", "x", _same, witness("moving.same"), shape=_same, algebra="identity", result="same", ulps=0,
+    aliases="stop_gradient lax.stop_gradient", simpler=lambda out, x: out, doc="x as a constant: no gradient flows through it.",
+    example="x*detach(x)", memory="alias",
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
@@ -65,7 +63,7 @@ to_float = elementwise(
     lambda out, x: 1, kind="piecewise", public=False, ulps=0, integral=True,
     extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, LONG_DOUBLE)),
     doc="A boolean or integer as a number.", backward="ToCopy",
-    transparent=True, simpler=_whole, on_floats="float({})",
+    written="{x}", simpler=_whole, on_floats="float({})",
     carries=steady,
     c="((real){0})",
     numpy="np.asarray({0}, np.float64)",

@@ -56,7 +56,7 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
             _, slope = rule.slopes(*reduced)
             kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
             wide, off, live = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
-            flows = live if op.accuracy.among is None else live * (slope != 0)  # to the entries that the result is one of
+            flows = live if op.accuracy.ulps else live * (slope != 0)  # to the entries that the result is one of
             return [(wide * slope, off * np.abs(slope), flows)]
         if isinstance(rule, Entrywise):
             slopes = [

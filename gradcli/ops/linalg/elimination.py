@@ -28,7 +28,7 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.order import argmax
-from gradcli.ops.registry import function, structural
+from gradcli.ops.registry import Index, function, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output, to_int
 from gradcli.ops.writing import Shape, witness
@@ -167,8 +167,8 @@ def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> Any:
     return (*found, no_info(x)) if get_infos else found
 
 
-@function(indices="pivots", results="P L U")
-def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
+@function(results="P L U")
+def lu_unpack(x: Any, pivots: Index, *, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
     """P, L and U of what lu_factor gives."""
     n, m = matrix(x.shape, "lu_unpack")[-2:]
     k = min(n, m)
@@ -179,8 +179,8 @@ def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: b
     )
 
 
-@function(indices="pivots", backward="LinalgLuSolve")
-def lu_solve(x: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+@function(backward="LinalgLuSolve")
+def lu_solve(x: Any, pivots: Index, y: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The z with A @ z = y (or z @ A = y, or with the transpose of A), from what lu_factor gives of A."""
     p = _matrix_of(pivots, square(x.shape, "lu_solve")[-1], x)
     if not left:

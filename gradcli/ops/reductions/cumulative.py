@@ -66,7 +66,7 @@ def _running_text(function: str) -> Function:
 
 
 @function(
-    vjp=_cumsum_vjp, forward=np.cumsum, shape=_running_shape, parts=None, linear=True, rounding="partial sums", ulps=8, integral=True,
+    vjp=_cumsum_vjp, forward=np.cumsum, shape=_running_shape, parts=None, rounding="partial sums", ulps=8, integral=True,
     numpy=_running_text("np.cumsum"),
 )  # fmt: skip
 def cumsum(x: Any, *, axis: int | None = None) -> Any:
@@ -105,7 +105,7 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
 
 @function(
     vjp=_cumprod_vjp, forward=np.cumprod, shape=_running_shape, parts=None, saves="x out", ulps=8, algebra="product of entries",
-    carries=carried.product_of_entries, rounds=carried.product_rounds, integral=True, numpy=_running_text("np.cumprod"),
+    carries=carried.product_of_entries, rounding=carried.product_rounds, integral=True, numpy=_running_text("np.cumprod"),
 )  # fmt: skip
 def cumprod(x: Any, *, axis: int | None = None) -> Any:
     """Running products along an axis; its gradient is right with zeros among the entries."""
@@ -131,7 +131,7 @@ def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int
 
 @function(
     vjp=_horner_vjp, forward=_horner, shape=lambda c, x, axis: np.broadcast_shapes(c, x), parts=None, public=False, saves="x out",
-    ulps=8, carries=carried.product_of_entries, rounds=lambda m, out, c, x, axis: m.at(2 * m.abs(out) + m.abs(c), m.abs(x)),
+    ulps=8, carries=carried.product_of_entries, rounding=lambda m, out, c, x, axis: m.at(2 * m.abs(out) + m.abs(c), m.abs(x)),
 )  # fmt: skip
 def reversed_horner(c: Any, x: Any, *, axis: int = 0) -> Any:
     """S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod."""
@@ -166,8 +166,8 @@ def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) 
 
 @function(
     vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=carried.ordered_shape, parts=_logcumsumexp_of_entries,
-    saves="x out", between=(), ulps=8,
-    rounds=carried.running_rounds,
+    saves="x out", carries=(), ulps=8,
+    rounding=carried.running_rounds,
 )  # fmt: skip
 def logcumsumexp(x: Any, *, axis: int) -> Any:
     """log(cumsum(exp(x))) along an axis, without overflow.
