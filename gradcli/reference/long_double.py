@@ -120,12 +120,14 @@ def _linear(pull: Pull, flows: Pull | None, adjoint: Any, out: Any, operands: li
     """Cotangents go back as they are, errors with random signs, which add up as rounding does."""
     slope, error, live = adjoint
     slopes = pull(slope, out, operands)
-    if isinstance(error, tuple) or _common_entry(error) != 0:
+    if not isinstance(error, tuple) and _common_entry(error) == 0:
+        errors = [None if s is None else np.broadcast_to(0.0, np.shape(s)) for s in slopes]
+    elif flows is pull and all(s is None or np.max(s, initial=0) <= 1 for s in pull(np.ones(np.shape(slope)), out, operands)):
+        errors = pull(_rough(error), out, operands)  # nothing adds up
+    else:
         random = np.random.default_rng(7)
         draws = [pull(_signed(error, random), out, operands) for _ in range(_DRAWS)]
         errors = [None if s is None else _SPREAD * np.max(np.abs(parts), axis=0) for s, *parts in zip(slopes, *draws, strict=True)]
-    else:
-        errors = [None if s is None else np.broadcast_to(0.0, np.shape(s)) for s in slopes]
     reached = [None if s is None else np.broadcast_to(1.0, np.shape(s)) for s in slopes] if flows is None else flows(live, out, operands)
     return [None if s is None else (s, e, f) for s, e, f in zip(slopes, errors, reached, strict=True)]
 

@@ -311,11 +311,9 @@ def _qr_shape(x: Shape, complete: bool) -> tuple[Shape, Shape]:
 def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, complete: bool) -> tuple[Any]:
     q, r = output(out, place=0), output(out, place=1)
     by_q, by_r = cotangent
-    n, rest = min(x.shape[-2:]), None
-    if n < r.shape[-2]:
-        if by_q is not None:
-            raise ArgumentError("the complete Q of a matrix with more rows than columns is not differentiable", help="use mode='reduced'")
-        q, r, by_r = column_range(q, None, n), row_range(r, None, n), row_range(by_r, None, n)
+    n, rest = r.shape[-2], None
+    if n > r.shape[-1]:
+        raise ArgumentError("the complete Q of a matrix with more rows than columns is not differentiable", help="use mode='reduced'")
     if n < r.shape[-1]:
         # x = [x1, x2] with x1 = q @ r1 and r2 = q.T @ x2
         rest = zeros((*x.shape[:-1], r.shape[-1] - n), x)
@@ -343,13 +341,20 @@ qr: Op = structural(
 )  # fmt: skip
 
 
+def _factors(x: Any, complete: bool) -> tuple[Any, Any]:
+    q, r = parts_of(qr, x)
+    rows, columns = x.shape[-2:]
+    if not complete or rows <= columns:
+        return q, r
+    return parts_of(qr, x, complete=True)[0], concatenate(r, zeros((*x.shape[:-2], rows - columns, columns), x), axis=-2)
+
+
 @function(results="Q R")
 def numpy_qr(x: Any, *, mode: str = "reduced") -> Any:
     """NumPy's qr: Q and R; with mode='r', R alone."""
     if mode not in ("reduced", "economic", "complete", "full", "r"):
         raise ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}")
-    found = parts_of(qr, x, complete=mode in ("complete", "full"))
-    return found[1] if mode == "r" else found
+    return parts_of(qr, x)[1] if mode == "r" else _factors(x, mode in ("complete", "full"))
 
 
 @function(results="Q R", backward="LinalgQr")
@@ -361,7 +366,7 @@ def torch_qr(x: Any, *, mode: str = "reduced") -> tuple[Any, Any]:
 @function(results="Q R", backward="LinalgQr")
 def old_qr(x: Any, *, some: Any = True) -> Any:
     """torch.qr: Q and R, complete unless some."""
-    return parts_of(qr, x, complete=not some)
+    return _factors(x, not some)
 
 
 @function()
