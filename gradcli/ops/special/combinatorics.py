@@ -17,7 +17,7 @@ from gradcli.ops.facts import Function
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.room import nodes_for
 from gradcli.ops.spec import Op
-from gradcli.ops.special.gamma import gamma, lgamma, polygamma
+from gradcli.ops.special.gamma import digamma, gamma, lgamma, polygamma
 
 # -- Functions that sympy does not have, as classes of it: their derivatives, and what computes
 # them.
