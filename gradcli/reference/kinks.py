@@ -17,7 +17,7 @@ from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra, Step
 from gradcli.reference.scalars import Event, Traced, plain
-from gradcli.reference.tape import Array, ReferenceTape, exact_array
+from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, Zeros, exact_array
 
 # -- Limits of derivatives and values from one side of a point, as samples nearer and nearer to it
 # show them.
@@ -161,7 +161,7 @@ class Sides:
         return bool(self.left == self.left and self.right == self.right) or (not self.probed and len(self.others) > 0)
 
 
-def _beside(m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Any = None) -> ReferenceTape:
+def _beside(m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS) -> ReferenceTape:
     """A tape at a point beside the given one, whose numbers differ in digits that the program does not have."""
     tape = ReferenceTape(m, leaves, precision, zeros)
     tape.scalars.splits = True

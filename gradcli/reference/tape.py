@@ -27,39 +27,20 @@ from gradcli.reference.scalars import Event, Traced, Tracing, Trouble, behind, p
 _JUST_BELOW = -2000  # as a power of ten: nothing of it is left in any sum
 
 
-class SignedZeros:
+Zeros = Mapping[Expr, Mapping[int, np.ndarray]]  # by nodes and the places of operands
+NO_ZEROS: Zeros = {}
+
+
+def signed_zeros(root: Expr, values: Mapping[Expr, Any], precision: str) -> Zeros:
     """The entries of operands that are -0.0, by the floats that the engine has there, wherever an operation tells them from 0.0."""
-
-    def __init__(self, root: Expr, values: Mapping[Expr, Any], precision: str) -> None:
-        self._found: dict[tuple[Expr, int], np.ndarray] = {}
-        readers = [node for node in reachable([root]) if node.op is not None and node.op.facts.signed]
-        if not readers:
-            return
-        table = forward([root], values, precision)
-        for node in readers:
-            for place, operand in enumerate(node.operands):
-                if operand is None or node.op is None or node.op.operands[place] not in node.op.facts.signed:
-                    continue
-                floats = np.asarray(table[operand])
-                minus = (floats == 0) & np.signbit(floats)
-                if minus.any():
-                    self._found[node, place] = minus
-
-    def __bool__(self) -> bool:
-        """Return whether there are any."""
-        return bool(self._found)
-
-    def __contains__(self, node: Expr) -> bool:
-        """Return whether there are any for this node."""
-        return any(reader is node for reader, _ in self._found)
-
-    def marked(self, m: Any, node: Expr, arrays: list[Any]) -> list[Any]:
-        """The operands of a node, with each -0.0 in them just below 0."""
-        if node not in self:
-            return arrays
-        below = m.mpf(10) ** _JUST_BELOW
-        masks = [self._found.get((node, place)) for place in range(len(arrays))]
-        return [a if minus is None else np.asarray(a - np.where(minus, below, m.zero)) for a, minus in zip(arrays, masks, strict=True)]
+    readers = [(node, node.op) for node in reachable([root]) if node.op is not None and node.op.facts.signed]
+    table, found = forward([root], values, precision) if readers else {}, {}
+    for node, op in readers:
+        floats = {i: np.asarray(table[x]) for i, x in enumerate(node.operands) if x is not None and op.operands[i] in op.facts.signed}
+        minus = {i: (x == 0) & np.signbit(x) for i, x in floats.items()}
+        if any(mask.any() for mask in minus.values()):
+            found[node] = minus
+    return found
 
 
 # -- Values of the program as multi-precision numbers, exactly -------------------------------------
@@ -101,7 +82,7 @@ class ReferenceTape(Domain[Any]):
 
     tracing: type[Tracing] = Tracing
 
-    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: SignedZeros | None = None) -> None:
+    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS) -> None:
         self.m = m
         self.scalars = self.tracing(m, precision)
         self.precision = precision
@@ -122,8 +103,10 @@ class ReferenceTape(Domain[Any]):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
         result = self.scalars.apply(op, node.static, operands)  # of zeros as they are, for the kinks there
-        if self.zeros is not None and node in self.zeros:
-            result = self.scalars.apply(op, node.static, self.zeros.marked(self.m, node, operands))
+        if minus := self.zeros.get(node):
+            below = self.m.mpf(10) ** _JUST_BELOW
+            marked = [np.asarray(a - np.where(minus[i], below, self.m.zero)) if i in minus else a for i, a in enumerate(operands)]
+            result = self.scalars.apply(op, node.static, marked)
         self._watch(op, operands, result)
         return result
 
