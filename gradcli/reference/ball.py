@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -213,35 +213,30 @@ def made(ball: arb) -> Ball:
 
 
 _SHOWN = 60  # significant digits of an enclosure's ends
-_FAR = 100_000  # the binary exponent from which on ends are powers of ten
+_DECIMALS = Context(prec=_SHOWN, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def ends(x: Ball) -> tuple[str, str]:
     """The ends of an enclosure as decimals, rounded outwards."""
-    with flint.ctx.workprec(flint.ctx.prec + _SHOWN):
-        return _decimal(x.ball.lower(), ROUND_FLOOR), _decimal(x.ball.upper(), ROUND_CEILING)
+    with flint.ctx.workprec(2 * (flint.ctx.prec + 4 * _SHOWN)):
+        return _decimal(x.ball.lower(), -1), _decimal(x.ball.upper(), 1)
 
 
 def width(balls: Iterable[Ball]) -> int | None:
     """A power of ten that is not below the width of any enclosure; None where all are exact."""
     radii = [ball.ball.rad().man_exp() for ball in balls if not ball.ball.is_exact()]
     sizes = [int(exponent) + int(mantissa).bit_length() + 1 for mantissa, exponent in radii]
-    return math.ceil(min(max(-_FAR, *sizes), _FAR) * math.log10(2)) if sizes else None
+    return math.ceil(max(sizes) * math.log10(2)) if sizes else None
 
 
-def _decimal(x: arb, rounding: str) -> str:
-    """An exact number rounded to so many digits, in one of the directions."""
+def _decimal(x: arb, sign: int) -> str:
+    """An exact number rounded to so many digits, up (1) or down (-1)."""
     if not x.is_finite():
         return repr(as_float(x))
-    mantissa, exponent = map(int, x.man_exp())
-    size = exponent + mantissa.bit_length()
-    if abs(size) > _FAR:
-        is_away = (mantissa > 0) == (rounding == ROUND_CEILING)
-        near, far = ("0", "1e-30102") if size < 0 else ("1e30102", "inf")
-        return ("-" if mantissa < 0 and (is_away or size > 0) else "") + (far if is_away else near)
-    context = Context(prec=_SHOWN, rounding=rounding)
-    found = context.divide(Decimal(mantissa << max(exponent, 0)), Decimal(1 << max(-exponent, 0)))
-    return str(found.normalize(context)).lower()
+    near = Decimal(x.str(_SHOWN, radius=False))
+    if (arb(str(near)) - x) * sign < 0:
+        near = near.next_toward(Decimal(sign) * Decimal("Infinity"), _DECIMALS)
+    return str(near.normalize(_DECIMALS)).lower()
 
 
 # -- Functions in balls, under mpmath's names. At infinities, poles and ends of domains, where FLINT
