@@ -60,6 +60,15 @@ class Linear(Fixed, Rule):
     pull: Function
     value: Function | None = None
 
+    @property
+    def formulas(self) -> Formulas:
+        """The same as formulas."""
+
+        def back(part: Any, out: Any, *operands: Any, **static: Any) -> Any:
+            return self.pull(part, *operands, **static)
+
+        return Formulas(self.value, back, back)
+
 
 class Reduced(Fixed, Rule):
     """A function of all entries along axes.
@@ -81,7 +90,7 @@ class Formulas(NamedTuple):
     flows  the same of ones where something flows and zeros where nothing does, if it may be that nothing flows to an entry at all
     """
 
-    value: Function
+    value: Function | None
     pull: Function
     flows: Function | None = None
 

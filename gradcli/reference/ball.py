@@ -81,26 +81,6 @@ def checked(result: arb, given: Iterable[arb]) -> arb:
     return result
 
 
-def _less(x: arb, y: arb) -> bool:
-    if x < y:
-        return True
-    if x >= y or x is y or not _ordered(x, y):
-        return False
-    raise Undecidable
-
-
-def _not_above(x: arb, y: arb) -> bool:
-    if x <= y or x is y:
-        return not x.is_nan()
-    if x > y or not _ordered(x, y):
-        return False
-    raise Undecidable
-
-
-def _ordered(x: arb, y: arb) -> bool:
-    return not (x.is_nan() or y.is_nan())
-
-
 def whole(x: arb, rounded: Callable[[arb], arb]) -> arb:
     """A whole number beside x, if it is certain which."""
     found = rounded(x)
@@ -126,11 +106,23 @@ def _binary(function: Callable[[arb, arb], arb]) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _comparison(holds: Callable[[arb, arb], bool]) -> Callable[[Any, Any], Any]:
+def _comparison(holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]) -> Callable[[Any, Any], Any]:
     def method(self: Ball, other: Any) -> Any:
-        return NotImplemented if (x := operand(other)) is None else holds(self.ball, x)
+        if (y := operand(other)) is None:
+            return NotImplemented
+        x = self.ball
+        if x.is_nan() or y.is_nan():
+            return False
+        if x is y:
+            return holds(_ZERO, _ZERO)
+        if not holds(x, y) and not fails(x, y):
+            raise Undecidable
+        return holds(x, y)
 
     return method
+
+
+_ZERO = arb(0)
 
 
 class Ball:
@@ -149,8 +141,9 @@ class Ball:
     __truediv__, __rtruediv__ = _binary(quotient), _binary(lambda x, y: quotient(y, x))
     __pow__, __rpow__ = _binary(power), _binary(lambda x, y: power(y, x))
     __mod__, __rmod__ = _binary(_remainder), _binary(lambda x, y: _remainder(y, x))
-    __lt__, __gt__ = _comparison(_less), _comparison(lambda x, y: _less(y, x))
-    __le__, __ge__ = _comparison(_not_above), _comparison(lambda x, y: _not_above(y, x))
+    __lt__, __ge__ = _comparison(operator.lt, operator.ge), _comparison(operator.ge, operator.lt)
+    __gt__, __le__ = _comparison(operator.gt, operator.le), _comparison(operator.le, operator.gt)
+    __eq__ = _comparison(operator.eq, operator.ne)
 
     def __neg__(self) -> Ball:
         return made(-self.ball)
@@ -160,22 +153,6 @@ class Ball:
 
     def __abs__(self) -> Ball:
         return made(abs(self.ball))
-
-    def __eq__(self, other: object) -> bool:
-        if (x := operand(other)) is None:
-            return NotImplemented
-        ball = self.ball
-        if ball is x:
-            return not ball.is_nan()
-        if ball == x:
-            return True
-        if ball != x or not (ball.is_finite() and x.is_finite()):
-            return False
-        raise Undecidable
-
-    def __ne__(self, other: object) -> bool:
-        equal = self.__eq__(other)
-        return equal if equal is NotImplemented else not equal
 
     def __hash__(self) -> int:
         return hash(str(self.ball.mid())) if self.ball.is_finite() else 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import flint
 import numpy as np
-from flint import acb, acb_mat, acb_series, arb, arb_mat, arb_series
+from flint import acb, acb_mat, acb_series, arb, arb_mat
 
 from gradcli.reference.ball import as_arb, made
 from gradcli.reference.contexts import Undecidable
@@ -31,10 +31,17 @@ def gamma_by_parameter(n: int, a: arb, x: arb, upper: bool) -> arb:
     """The n-th derivative by a of Q(a, x) (``upper``) or P(a, x); both numbers are positive and finite."""
     if not n and _is_narrow(found := x.gamma_upper(a, 1) if upper else x.gamma_lower(a, 1)):
         return found
-    step = acb_series([a, 1], n + 1)
+    step = _step(a, n)
     logarithm = step * acb(x).log() - x - (step + 1).lgamma()
     found = _coefficient(n, logarithm, [1], [step + 1], x) * arb(n).fac()
     return found if not upper else -found if n else 1 - found
+
+
+def _step(x: arb, n: int, slope: int = 1) -> acb_series:
+    """A number and a step beside it, to the order n."""
+    if n >= flint.ctx.cap:
+        raise Undecidable
+    return acb_series([x, slope], n + 1)
 
 
 def _is_narrow(found: arb) -> bool:
@@ -80,7 +87,7 @@ def _lower_beta(n: int, k: int, a: arb, b: arb, x: arb) -> arb:
 
 def _beta_along(order: int, a: arb, b: arb, x: arb, slope: int) -> arb:
     """A coefficient of x**a (1 - x)**b/(a B(a, b)) * 2F1(a + b, 1; a + 1; x), in a step of a and slope times that of b."""
-    first, second = acb_series([a, 1], order + 1), acb_series([b, slope], order + 1)
+    first, second = _step(a, order), _step(b, order, slope)
     both = first + second
     logarithm = first * acb(x).log() + second * acb(1 - x).log() + both.lgamma() - (first + 1).lgamma() - second.lgamma()
     return _coefficient(order, logarithm, [both, 1], [first + 1], x)
@@ -98,7 +105,7 @@ def _zeta(x: arb, q: arb | None = None, order: arb | None = None) -> arb:
     n = 0 if order is None else _whole(order)
     start = arb(1) if q is None else q
     if n:
-        return arb_series([x, 1], prec=n + 1).zeta(start)[n] * arb(n).fac()
+        return _step(x, n).zeta(start)[n].real * arb(n).fac()
     return x.zeta() if start == 1 else x.zeta(start)
 
 
@@ -108,17 +115,6 @@ def _psi(order: arb, x: arb) -> arb:
     return acb(x).polygamma(n).real if n else x.digamma()
 
 
-def _beta(x: arb, y: arb) -> arb:
-    """gamma(x)*gamma(y)/gamma(x + y)."""
-    return (x.lgamma() + y.lgamma() - (x + y).lgamma()).exp() if x > 0 and y > 0 else x.gamma() * y.gamma() * (x + y).rgamma()
-
-
-def _binomial(n: arb, k: arb) -> arb:
-    if n > -1 and k > -1 and n - k > -1:
-        return ((n + 1).lgamma() - (k + 1).lgamma() - (n - k + 1).lgamma()).exp()
-    return (n + 1).gamma() * (k + 1).rgamma() * (n - k + 1).rgamma()
-
-
 def _sine_quotient(x: arb, order: arb) -> arb:
     """The n-th derivative of sin(x)/x: the integral of t**n*cos(x*t + n*pi/2) for t from 0 to 1.
 
@@ -126,16 +122,10 @@ def _sine_quotient(x: arb, order: arb) -> arb:
     """
     n = _whole(order)
     u, radius = x.mid(), x.rad()
-    if u.is_zero():
-        value = (arb(n) / 2).cos_pi() / (n + 1)
-    else:
-        mantissa, exponent = u.man_exp()
-        small = max(0, -(int(exponent) + int(mantissa).bit_length()))
-        with flint.ctx.workprec(flint.ctx.prec + (n + 2) * small + 10 * n + 10):
-            sine, cosine = u.sin_cos()
-            value = sine / u
-            for k in range(1, n + 1):
-                value = ((cosine, -sine, -cosine, sine)[(k - 1) % 4] - k * value) / u
+    step = _step(u, n)
+    # near 0 by a series whose terms hardly cancel
+    quotient = step.sin() / step if abs(u) > 1 else acb_series.hypgeom([], [1.5], -step * step / 4)
+    value = quotient[n].real * arb(n).fac()
     return (value + arb(0, radius / (n + 2))).intersection(arb(0, arb(1) / (n + 1)))
 
 
@@ -150,8 +140,8 @@ FUNCTIONS: dict[str, Callable[..., arb]] = {
     "expint": lambda order, x: x.expint(order),
     "zeta": _zeta,
     "psi": _psi,
-    "beta": _beta,
-    "binomial": _binomial,
+    "beta": lambda x, y: x.gamma() * y.gamma() * (x + y).rgamma(),
+    "binomial": lambda n, k: (n + 1).gamma() * (k + 1).rgamma() * (n - k + 1).rgamma(),
     "rf": lambda x, n: x.rising(n),
     "hyp1f1": lambda a, b, x: x.hypgeom_1f1(a, b),
     "hyp2f1": lambda a, b, c, x: x.hypgeom_2f1(a, b, c),
