@@ -31,7 +31,7 @@ from gradcli.reference.algebra import Algebra, Numbers, Unsupported, settled, su
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided, in_time
 from gradcli.reference.digits import by_balls
-from gradcli.reference.kinks import InnerKinks, Prober, Sides, active_kinks, has_inner, with_inner_choices
+from gradcli.reference.kinks import Prober, Sides, active_kinks, has_inner, with_inner_choices
 from gradcli.reference.scalars import Event, plain
 from gradcli.reference.tape import NO_ZEROS, ReferenceTape, Zeros, exact_array, signed_zeros
 from gradcli.report.verdicts import VariableCheck, Verdict
@@ -347,8 +347,7 @@ class Judge:
         else:
             table = _as_reals(m, self.precision, tape.table)
         if probing and inner and (tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])):
-            kinks = InnerKinks(m, self.leaves, self.precision, self.size)
-            tape, y, chosen = with_inner_choices(kinks, self.root, self.nodes, table)
+            tape, y, chosen = with_inner_choices(m, self.leaves, self.precision, self.size, self.root, self.nodes, table)
         reference = [*tape.slopes(y, exact_array(m, self.seed, "float"), self.nodes), Algebra.map(plain, y)]
         if not probing and not are_finite(m, reference):
             raise Unsupported("values that are not finite")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from decimal import Context, Decimal
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -190,7 +190,9 @@ def made(ball: arb) -> Ball:
 
 
 _SHOWN = 60  # significant digits of an enclosure's ends
-_DECIMALS = Context(prec=_SHOWN, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_DECIMALS = Context(prec=_SHOWN)
+_FAR = 100_000  # the binary exponent from which on they are powers of ten
+_NEAREST, _FARTHEST = arb(2) ** -_FAR, arb(2) ** _FAR
 
 
 def ends(x: Ball) -> tuple[str, str]:
@@ -203,13 +205,17 @@ def width(balls: Iterable[Ball]) -> int | None:
     """A power of ten that is not below the width of any enclosure; None where all are exact."""
     radii = [ball.ball.rad().man_exp() for ball in balls if not ball.ball.is_exact()]
     sizes = [int(exponent) + int(mantissa).bit_length() + 1 for mantissa, exponent in radii]
-    return math.ceil(max(sizes) * math.log10(2)) if sizes else None
+    return math.ceil(min(max(-_FAR, *sizes), _FAR) * math.log10(2)) if sizes else None
 
 
 def _decimal(x: arb, sign: int) -> str:
     """An exact number rounded to so many digits, up (1) or down (-1)."""
     if not x.is_finite():
         return repr(as_float(x))
+    if not x.is_zero() and not _NEAREST < abs(x) < _FARTHEST:
+        is_small, is_away = abs(x) < 1, x * sign > 0
+        end = ("1e-30102" if is_away else "0") if is_small else "inf" if is_away else "1e30102"
+        return end if x > 0 or end == "0" else f"-{end}"
     near = Decimal(x.str(_SHOWN, radius=False))
     if (arb(str(near)) - x) * sign < 0:
         near = near.next_toward(Decimal(sign) * Decimal("Infinity"), _DECIMALS)

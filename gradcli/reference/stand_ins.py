@@ -270,13 +270,12 @@ def _is_float(x: Any) -> bool:
     return x is not None and not isinstance(x, tuple) and np.asarray(x).dtype.kind == "f"
 
 
-def _cast(operands: Sequence[Any], dtype: Any) -> list[Any]:
-    return [_cast_one(o, dtype) for o in operands]
-
-
-def _cast_one(x: Any, dtype: Any) -> Any:
+def _cast(x: Any, dtype: Any) -> Any:
+    """Return floats of a precision, in lists and tuples, too."""
+    if isinstance(x, list):
+        return [_cast(part, dtype) for part in x]
     if isinstance(x, tuple):
-        found = type(x)(_cast_one(part, dtype) for part in x)
+        found = type(x)(_cast(part, dtype) for part in x)
         if isinstance(x, Parts):
             found.shape = x.shape  # type: ignore[attr-defined]
         return found

@@ -134,7 +134,7 @@ class ReferenceTape(Domain[Any]):
     def _named(self, x: Any) -> Any:
         return x * self.m.one if type(x) is Traced else self.scalars.variable(x)
 
-    def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
+    def gradient(self, y: Any, seed: Any, x: Any, traced: bool = False) -> Array:
         """The vector-Jacobian product of arrays of scalars."""
         seeds: dict[Traced, Any] = {}
         for node, weight in zip(np.ravel(y), np.ravel(seed), strict=True):
@@ -146,17 +146,13 @@ class ReferenceTape(Domain[Any]):
 
     def slopes(self, y: Array, seed: Array, wrt: Sequence[Expr]) -> list[Array]:
         """The derivatives with respect to several nodes in one sweep; none at entries that are NaN themselves."""
-        tables = [self.table[x] for x in wrt]
-        flat = np.concatenate([np.ravel(t) for t in tables]) if tables else np.empty(0, dtype=object)
-        found = Algebra.map(plain, self.gradient(y, seed, flat))
-        for i, entry in enumerate(flat):
-            if plain(entry) != plain(entry):
-                found[i] = self.m.nan
-        out, start = [], 0
-        for table in tables:
-            out.append(found[start : start + table.size].reshape(table.shape))
-            start += table.size
-        return out
+        found = iter(self.gradient(y, seed, [entry for x in wrt for entry in np.ravel(self.table[x])]))
+
+        def slope(entry: Any) -> Any:
+            slope = plain(next(found))
+            return slope if plain(entry) == plain(entry) else self.m.nan
+
+        return [Algebra.map(slope, self.table[x]) for x in wrt]
 
     def troubles(self, y: Array, wrt: Sequence[Expr]) -> list[Troubles]:
         """Return what was not finite on the way to a result, for each of several nodes: values first, and then derivatives."""
@@ -192,12 +188,7 @@ class ReferenceTape(Domain[Any]):
         return self.gradient(slope, vector, x, traced=True)
 
     def _rows(self, y: Array, x: Array) -> Array:
-        rows = []
-        for i in range(y.size):
-            seed = Algebra.map(lambda _: self.m.zero, y)
-            seed.reshape(-1)[i] = self.m.one
-            rows.append(self.gradient(np.ravel(y)[i : i + 1], np.ravel(seed)[i : i + 1], x, traced=True))
-        out = np.empty((len(rows), *x.shape), dtype=object)
-        for i, row in enumerate(rows):
-            out[i] = row[()]
+        out = np.empty((y.size, *x.shape), dtype=object)
+        for i, entry in enumerate(np.ravel(y)):
+            out[i] = self.gradient([entry], [self.m.one], x, traced=True)[()]
         return out.reshape((*y.shape, *x.shape))

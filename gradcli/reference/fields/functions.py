@@ -163,12 +163,12 @@ class Functions(OfSympy):
             raise Unsupported("a power of zero")
         field = self.field
         constant, factors = field.factored(x.p)
-        sign = 1 if constant > 0 else -1
-        bases = self._primes(abs(fraction(constant)))
+        scale, below = field.factored(x.q)
+        sign = 1 if constant / scale > 0 else -1
+        bases = self._primes(abs(fraction(constant / scale)))
         exponent = self.number(0)
         rest: Element | None = None
-        for key, times in [*factors, *((key, -times) for key, times in x.below.items())]:
-            p = field.factors[key]
+        for p, times in [*factors, *((factor, -times) for factor, times in below)]:
             place = field.single(p)
             generator = None if place is None else field.generators[place]
             known = self.sign_of(p)
@@ -289,7 +289,7 @@ class Functions(OfSympy):
         if len(x.p) > most:
             scale = fraction(x.p.leading_coefficient())
             return [(scale, x / scale)]
-        return [(fraction(c), Element(field, field.ring.from_dict({m: 1}), x.below).lowest()) for m, c in sorted(x.p.to_dict().items())]
+        return [(fraction(c), Element(field, field.ring.from_dict({m: 1}), x.q).lowest()) for m, c in sorted(x.p.to_dict().items())]
 
     def exp(self, x: Any) -> Element:
         result = self.one
@@ -299,7 +299,7 @@ class Functions(OfSympy):
 
     def _generator(self, term: Element) -> Generator | None:
         """The generator that an element is; None for any other."""
-        place = None if term.below else self.field.single(term.p)
+        place = self.field.single(term.p) if term.q.is_constant() else None
         return None if place is None else self.field.generators[place]
 
     def _exp_of(self, multiple: Fraction, term: Element) -> Element:
@@ -348,8 +348,8 @@ class Functions(OfSympy):
             raise Unsupported("an absolute value of what may not be real")
         constant, factors = self.field.factored(parts.rest.p)
         result = result * abs(fraction(constant))
-        for key, times in factors:
-            result = result * self._magnitude(self.field.factors[key]) ** times
+        for factor, times in factors:
+            result = result * self._magnitude(factor) ** times
         return result
 
     def sign(self, x: Any) -> Element:
