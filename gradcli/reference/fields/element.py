@@ -96,11 +96,10 @@ class Field:
         """The places of the generators of a polynomial."""
         return [i for i, degree in enumerate(p.degrees()) if degree > 0] if len(p) else []
 
-    def single(self, p: Polynomial) -> int | None:
-        """The place of the generator that a polynomial is; None for any other."""
-        if len(p) != 1 or p.total_degree() != 1 or p.leading_coefficient() != 1:
-            return None
-        return self.used(p)[0]
+    def generator(self, p: Polynomial) -> Generator:
+        """The generator that a polynomial is; one of no kind for any other."""
+        is_single = len(p) == 1 and p.total_degree() == 1 and p.leading_coefficient() == 1
+        return self.generators[self.used(p)[0]] if is_single else Generator("")
 
     def product(self, p: Polynomial, q: Polynomial) -> Polynomial:
         self.spend(len(p) * len(q) + 1)
