@@ -312,7 +312,7 @@ _UNDER_THE_SAME_NAME = "sin cos tan sec cot csc atan sinh cosh tanh coth sech cs
 REAL = {function.name: function for function in [
     *(Real(name, getattr(arb, name)) for name in _UNDER_THE_SAME_NAME.split()),
     Real("sinpi", arb.sin_pi), Real("cospi", arb.cos_pi), Real("sincpi", arb.sinc_pi), Real("factorial", arb.fac), Real("erfc", _erfc),
-    Real("acot", _inverse(arb.atan)), Real("asec", _inverse(arb.acos)), Real("acsc", _inverse(arb.asin)),
+    Real("asec", _inverse(arb.acos)), Real("acsc", _inverse(arb.asin)),
     Real("acoth", _inverse(arb.atanh)), Real("acsch", _inverse(arb.asinh)), Real("asech", _inverse(arb.acosh), 0, 1),
     Real("asin", arb.asin, -1, 1), Real("acos", arb.acos, -1, 1), Real("atanh", arb.atanh, -1, 1), Real("acosh", arb.acosh, 1),
     Real("log", arb.log, 0), Real("log1p", arb.log1p, -1), Real("sqrt", arb.sqrt, 0), Real("cbrt", lambda x: x.root(3), 0),

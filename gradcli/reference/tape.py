@@ -33,10 +33,11 @@ NO_ZEROS: Zeros = {}
 
 def signed_zeros(root: Expr, values: Mapping[Expr, Any], precision: str) -> Zeros:
     """The entries of operands that are -0.0, by the floats that the engine has there, wherever an operation tells them from 0.0."""
-    readers = [(node, node.op) for node in reachable([root]) if node.op is not None and node.op.facts.signed]
+    readers = [(node, node.op) for node in reachable([root]) if node.op is not None and ":signed" in node.op.signature]
     table, found = forward([root], values, precision) if readers else {}, {}
     for node, op in readers:
-        floats = {i: np.asarray(table[x]) for i, x in enumerate(node.operands) if x is not None and op.operands[i] in op.facts.signed}
+        places = [place for place, name in enumerate(op.operands) if f"{name}:signed" in op.signature.split()]
+        floats = {i: np.asarray(table[x]) for i in places if (x := node.operands[i]) is not None}
         minus = {i: (x == 0) & np.signbit(x) for i, x in floats.items()}
         if any(mask.any() for mask in minus.values()):
             found[node] = minus

@@ -14,6 +14,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.symbolic.translate import expression_of
 
 _DEGREE = 4
 _LONGEST = 24  # characters of a solution
@@ -52,7 +53,7 @@ class _Expressions(Domain[Any]):
         branches = op.kind == "flat" or (op.kind == "piecewise" and (op.kinks or op.facts.selects))
         if not op.elementwise or branches or None in operands:
             raise Unsupported(op.name)
-        return (op.symbolic or op.reference)(sympy, *operands, **node.static)
+        return expression_of(op, operands, node.static)
 
 
 def _of_factor(factor: Any, x: Any) -> dict[str, float] | None:
@@ -66,7 +67,7 @@ def _of_factor(factor: Any, x: Any) -> dict[str, float] | None:
         return None
     found: dict[Any, Any] = {}  # solutions, each with the period at which it repeats
     for part in sympy.Union.make_args(sympy.solveset(base, x, sympy.Reals)):
-        if isinstance(part, (sympy.FiniteSet, sympy.EmptySet)):
+        if isinstance(part, sympy.FiniteSet) or part is sympy.S.EmptySet:
             found |= dict.fromkeys(part)
         elif isinstance(part, sympy.ImageSet) and part.base_sets == (sympy.S.Integers,):
             n, repeated = part.lamda.variables[0], sympy.expand(part.lamda.expr)
