@@ -197,17 +197,20 @@ MOST_TROUBLES = 32  # scalar operations without a finite value or derivative tha
 
 
 class Trouble(NamedTuple):
-    """A scalar operation without a finite value or derivative: its name, what it was evaluated at, and the scalars that it had."""
+    """A scalar operation without a finite value or derivative, and its name."""
 
     name: str
-    values: list[Any]
-    arguments: Sequence[Any]
+    node: Traced
     is_step: bool = False  # of an operation on whole arrays, whose numbers are no user's
 
+    @property
+    def values(self) -> list[Any]:
+        """Return what it was evaluated at."""
+        return [plain(a) for a in self.node.arguments]
+
     def told(self, m: Any) -> str:
-        if self.is_step:
-            return f"{self.name} is not finite"
-        return f"{self.name} at {', '.join(m.nstr(a, 6) for a in self.values)} is not finite"
+        at = "" if self.is_step else f" at {', '.join(m.nstr(a, 6) for a in self.values)}"
+        return f"{self.name}{at} is not finite"
 
 
 class Event(NamedTuple):
@@ -241,18 +244,19 @@ class Tracing(Algebra):
         value = real(self.m, lambda m, *numbers: step.value(*numbers), *map(plain, arguments))
         if step.absorbs and surely_zero(value) and any(type(a) is not Traced and surely_zero(a) for a in arguments):
             return self.zero
-        self._note(step.name, value, arguments)
         if not self.serial % _SOME:
             still_in_time()
-        return Traced(self, value, step, arguments)
+        return self._made(value, step, arguments)
 
     def _whole(self, x: Any) -> Any:
         return self.m.mpf(int(x)) if isinstance(x, (int, np.integer)) else x
 
-    def _note(self, name: str, value: Any, arguments: tuple[Any, ...]) -> None:
-        """Remember operations without a finite value, although their operands have one."""
+    def _made(self, value: Any, step: Step, arguments: tuple[Any, ...]) -> Traced:
+        """A result with its history; one that is not finite, although its operands are, is remembered."""
+        node = Traced(self, value, step, arguments)
         if not self.m.isfinite(value) and len(self.faults) < MOST_TROUBLES and all(self.m.isfinite(plain(a)) for a in arguments):
-            self.faults.append(Trouble(name, [plain(a) for a in arguments], arguments))
+            self.faults.append(Trouble(step.name, node))
+        return node
 
     def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
         start = self.serial
@@ -269,7 +273,7 @@ class Tracing(Algebra):
         _, last, stage = self.stages[place] if place >= 0 else (0, 0, "")
         is_step = node.serial <= last
         name = stage if is_step else node.function.name
-        self.troubles.append(Trouble(f"{of} {name}", [plain(a) for a in node.arguments], node.arguments, is_step))
+        self.troubles.append(Trouble(f"{of} {name}", node, is_step))
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         values = [plain(a) for a in arguments]
@@ -282,10 +286,9 @@ class Tracing(Algebra):
         if op.kind == "piecewise":
             return op.reference(self, *arguments, **static)
         value = number(self.m, op, static, *values)
-        self._note(op.name, value, arguments)
         if op.rewriting.algebra == "power" and type(arguments[1]) is not Traced and arguments[1] == 0:
             return value
-        return Traced(self, value, self._step(op, static, len(arguments)), arguments)
+        return self._made(value, self._step(op, static, len(arguments)), arguments)
 
     def _step(self, op: Op, static: Mapping[str, Any], operands: int) -> Step:
         if op.slopes is not None:

@@ -157,22 +157,20 @@ class ReferenceTape(Domain[Any]):
 
     def troubles(self, y: Array, wrt: Sequence[Expr]) -> list[Troubles]:
         """Return what was not finite on the way to a result, for each of several nodes: values first, and then derivatives."""
-        faults = self.scalars.faults
-        if faults:  # those in a branch that was not taken are none
-            taken = {id(node.arguments) for node in behind([v for v in np.ravel(y) if type(v) is Traced]).values()}
-            faults = [trouble for trouble in faults if id(trouble.arguments) in taken]
+        taken = behind([v for v in np.ravel(y) if type(v) is Traced]) if self.scalars.faults else {}
+        faults = [trouble for trouble in self.scalars.faults if trouble.node.serial in taken]  # in no branch beside
         found = [*faults, *self.scalars.troubles]
         if faults:  # what has no value has no derivative either, which tells nothing of its own
             found = [trouble for trouble in found if all(map(self.m.isfinite, trouble.values))]
-        made_of = [behind([a for a in trouble.arguments if type(a) is Traced]) for trouble in found]
+        if not found:
+            return [Troubles()] * len(wrt)
+        made_of = [behind([trouble.node]) for trouble in found]
 
         def own(scalar: Any) -> Trouble | None:
-            if type(scalar) is not Traced:
-                return None
-            return next((trouble for trouble, serials in zip(found, made_of, strict=True) if scalar.serial in serials), None)
+            serial = getattr(scalar, "serial", None)
+            return next((trouble for trouble, serials in zip(found, made_of, strict=True) if serial in serials), None)
 
-        first = found[0] if found else None
-        return [Troubles(first, {} if first is None else dict(enumerate(map(own, np.ravel(self.table[x]))))) for x in wrt]
+        return [Troubles(found[0], dict(enumerate(map(own, np.ravel(self.table[x]))))) for x in wrt]
 
     def _inner(self, of: Derivation, y: Array, x: Array, vector: Any) -> Array:
         ones = Algebra.map(lambda _: self.m.one, y)
