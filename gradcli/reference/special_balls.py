@@ -6,6 +6,7 @@ They have the names of mpmath's and take what those take, in that order; their v
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -165,80 +166,61 @@ def by_parameters(name: str, orders: Sequence[int], *given: arb) -> arb:
 
 
 Array = np.ndarray
-Found = tuple[Array, ...] | None
 
 
 def _matrix(x: Array) -> arb_mat:
     return arb_mat(x.shape[0], x.shape[1], [as_arb(v) for v in x.ravel()])
 
 
-def _scalars(values: list[arb], shape: tuple[int, ...]) -> Array:
-    out = np.empty(len(values), dtype=object)
-    out[:] = [made(v) for v in values]
-    return out.reshape(shape)
+def _array(values: Any) -> Array:
+    """An array of scalars: of a matrix, of a list, or of a number."""
+    if isinstance(values, arb_mat):
+        return _array(values.entries()).reshape(values.nrows(), values.ncols())
+    out = np.empty(len(values), dtype=object) if isinstance(values, list) else np.empty((), dtype=object)
+    out[...] = [made(v) for v in values] if isinstance(values, list) else made(values)
+    return out
 
 
-def _array(x: arb_mat) -> Array:
-    return _scalars(x.entries(), (x.nrows(), x.ncols()))
+def _det(x: arb_mat) -> arb:
+    """Raises ZeroDivisionError for one that may be zero."""
+    if (found := x.det()).contains(0):
+        raise ZeroDivisionError
+    return found
 
 
-def _matmul(x: Array, y: Array) -> Found:
-    return (_array(_matrix(x) * _matrix(y)),)
-
-
-def _solve(x: Array, y: Array) -> Found:
-    try:
-        return (_array(_matrix(x).solve(_matrix(y))),)
-    except ZeroDivisionError:
-        return None
-
-
-def _det(x: Array) -> Found:
-    value = _matrix(x).det()
-    return None if value.contains(0) else (_scalars([value], ()),)
-
-
-def _exp(x: Array) -> Found:
-    return (_array(_matrix(x).exp()),)
-
-
-def _eigh(x: Array) -> Found:
+def _eigh(x: arb_mat) -> tuple[list[arb], arb_mat]:
     """The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors of length 1, each of any sign.
 
     Eigenvalues that are apart are real and have one eigenvector but for a factor: with a 1 in its largest place it is real, too.
+    Raises ValueError for others.
     """
-    try:
-        values, vectors = acb_mat(_matrix(x)).eig(right=True)
-    except ValueError:
-        return None
+    values, vectors = acb_mat(x).eig(right=True)
     order = sorted(range(len(values)), key=lambda i: float(values[i].real.mid()))
     found = [values[i].real for i in order]
-    if not all(low < high for low, high in itertools.pairwise(found)):
-        return None
     columns = []
     for i in order:
-        column = [vectors[j, i] for j in range(len(order))]
+        column = [vectors[j, i] for j in order]
         largest = max(column, key=lambda v: float(v.abs_lower()))
-        if largest.contains(0):
-            return None
-        real = [(v / largest).real for v in column]
+        real = [(vectors[j, i] / largest).real for j in range(len(order))]
         length = sum((v * v for v in real), arb(0)).sqrt()
-        columns.append(_scalars([v / length for v in real], (len(order),)))
-    return _scalars(found, (len(order),)), np.stack(columns, axis=-1)
+        columns.append([v / length for v in real])
+    if not all(low < high for low, high in itertools.pairwise(found)):
+        raise ValueError("eigenvalues that may be equal")
+    return found, arb_mat(columns).transpose()
 
 
-MATRIX_FUNCTIONS: dict[str, Callable[..., Found]] = {
-    "product": _matmul,
-    "solution": _solve,
-    "determinant": _det,
-    "exponential": _exp,
-    "eigensystem": _eigh,
-}
+MATRIX_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "product": operator.mul, "solution": arb_mat.solve, "determinant": _det, "exponential": arb_mat.exp, "eigensystem": _eigh,
+}  # fmt: skip
 
 
-def enclosed(name: str, arrays: tuple[Array, ...]) -> Found:
+def enclosed(name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
     """A function's values; None where there are none, or where an entry is not finite."""
     if any(not x.size or not all(as_arb(v).is_finite() for v in x.ravel()) for x in arrays):
         return None
-    found = MATRIX_FUNCTIONS[name](*arrays)
-    return None if found is None or not all(v.ball.is_finite() for x in found for v in x.ravel()) else found
+    try:
+        found = MATRIX_FUNCTIONS[name](*map(_matrix, arrays))
+    except (ZeroDivisionError, ValueError):
+        return None
+    results = tuple(map(_array, found if isinstance(found, tuple) else (found,)))
+    return results if all(v.ball.is_finite() for x in results for v in x.ravel()) else None
