@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache
 from operator import attrgetter
@@ -233,7 +232,7 @@ def run(
         if node in needed:
             adjoints[node] = seeds[place] if node not in adjoints else adjoints[node] + seeds[place]
     recording, outer, errors = state.recording, state.run, ERRORS.set(IGNORED)
-    state.recording, state.run = create_graph, (needed, defaultdict(dict))
+    state.recording, state.run = create_graph, (needed, {})
     constants = dtypes.set_constants(None) if tensors else None
     try:
         sweep(order, adjoints, watched(pull) if anomaly else pull, _cast_tensor if tensors else cast_array)

@@ -179,7 +179,7 @@ _SAVED = {"_saved_result": 0, "_saved_self": 1, "_saved_other": 2, "_saved_expon
 
 
 class _NotKept:
-    """What an elementwise rule gets for an operand that it does not read; not even its shape matters there."""
+    """What a rule gets for a result that it does not read, and, elementwise, for an operand: not even its shape matters there."""
 
     __slots__ = ()
 
@@ -204,7 +204,7 @@ def save(op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list
             if elementwise:
                 values[place] = NOT_KEPT
             elif isinstance(value, _Array):
-                values[place] = Shaped(value)
+                values[place] = Shaped(value) if place else NOT_KEPT
     if not keeps:
         return None
     versions = []

@@ -186,7 +186,7 @@ def viewed(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, M
     if op is getitem and type(static["index"][-1]) is int and ... not in static["index"]:
         static = {"index": (*static["index"], ...)}
     try:
-        out = op.forward(array, **static)
+        out = np.broadcast_to(array, **static) if op is broadcast_to else op.forward(array, **static)
         return (out.copy("K") if min(out.strides, default=0) < 0 else out), static  # PyTorch has no views that run backwards
     except GradcliError:
         raise
