@@ -239,6 +239,7 @@ class Judge:
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
         self._branches: dict[str, Branches | None] = {}
+        self._sides: tuple[Any, list[dict[int, Sides]]] | None = None  # of the entries on a kink or without a finite derivative, and which
         self._overflown = False  # whether something on the way is not finite, though what it is made of is
 
     @classmethod
@@ -385,6 +386,8 @@ class Judge:
             if (ended and not any(c.unsettled for c in compared)) or not self.budget.allows(_PASSES * self.size):
                 break
             before = [*compared]
+            if any(c.mismatches for c in compared):
+                self._sides = None  # else more digits show the same from both sides
         for comparison, places in zip(compared, moving, strict=True):
             for i in places:
                 comparison.verdicts[i] = Verdict.UNDETERMINED
@@ -395,8 +398,12 @@ class Judge:
     def _compared(self, m: Any, found: Pass, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]]:
         """Return the source of the reference, and the comparisons with it."""
         tape, (*reference, value) = found.tape, found.reference
-        prober = Prober(self, tape, value, active_kinks(tape, self.nodes))
-        sides = [prober.of(x, slopes) for x, slopes in zip(self.nodes, reference, strict=True)]
+        kinks = active_kinks(tape, self.nodes)
+        looked_at = [(sorted(kinks[x]), [*map(m.isfinite, slopes.ravel())]) for x, slopes in zip(self.nodes, reference, strict=True)]
+        if self._sides is None or self._sides[0] != looked_at:
+            prober = Prober(self, tape, value, kinks)
+            self._sides = looked_at, [prober.of(x, slopes) for x, slopes in zip(self.nodes, reference, strict=True)]
+        sides = self._sides[1]
         smooth = not tape.scalars.events and are_finite(m, reference)
         source = self._source(m, reference) if smooth else "composed"
         columns = zip(reference, found.engine[:-1], floats[:-1], sides, tape.troubles(found.y, self.nodes), strict=True)
