@@ -13,7 +13,7 @@ from flint import acb, arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ball import REAL, Real
-from gradcli.reference.ranges.intervals import EVERYTHING, INFINITE, ONE, ZERO, Interval, high, low, power
+from gradcli.reference.ranges.intervals import EVERYTHING, ONE, ZERO, Interval, high, low, power
 
 DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"
 _BALLS = 100  # cells whose evaluation takes as long as one of a reference in balls
@@ -64,7 +64,7 @@ _LEAST_GAMMA = arb(arb("0.885603194410888700278815900582588733207951533669903448
 
 def _gamma(x: Interval) -> Found:
     if x.high > 0 <= x.low:
-        return _by_pieces(RealFunctions.gamma, x, *([] if x.low > _GAMMA_POINT or x.high < _GAMMA_POINT else [_LEAST_GAMMA]))
+        return _by_pieces(REAL["gamma"], x, *([] if x.low > _GAMMA_POINT or x.high < _GAMMA_POINT else [_LEAST_GAMMA]))
     if not x.is_finite or x.ball.contains_integer():
         return Found(EVERYTHING, POLE)
     mirrored = _gamma(Interval(ONE, ONE) - x).interval
