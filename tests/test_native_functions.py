@@ -181,7 +181,8 @@ def measured(at: int) -> tuple[list[np.ndarray], list[tuple[int, arb]], np.ndarr
     known = [(i, ball) for i, ball in enumerate(true) if ball is not None]
     out = np.array([float(ball.mid()) if ball is not None else 0.0 for ball in true])
     with np.errstate(all="ignore"):
-        bound = op.accuracy.rounds(np, np.abs(out), *operands, **static) * UNIT if op.accuracy.rounds else 0.0
+        rounds = op.accuracy.rounding
+        bound = rounds(np, np.abs(out), *operands, **static) * UNIT if callable(rounds) else 0.0
     return operands, known, np.broadcast_to(np.maximum(bound, max(op.accuracy.ulps, 0.5) * np.spacing(np.abs(out))), out.shape)
 
 

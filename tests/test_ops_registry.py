@@ -108,7 +108,7 @@ def test_record_has_the_derivative_of_its_kind(op: Op) -> None:
     else:
         assert op.shape is not None or op.definition is not None, "functions broadcast, where they do not say a shape"
         assert op.partials is None
-        assert op.vjp is not None or op.result in ("bool", "int") or op.name == "output"
+        assert op.vjp is not None or op.result in ("bool", "int") or op.name in ("output", "detach")
     if op.elementwise and not op.optional:
         for kink in op.kinks:
             kink.where(*[mpmath.mpf(1)] * len(op.operands), **op.static)
@@ -116,7 +116,7 @@ def test_record_has_the_derivative_of_its_kind(op: Op) -> None:
             assert kink.convention
 
 
-@pytest.mark.parametrize(("op", "place"), thinned(SLOPES))
+@pytest.mark.parametrize(("op", "place"), thinned(SLOPES, every=6))
 def test_partial_is_the_derivative_that_sympy_finds(op: Op, place: int) -> None:
     """To 30 digits, with the rule run on multi-precision numbers."""
     symbols = sympy.symbols(op.operands, real=True)
@@ -190,7 +190,7 @@ MEASURED = [
 ]
 
 
-@pytest.mark.parametrize(("op", "dtype"), thinned(MEASURED))
+@pytest.mark.parametrize(("op", "dtype"), thinned(MEASURED, every=6))
 def test_forward_is_as_accurate_as_its_record_says(op: Op, dtype: type) -> None:
     """Entry by entry and as an array: NumPy has a loop of its own for what fills the processor's vector registers."""
     tried = of_dtype(op, dtype)
@@ -211,7 +211,7 @@ def test_forward_is_as_accurate_as_its_record_says(op: Op, dtype: type) -> None:
         for found in map(float, results):
             error = abs(mpmath.mpf(found) - wanted) if math.isfinite(found) else mpmath.inf
             if op.accuracy.ulps > 4 and op.accuracy.ulps * unit < error < mpmath.inf:
-                error = max(0, error - (1 if op.accuracy.rounds is None else 8) * by_operands(op, operands, wanted, dtype))
+                error = max(0, error - (8 if callable(op.accuracy.rounding) else 1) * by_operands(op, operands, wanted, dtype))
             said = f"{float(error / unit):.3g} ulp, the record says {op.accuracy.ulps:g}, at {operands}: {found!r} for {float(wanted)!r}"
             worst = max(worst, (float(error / unit), said))
         compared += 1

@@ -431,7 +431,7 @@ def _structural(entries: Entries, part: Contribution) -> str:
     what = f"{at} of {entries.called(part.operand)}" if part.operand != entries.id else f"{entries.text}"
     if op is not None and op.facts.selects:
         return f"{user} takes other entries: {what} is not among them"
-    if op is not None and op.facts.linear and len(op.operands) == 1:
+    if op is not None and op.linear and len(op.operands) == 1:
         return f"{user} does not contain {what}"
     if op is not None and op.elementwise:
         given = entries.number(entries.node(part.operand).value, entries.mask if part.operand == entries.id else None)

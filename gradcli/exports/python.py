@@ -80,12 +80,12 @@ class Statements(Transcription[Any]):
         return self.pieces((text, power))
 
     def _text(self, node: Expr, op: Op, operands: list[Any]) -> tuple[str, int]:
-        sign = op.text.infix
+        sign = op.text.sign
         if sign in OPERATORS and op.rewriting.algebra != "chain" and len(operands) == 2:
             binding = BINDING[sign]
             left, right = operands
             return f"{left.at(binding + (binding < SUM))} {sign} {right.at(binding + 1)}", binding
-        if op.text.prefix == "-":
+        if sign == "-":
             return f"-{operands[0].at(UNARY + 1)}", UNARY
         if sign == "**" and self.powers:
             return f"{operands[0].at(ATOM)} ** {operands[1].at(ATOM)}", BINDING["**"]
@@ -393,7 +393,7 @@ class PythonModule:
 
     def _writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
 
-        if (op.text.infix in OPERATORS and op.rewriting.algebra != "chain") or op.text.infix == "**" or op.text.prefix == "-":
+        if (op.text.sign in OPERATORS and op.rewriting.algebra != "chain") or op.text.sign == "**":
             return True
         shapes = [None if operand is None else operand.shape for operand in operands]
         return bool(self.target.template(op, [o is not None for o in operands], shapes, node.static))

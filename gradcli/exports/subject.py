@@ -205,7 +205,7 @@ def _keeps_size(op: Op, node: Expr) -> bool:
         exponent = constant_of(node.operands[1]) if op.rewriting.algebra == "power" else None
         return op.facts.moderate or (exponent is not None and exponent >= 0 and float(exponent).is_integer())
     if op.kind == "structural":
-        return op.rewriting.algebra in ("reshaping", "repetition") or op.facts.linear
+        return op.rewriting.algebra in ("reshaping", "repetition") or op.linear
     return op.kind == "flat" or not op.domain
 
 

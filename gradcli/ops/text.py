@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from operator import itemgetter
@@ -19,6 +20,11 @@ BINDING = {
     "or": DISJUNCTION, "and": CONJUNCTION, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON, ">=": COMPARISON, "==": COMPARISON,
     "!=": COMPARISON, "&": MASKED, "+": SUM, "-": SUM, "*": TERM, "/": TERM, "//": TERM, "%": TERM, "@": TERM, "**": POWER,
 }  # fmt: skip
+# Python's operators by the signs, and the number of operands, that operations are written with.
+_SIGNS = "== != < <= > >= + - * / // % ** @"
+_FUNCTIONS = "eq ne lt le gt ge add sub mul truediv floordiv mod pow matmul"
+BY_SIGN = {(sign, 2): getattr(operator, name) for sign, name in zip(_SIGNS.split(), _FUNCTIONS.split(), strict=True)}
+BY_SIGN["-", 1] = operator.neg
 LARGEST_ARRAY = 64  # entries that are written out
 
 _AT_LEAST = {"sum": SUM, "term": TERM, "power": POWER, "atom": ATOM}
@@ -88,15 +94,11 @@ class Text(Fixed):
     of the operands' pieces and the static parameters, which gives a text and how tightly it holds together, or raises `Unprintable`;
     or there is one for each tuple of values of the static parameters, with ``...`` for all others.
 
-    infix        its operator between two operands, which the language reads as this operation if it is public
-    prefix       its operator before an operand: "-" or "not "
-    transparent  whether it is written as its operand is: it is about the program, not about numbers
-    written      its form in the language, where it is not NAME(operands, parameter=value)
+    written      its form in the language, where it is not NAME(operands, parameter=value); or an operator alone, between two operands
+                 or before one: the language reads that as this operation, if it is public
     latex        its form in LaTeX, where it is not its name with the operands in brackets
     on_floats    in Python, of floats: a template of the operands by their places, with the bits of NumPy's result or an exception
     called       what people call it, and the rule for its derivative: "sine"
-    stated       the parameter that is written even if it has its default, where the operand has several axes: people take the default
-                 for two things, so that a call without it, and without a library, is refused
     c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
                  or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
                  of which are given. It calls functions of the headers in plans/native only, which have all of them for both types of floats
@@ -109,20 +111,26 @@ class Text(Fixed):
     composed     ``composed(*operands, **static)``: the same made of other operations, for exports where it has no text of its own
     """
 
-    infix: str = ""
-    prefix: str = ""
-    transparent: bool = False
     written: ByStatic | None = None
     latex: ByStatic | None = None
     on_floats: str = ""
     called: str = ""
-    stated: str = ""
     c: InC | Mapping[tuple[bool, ...], InC] = ""
     scalar: InC = ""
     numpy: Exported = None
     torch: Exported = None
     jax: Exported = None
     composed: Callable[..., Any] | None = None
+
+    @property
+    def sign(self) -> str:
+        """The operator that it is written as; empty if it is none."""
+        return self.written if isinstance(self.written, str) and "{" not in self.written else ""
+
+    @property
+    def transparent(self) -> bool:
+        """Return whether it is written as its operand is: it is about the program, not about numbers."""
+        return self.written == "{x}"
 
     def in_c(self, given: Sequence[bool], **static: Any) -> str:
         """The template of C for the operands that are given, which it counts without those that are not; empty if there is none."""

@@ -108,7 +108,7 @@ def _born(scope: Scope, node: Expr, entries: Any, values: Values) -> str:
 def _of_two(node: Expr, array: np.ndarray, place: tuple[int, ...], values: Values) -> str:
     """The two numbers between which an operator stands, as in ``: 0.0/0.0``."""
     assert node.op is not None
-    sign = node.op.text.infix
+    sign = node.op.text.sign
     if not node.op.elementwise or not sign or len(node.operands) != 2:
         return ""
     x, y = (float(np.broadcast_to(values[o], array.shape)[place]) for o in node.operands if o is not None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from gradcli.ops.text import SUM, Form
 
 
 def _comparison(
-    name: str, symbol: str, latex: str, forward: Function, operator: Function, reference: Function, *aliases: str
+    name: str, symbol: str, latex: str, forward: Function, reference: Function, *aliases: str
 ) -> Op:
     def simpler(out: Any, x: Any, y: Any) -> Any:
         a, b = number_of(x), number_of(y)
@@ -28,18 +27,18 @@ def _comparison(
 
     return elementwise(
         name, "x y", forward, reference, kind="flat", result="bool", aliases=aliases,
-        operator=operator, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
-        algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
+        doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        algebra="comparison", simpler=simpler, written=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
         c=f"({{0}} {symbol} {{1}})",
     )
 
 
-equal = _comparison("equal", "==", "=", np.equal, operator.eq, lambda m, x, y: x == y, "eq")
-not_equal = _comparison("not_equal", "!=", "\\ne", np.not_equal, operator.ne, lambda m, x, y: x != y, "ne")
-less = _comparison("less", "<", "<", np.less, operator.lt, lambda m, x, y: x < y, "lt")
-less_equal = _comparison("less_equal", "<=", "\\le", np.less_equal, operator.le, lambda m, x, y: x <= y, "le")
-greater = _comparison("greater", ">", ">", np.greater, operator.gt, lambda m, x, y: x > y, "gt")
-greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, operator.ge, lambda m, x, y: x >= y, "ge")
+equal = _comparison("equal", "==", "=", np.equal, lambda m, x, y: x == y, "eq")
+not_equal = _comparison("not_equal", "!=", "\\ne", np.not_equal, lambda m, x, y: x != y, "ne")
+less = _comparison("less", "<", "<", np.less, lambda m, x, y: x < y, "lt")
+less_equal = _comparison("less_equal", "<=", "\\le", np.less_equal, lambda m, x, y: x <= y, "le")
+greater = _comparison("greater", ">", ">", np.greater, lambda m, x, y: x > y, "gt")
+greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, lambda m, x, y: x >= y, "ge")
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
@@ -59,17 +58,16 @@ def _simpler_or(out: Any, x: Any, y: Any) -> Any:
     return x if both_nan and x.op is equal else None
 
 
-
 logical_and = _truth(
     "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), "Both are true.",
-    infix="and", on_floats="bool({} and {})", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
+    written="and", on_floats="bool({} and {})", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
 )
 logical_or = _truth(
     "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), "At least one is true.",
-    infix="or", on_floats="bool({} or {})", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
+    written="or", on_floats="bool({} or {})", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
 )
 logical_not = _truth(
-    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", prefix="not ", on_floats="not {}", c="({0} == 0)",
+    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", written="not", on_floats="not {}", c="({0} == 0)",
 
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )  # fmt: skip

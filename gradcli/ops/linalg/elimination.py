@@ -26,7 +26,7 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import function, structural
+from gradcli.ops.registry import Index, function, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, witness
@@ -127,8 +127,8 @@ def _permutation(pivots: Any, n: int) -> Any:
 
 
 permutation = structural(
-    "permutation", "pivots", _permutation, witness("factors.permutation"),
-    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices="pivots", result="bool", public=False,
+    "permutation", "pivots:index", _permutation, witness("factors.permutation"),
+    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, result="bool", public=False,
     ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
 )  # fmt: skip
 
@@ -176,8 +176,8 @@ def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> Any:
     return (*found, no_info(x)) if get_infos else found
 
 
-@function(indices="pivots", results="P L U")
-def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
+@function(results="P L U")
+def lu_unpack(x: Any, pivots: Index, *, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
     """P, L and U of what lu_factor gives."""
     n, m = matrix(x.shape, "lu_unpack")[-2:]
     k = min(n, m)
@@ -188,8 +188,8 @@ def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: b
     )
 
 
-@function(indices="pivots", backward="LinalgLuSolve")
-def lu_solve(x: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+@function(backward="LinalgLuSolve")
+def lu_solve(x: Any, pivots: Index, y: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The z with A @ z = y (or z @ A = y, or with the transpose of A), from what lu_factor gives of A."""
     p = _matrix_of(pivots, square(x.shape, "lu_solve")[-1], x)
     if not left:

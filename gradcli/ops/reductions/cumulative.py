@@ -69,7 +69,7 @@ def _running_composed(reduce: str, unit: float) -> Function:
 
 
 cumsum = structural(
-    "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
+    "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None},
     doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
     extended=extended.CUMSUM, composed=_running_composed("sum", 0.0),
     numpy=lambda shapes, axis: f"np.cumsum({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumsum(np.ravel({0}), 0)",
@@ -113,7 +113,7 @@ cumprod = structural(
     "cumprod", "x", _cumprod, witness("reducing.cumprod"), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
     saves="x out",
     doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, algebra="product of entries",
-    carries=carried.product_of_entries, rounds=carried.product_rounds,
+    carries=carried.product_of_entries, rounding=carried.product_rounds,
     integral=True, composed=_running_composed("prod", 1.0),
     numpy=lambda shapes, axis: f"np.cumprod({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumprod(np.ravel({0}), 0)",
 )  # fmt: skip
@@ -138,7 +138,7 @@ def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int
 
 @function(
     vjp=_horner_vjp, forward=_horner, shape=lambda c, x, axis: np.broadcast_shapes(c, x), parts=None, public=False, saves="x out",
-    ulps=8, carries=carried.product_of_entries, rounds=lambda m, out, c, x, axis: m.at(2 * m.abs(out) + m.abs(c), m.abs(x)),
+    ulps=8, carries=carried.product_of_entries, rounding=lambda m, out, c, x, axis: m.at(2 * m.abs(out) + m.abs(c), m.abs(x)),
 )  # fmt: skip
 def reversed_horner(c: Any, x: Any, *, axis: int = 0) -> Any:
     """S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod."""
@@ -173,8 +173,8 @@ def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) 
 
 @function(
     vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=carried.ordered_shape, parts=_logcumsumexp_of_entries,
-    saves="x out", between=(), ulps=8,
-    rounds=carried.running_rounds,
+    saves="x out", carries=(), ulps=8,
+    rounding=carried.running_rounds,
 )  # fmt: skip
 def logcumsumexp(x: Any, *, axis: int) -> Any:
     """log(cumsum(exp(x))) along an axis, without overflow.

@@ -51,9 +51,9 @@ def declare_family(
         if not isinstance(body, Composite):
             called = f"torch_{name.lower()}_{method}" if library == TORCH else f"{name}_{method}"
             doc = f"{method} of the distribution {name}, as {library} has it."
-            fields = {"indices": frozenset({start} if "pmf" in method else ()), **record}
-            MADE[called] = made = composite(called, f"{start} {operands}", body, public=False, doc=doc, **fields)
-        variable = f"{start}|value, " if start else ""
+            kind = ":index" if start and "pmf" in method else ""
+            MADE[called] = made = composite(called, f"{start}{kind} {operands}", body, public=False, doc=doc, **record)
+        variable = f"{start.removesuffix(':index')}|value, " if start else ""
         declare(f"{library}:\n{name}.{method} = {made.name}({variable}{spelled})")
     kept = f"{spelled}, {ignored}" if ignored else spelled
     declare_class(library, name, kept, {method: f"{name}.{method}" for method in methods}, properties=properties)
