@@ -15,7 +15,7 @@ from gradcli.ops.facts import Function
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.room import nodes_for
 from gradcli.ops.spec import Op
-from gradcli.ops.special.gamma import gamma, lgamma, polygamma
+from gradcli.ops.special.gamma import digamma, gamma, lgamma, polygamma
 
 # -- Functions that sympy does not have, as classes of it: their derivatives, and what computes
 # them.
@@ -112,16 +112,6 @@ def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
     return +value
 
 
-def _rise_in(library: str) -> Function:
-    """The text for a library: the difference of two of its polygamma's."""
-
-    def text(shapes: Any, n: int) -> str:
-        one: str = getattr(polygamma.text, library)(shapes, n)
-        return f"({one.replace('{0}', '{0} + {1}')} - {one})"
-
-    return text
-
-
 psi_rise: Op = elementwise(
     "psi_rise", "x y", _rise, _rise_reference,
     lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1),
@@ -132,9 +122,8 @@ psi_rise: Op = elementwise(
     latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
     doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
     domain="x > 0 and x + y > 0",
-    numpy=_rise_in("numpy"),
-    torch=_rise_in("torch"),
-    means=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
+    algebra="composed",
+    definition=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
 )
 
 
