@@ -117,11 +117,9 @@ class Accuracy(Fixed):
                intervals; edges of the domain are among them, and -inf comes first where there are others below the next. Of operations
                on whole arrays: ``()`` where it rises with every entry. By default errors are propagated through what the operation
                is made of
-    by_result  whether code commonly takes the derivative from the result, where digits of it cancel: 1 - y*y of y = tanh(x)
     """
 
     ulps: float = 1.0
     rounding: str | Function = "result"
     power: float | None = None
     carries: Function | tuple[Any, ...] | None = None
-    by_result: bool = False

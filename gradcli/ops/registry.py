@@ -99,7 +99,8 @@ def public_names() -> list[str]:
 
 
 # What parameters of a definition are, beside arrays: see `Record.signature`.
-Index = Arrays = Number = Stated = Any
+Alike = Arrays = Index = Number = Stated = Any
+KINDS = {"Alike", "Arrays", "Index", "Number", "Stated"}
 
 
 def composite(name: str, signature: str, body: Function, *, doc: str, **record: Any) -> Composite:
@@ -114,7 +115,7 @@ def signature_of(body: Function) -> str:
     count = code.co_argcount
     needed = count - len(body.__defaults__ or ())
     names = [
-        name + (f":{kinds[name].lower()}" if kinds.get(name) in ("Index", "Arrays", "Number", "Stated") else "")
+        name + (f":{kinds[name].lower()}" if kinds.get(name) in KINDS else "")
         for name in code.co_varnames[: count + code.co_kwonlyargcount]
     ]
     rest = code.co_varnames[len(names)] if code.co_flags & CO_VARARGS else ""
@@ -129,9 +130,9 @@ def function(
     """Register a function by its definition, which this decorates.
 
     Its positional parameters are the operands, which may be left out if their default is None, and ``*more`` any number of them;
-    those that are no arrays say so by `Index` and `Arrays`. Those by keyword only are the static parameters, required if they have
-    no default, a `Number` where they are one of the formula, and `Stated` where they have to be written. The docstring is its
-    documentation, with an example after ``>>>``.
+    those that are more than arrays say so by `Index`, `Arrays` or `Alike`. Those by keyword only are the static parameters, required
+    if they have no default, a `Number` where they are one of the formula, and `Stated` where they have to be written. The docstring
+    is its documentation, with an example after ``>>>``.
 
     name     its name in the language, where it is not that of the definition (without an underscore at the end)
     vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default

@@ -92,11 +92,12 @@ class Record:
 
     name        what graphs, formulas and reports call it
     signature   its operands in words, with what they are beside arrays: "x? bounds:arrays *more". Those that end in a question mark may
-                be left out (None), ``index:index`` are whole numbers by which entries are addressed, ``choices:arrays`` a list of
-                arrays, each of its own shape, ``x:signed`` has zeros that count by their sign, and ``*more`` is any number of
-                operands. ``alpha:number`` is no operand, but a static parameter that is a number of the formula: what has a
-                derivative may stand for it, too. Nor is ``axis:stated``, which is written even if it has its default, where the
-                operand has several axes: people take the default for two things, so that a call without it is refused
+                be left out (None), and ``*more`` is any number of operands. ``index:index`` are whole numbers by which entries are
+                addressed, ``choices:arrays`` a list of arrays, each of its own shape, ``x:signed`` has zeros that count by their
+                sign, and ``y:alike`` must have the dtype of the others in PyTorch. ``alpha:number`` is no operand, but a static
+                parameter that is a number of the formula: what has a derivative may stand for it, too. Nor is ``axis:stated``,
+                which is written even if it has its default, where the operand has several axes: people take the default for two
+                things, so that a call without it is refused
     static      parameters that are part of the program (axes, shapes), with their defaults; `REQUIRED` where there is none
     results     names of the results, where there are several; with a colon those that no gradient flows through on tensors, and
                 with their dtype behind it, if it is not that of the others

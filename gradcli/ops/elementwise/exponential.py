@@ -119,7 +119,7 @@ def exp2(x: Any) -> Any:
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     doc="exp(x) - 1, accurate near 0.", ulps=3,
-    carries=(), by_result=True,
+    carries=(),
     c="g_expm1({0})",
 )
 log: Op = elementwise(

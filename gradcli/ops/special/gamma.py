@@ -11,7 +11,8 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import joined_rounds
 from gradcli.ops.constants import LN2
 from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.exponential import exp
+from gradcli.ops.elementwise.exponential import exp, expm1
+from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise, function
 from gradcli.ops.spec import Op
@@ -118,7 +119,7 @@ def _sigmoid(x: Any) -> Any:
 
 
 @function(
-    forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", carries=(), by_result=True,
+    forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", carries=(),
     c="g_sigmoid({0})", numpy="special.expit({0})", torch="torch.sigmoid({0})",
 )  # fmt: skip
 def sigmoid(x: Any) -> Any:
@@ -127,6 +128,10 @@ def sigmoid(x: Any) -> Any:
     >>> sigmoid(w*x + b)
     """
     return 1 / (1 + exp(-x))
+
+
+# Functions whose derivative code commonly takes from the result, where digits of it cancel: 1 - y*y of y = tanh(x).
+BY_RESULT = (expm1, tanh, sigmoid)
 
 
 def _larger(m: Any, x: Any, y: Any) -> Any:
