@@ -143,15 +143,13 @@ def function(
 
     def define(body: Function) -> Any:
         code, defaults = body.__code__, body.__kwdefaults__ or {}
-        doc, _, example = (body.__doc__ or "").partition(">>>")
+        about = f"{body.__doc__ or ''} >>> {record.pop('example')}" if "example" in record else body.__doc__ or ""
         keys = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
         called, signature = name or body.__name__.rstrip("_"), signature_of(body)
         is_node = vjp is not None or partials is not None
         for library in () if is_node else LIBRARIES & record.keys():
             declare(f"{library}:\n{called}({record.pop(library)})")
         fields: dict[str, Any] = {
-            "doc": " ".join(doc.split()),
-            "example": example.strip(),
             "static": MappingProxyType({key: defaults.get(key, REQUIRED) for key in keys}),
             "public": not FORM.match(called),
             **record,
@@ -159,14 +157,14 @@ def function(
         if partials is not None:
             own = {"definition": body} if "forward" in record else {"definition": body, "parts": body}
             entries = {"forward": body, **fields, **own}
-            return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, **entries)
+            return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, doc=about, **entries)
         if vjp is not None:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}
             if ":number" in signature:
                 own["wider"] = composition(called, signature, body, static=fields["static"])
-            return register(Op(called, signature, **grouped({**own, **parts, **fields})))
-        return register(Composite(called, signature, definition=body, **grouped(fields, "torch")))
+            return register(Op(called, signature, about, **grouped({**own, **parts, **fields})))
+        return register(Composite(called, signature, about, definition=body, **grouped(fields, "torch")))
 
     return define
 

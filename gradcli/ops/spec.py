@@ -98,6 +98,7 @@ class Record:
                 parameter that is a number of the formula: what has a derivative may stand for it, too. Nor is ``axis:stated``,
                 which is written even if it has its default, where the operand has several axes: people take the default for two
                 things, so that a call without it is refused
+    about       what it is, in words, and an example after ``>>>``
     static      parameters that are part of the program (axes, shapes), with their defaults; `REQUIRED` where there is none
     results     names of the results, where there are several; with a colon those that no gradient flows through on tensors, and
                 with their dtype behind it, if it is not that of the others
@@ -109,7 +110,7 @@ class Record:
 
     name: str
     signature: str
-    doc: str
+    about: str
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     results: tuple[str, ...] = ()
     domain: str = ""
@@ -117,8 +118,17 @@ class Record:
     torch: Torch = USUAL
     uncertified: str = ""
     aliases: tuple[str, ...] = ()
-    example: str = ""
     public: bool = True
+
+    @cached_property
+    def doc(self) -> str:
+        """What it is, in words."""
+        return " ".join(self.about.partition(">>>")[0].split())
+
+    @property
+    def example(self) -> str:
+        """A call of it; empty if there is none."""
+        return self.about.partition(">>>")[2].strip()
 
     def _marked(self, mark: str) -> tuple[str, ...]:
         words = [word for word in self.signature.split() if mark in word]

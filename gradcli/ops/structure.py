@@ -38,9 +38,9 @@ alias = _identity(
     static={"name": "", "serial": 0}, public=False, written="{x}", simpler=lambda out, x, **_: x,
 )  # fmt: skip
 detach: Op = _identity(
-    "detach", "x as a constant: no gradient flows through it.", vjp=None,
+    "detach", "x as a constant: no gradient flows through it. >>> x*detach(x)", vjp=None,
     aliases="stop_gradient lax.stop_gradient", simpler=lambda out, x: out,
-    example="x*detach(x)", memory="alias",
+    memory="alias",
 )  # fmt: skip
 derivative = _identity(
     "derivative", "A derivative that the engine's rules have expanded, together with its definition.", result="float",

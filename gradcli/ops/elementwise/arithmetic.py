@@ -157,7 +157,7 @@ abs_ = elementwise(
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
     latex=r"\left|{x}\right|", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
-    doc="The absolute value; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
+    doc="The absolute value; the derivative at NaN is 0, as in PyTorch. >>> abs(x)",
     carries=steady,
     c="g_fabs({0})",
 )

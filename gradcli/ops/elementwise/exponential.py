@@ -66,8 +66,8 @@ pow_ = elementwise(
     saves="x: x y; y: x y out", domain="x > 0, or y an integer",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
     written="**", latex=Form("{x:atom}^{{{y}}}", POWER), algebra="power",
-    doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
-    example="x**3", ulps=2,
+    doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0). >>> x**3",
+    ulps=2,
     integral=True, inverse="choice",
     extended=Entrywise((
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
@@ -79,7 +79,7 @@ pow_ = elementwise(
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", power=0.5, ulps=1,
     inverse="choice", domain="x >= 0",
-    doc="The square root; the derivative at 0 is infinite.", example="sqrt(x)",
+    doc="The square root; the derivative at 0 is infinite. >>> sqrt(x)",
     latex=r"\sqrt{{{x}}}", algebra="composed", definition=lambda x: x**0.5,
     carries=root,
     c="g_sqrt({0})",
@@ -125,7 +125,7 @@ expm1 = elementwise(
 log: Op = elementwise(
     "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases="ln", domain="x > 0",
     algebra="logarithm",
-    doc="The natural logarithm.", example="log(x)",
+    doc="The natural logarithm. >>> log(x)",
     carries=logarithm,
     c="g_log({0})",
 )
@@ -173,7 +173,7 @@ xlogy = elementwise(
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
     symbolic=lambda s, x, y: x * s.log(y), domain="y > 0, or x = 0",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),
-    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", example="xlogy(x, x)", ulps=3,
+    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0. >>> xlogy(x, x)", ulps=3,
     carries=((), (0.0,)),
     c="g_xlogy({0}, {1})",
 )

@@ -113,7 +113,7 @@ atan2 = elementwise(
     aliases="arctan2",
     kinks=Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
     domain="not the origin",
-    doc="The angle of the point (x, y), from -pi to pi.", example="atan2(y, x)",
+    doc="The angle of the point (x, y), from -pi to pi. >>> atan2(y, x)",
     carries=turning,
     c="g_atan2({0}, {1})",
 )
@@ -140,7 +140,7 @@ hypot = elementwise(
     "hypot", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y),
     lambda out, x, y: x / out, lambda out, x, y: y / out, saves="x: x out; y: y out",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 for both", _HYPOT_IN_JAX)),
-    doc="sqrt(x**2 + y**2), without overflow.", example="hypot(3*x, 4)", ulps=3,
+    doc="sqrt(x**2 + y**2), without overflow. >>> hypot(3*x, 4)", ulps=3,
     inverse="always",
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     c="g_hypot({0}, {1})",

@@ -84,8 +84,8 @@ solve_triangular: Op = structural(
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
     saves="x out", core_dims=(2, 2), extended=Whole("matrices.SOLVE_TRIANGULAR"),
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
-    doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
-    example="solve_triangular(A, b, lower=True)",
+    doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read. "
+    ">>> solve_triangular(A, b, lower=True)",
     numpy=lambda shapes, upper, unitriangular: _solved("linalg", shapes, upper, unitriangular),
     torch=_solved_in_torch,
     jax=lambda shapes, upper, unitriangular: _solved("jax.scipy.linalg", shapes, upper, unitriangular),
@@ -220,7 +220,7 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves="x out", core_dims=(2, 2),
     domain="a regular matrix x", backward="LinalgSolveEx",
-    doc="The z with x @ z = y.", example="solve(A, b)", extended=Whole("matrices.SOLVE"),
+    doc="The z with x @ z = y. >>> solve(A, b)", extended=Whole("matrices.SOLVE"),
     numpy="np.linalg.solve({0}, {1})",
 )  # fmt: skip
 
@@ -289,9 +289,9 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
     static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx", extended=Whole("matrices.CHOLESKY"),
-    domain="a symmetric, positive definite matrix", example="cholesky(X.T @ X)",
+    domain="a symmetric, positive definite matrix",
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
-    "is symmetric.",
+    "is symmetric. >>> cholesky(X.T @ X)",
     numpy=lambda shapes, upper: "np.swapaxes(np.linalg.cholesky({0}), -1, -2)" if upper else "np.linalg.cholesky({0})",
 )  # fmt: skip
 
@@ -337,8 +337,7 @@ def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[
 qr: Op = structural(
     "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, results="Q R", saves="out", core_dims=(2,),
     domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
-    doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
-    example="qr(A)[1]",
+    doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple. >>> qr(A)[1]",
 )  # fmt: skip
 
 
