@@ -14,6 +14,7 @@ from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.facts import Function
 from gradcli.ops.spec import FORM, REQUIRED, Composite, Kind, Op, grouped
+from gradcli.ops.text import IN_HEADERS
 
 ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation
 
@@ -135,10 +136,11 @@ def function(
     is its documentation, with an example after ``>>>``.
 
     name     its name in the language, where it is not that of the definition (without an underscore at the end)
-    vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default
+    vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default.
+             So is a function with a forward pass of its own that has no derivative
     partials the same of a function that works entry by entry: one for each operand. With a forward pass of its own, loops call that
-    record   other fields of `Composite`, or, with a derivative of its own, of `Op`; and for each library that calls it otherwise, by
-             its name, the signature there
+    record   other fields of `Composite`, or of `Op`, if it is a node; else for each library that calls it otherwise, by its name, the
+             signature there
     """
 
     def define(body: Function) -> Any:
@@ -146,7 +148,7 @@ def function(
         about = f"{body.__doc__ or ''} >>> {record.pop('example')}" if "example" in record else body.__doc__ or ""
         keys = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
         called, signature = name or body.__name__.rstrip("_"), signature_of(body)
-        is_node = vjp is not None or partials is not None
+        is_node = vjp is not None or partials is not None or "forward" in record
         for library in () if is_node else LIBRARIES & record.keys():
             declare(f"{library}:\n{called}({record.pop(library)})")
         fields: dict[str, Any] = {
@@ -157,8 +159,8 @@ def function(
         if partials is not None:
             own = {"definition": body} if "forward" in record else {"definition": body, "parts": body}
             entries = {"forward": body, **fields, **own}
-            return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, doc=about, **entries)
-        if vjp is not None:
+            return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, **entries)
+        if is_node:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}
             if ":number" in signature:
@@ -176,9 +178,8 @@ def _opened(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
 
 def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     """Return what the definition of a function of entries is of numbers of a context."""
-    from gradcli.ops.operands import Entry
-
-    return body(*[Entry(m, x) for x in operands], **static).value
+    entry = import_module("gradcli.ops.operands").Entry  # operators of operands are operations, which are made here
+    return body(*[entry(m, x) for x in operands], **static).value
 
 
 def composition(name: str, signature: str, body: Function, *, doc: str = "", **record: Any) -> Composite:
@@ -205,6 +206,9 @@ def elementwise(
     operands, and is right to 4 units, and a flat one rounds nothing.
     """
     record = {**({"saves": signature, "ulps": 4} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
+    if name in IN_HEADERS:
+        places = [f"{{{place}}}" for place in range(len(signature.split()))]
+        record = {"c": f"g_{name}({', '.join(places)})", **record}
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": kind, "partials": partials or None}
     op: Op = register(Op(name, signature, doc, **own, **grouped(record)))
     return op

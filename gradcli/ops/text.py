@@ -34,6 +34,13 @@ _AT_LEAST = {"sum": SUM, "term": TERM, "power": POWER, "atom": ATOM}
 _IN_MATH = "exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
 _IN_LATEX = "max min exp log sin cos tan sec csc cot sinh cosh tanh coth det"
 IN_MATH, IN_LATEX = frozenset(_IN_MATH.split()), frozenset(_IN_LATEX.split())
+# Functions that the headers in plans/native have under their names.
+_IN_HEADERS = (
+    "acos acosh acoth acsc asec asech asin asinh atan atan2 atanh cbrt ceil chain copysign cos cosh csch entr erf erfc exp exp2 expm1 "
+    "floor floor_divide fmod heaviside hypot isfinite isinf isnan log log10 log1p log2 log_ndtr logaddexp logit maximum minimum ndtr "
+    "pow remainder sech sigmoid sign signbit sin sinc sinh softsign sqrt square tan tanh trunc where xlog1py xlogy"
+)
+IN_HEADERS = frozenset(_IN_HEADERS.split())
 
 
 # What texts in C are in Python, of floats, with the bits of NumPy's result or an exception.
@@ -107,8 +114,9 @@ class Text(Fixed):
     latex        its form in LaTeX, where it is not its name with the operands in brackets
     c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
                  or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
-                 of which are given. It calls functions of the headers in plans/native only, which have all of them for both types of
-                 floats. Exported code for single numbers has that of NumPy where there is none, as far as the language has its functions
+                 of which are given. It calls functions of the headers in plans/native only, which have all of them for both
+                 types of floats; by default the one of its name. Exported code for single numbers has that of NumPy where there is
+                 none, as far as the language has its functions
     numpy        in exported Python, of NumPy's arrays (``np``, ``special`` and ``linalg`` of SciPy, and functions of exports/library): a
                  template of the operands by their places, or one for each tuple of which are given, or a function of the operands'
                  shapes and the static parameters that gives one. By default the call of the ufunc, or of SciPy's function, that

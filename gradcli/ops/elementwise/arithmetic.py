@@ -105,7 +105,6 @@ chain = elementwise(
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
     "nothing flows back from a value that the result does not depend on.", backward="Mul",
     carries=product,
-    c="g_chain({0}, {1})",
     numpy="_chain({0}, {1})",
 )
 
@@ -132,16 +131,15 @@ def _integer(x: Any) -> Any:
 sign = _flat(
     "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
     algebra="sign",
-    c="g_sign({0})",
 )
-floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer, c="g_floor({0})",
+floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer,
               refuses=pytorch.no_booleans)
-ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer, c="g_ceil({0})",
+ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer,
              refuses=pytorch.no_booleans)
 trunc = _flat(
     "trunc", np.trunc, lambda m, x: m.floor(x) if x > 0 else m.ceil(x), "The integer towards 0; the derivative is 0.",
     "integers but 0", lambda x: x != 0 and _integer(x), "fix",
-    c="g_trunc({0})", refuses=pytorch.no_booleans,
+    refuses=pytorch.no_booleans,
 )  # fmt: skip
 rint = _flat(
     "round", np.rint, _half_even, "The nearest integer, halves to even; the derivative is 0.", "halves between integers",
@@ -168,7 +166,6 @@ abs_ = elementwise(
     kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
     refuses=pytorch.no_division_by_zero,
     carries=((), (0.0,)),
-    c="g_floor_divide({0}, {1})",
 )
 def floor_divide(x: Any, y: Any) -> Any:
     """x // y; the derivative is 0."""
@@ -184,7 +181,6 @@ def floor_divide(x: Any, y: Any) -> Any:
     refuses=pytorch.no_division_by_zero,
     written="%",
     carries=remaining,
-    c="g_remainder({0}, {1})",
 )
 def remainder(x: Any, y: Any) -> Any:
     """x % y, with the sign of y.
@@ -202,7 +198,6 @@ def remainder(x: Any, y: Any) -> Any:
     kinks=Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),
     refuses=pytorch.no_division_by_zero,
     carries=remaining,
-    c="g_fmod({0}, {1})",
 )
 def fmod(x: Any, y: Any) -> Any:
     """The remainder of x / y, with the sign of x."""
@@ -213,7 +208,6 @@ def fmod(x: Any, y: Any) -> Any:
     forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x", power=2,
     integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
-    c="g_square({0})",
 )
 def square(x: Any) -> Any:
     """x**2"""

@@ -74,7 +74,6 @@ pow_ = elementwise(
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
     )), refuses=pytorch.no_power,
     carries=power,
-    c="g_pow({0}, {1})",
 )
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", power=0.5, ulps=1,
@@ -82,7 +81,6 @@ sqrt = elementwise(
     doc="The square root; the derivative at 0 is infinite. >>> sqrt(x)",
     latex=r"\sqrt{{{x}}}", algebra="composed", definition=lambda x: x**0.5,
     carries=root,
-    c="g_sqrt({0})",
 )
 
 
@@ -99,18 +97,16 @@ cbrt = elementwise(
     saves="out", power=1 / 3,
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.",
     carries=(),
-    c="g_cbrt({0})",
     torch="_cbrt({0})",
 )
 exp = elementwise(
     "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves="out",
     algebra="exponential", doc="e to the power x.", ulps=3,
     carries=grown,
-    c="g_exp({0})",
 )
 
 
-@function(forward=np.exp2, partials=(lambda out, x: out * LN2,), saves="out", ulps=3, carries=(), c="g_exp2({0})")
+@function(forward=np.exp2, partials=(lambda out, x: out * LN2,), saves="out", ulps=3, carries=())
 def exp2(x: Any) -> Any:
     """2 to the power x."""
     return 2**x
@@ -119,21 +115,18 @@ def exp2(x: Any) -> Any:
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     doc="exp(x) - 1, accurate near 0.", ulps=3,
-    carries=(),
-    c="g_expm1({0})",
+    carries=(), by_result=True,
 )
 log: Op = elementwise(
     "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases="ln", domain="x > 0",
     algebra="logarithm",
     doc="The natural logarithm. >>> log(x)",
     carries=logarithm,
-    c="g_log({0})",
 )
 
 
 @function(
     forward=np.log2, partials=(lambda out, x: 1 / (x * LN2),), domain="x > 0", ulps=3, carries=(0.0,),
-    c="g_log2({0})",
 )  # fmt: skip
 def log2(x: Any) -> Any:
     """The logarithm to base 2."""
@@ -142,7 +135,6 @@ def log2(x: Any) -> Any:
 
 @function(
     forward=np.log10, partials=(lambda out, x: 1 / (x * LN10),), domain="x > 0", ulps=3, carries=(0.0,),
-    c="g_log10({0})",
 )  # fmt: skip
 def log10(x: Any) -> Any:
     """The logarithm to base 10."""
@@ -153,7 +145,6 @@ log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
     domain="x > -1", doc="log(1 + x), accurate near 0.", ulps=3,
     carries=(-1.0,),
-    c="g_log1p({0})",
 )
 
 
@@ -175,7 +166,6 @@ xlogy = elementwise(
     kinks=Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),
     extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0. >>> xlogy(x, x)", ulps=3,
     carries=((), (0.0,)),
-    c="g_xlogy({0}, {1})",
 )
 
 
@@ -189,7 +179,6 @@ xlogy = elementwise(
     kinks=Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),
     extended=extended.XLOG1PY,
     carries=((), (-1.0,)),
-    c="g_xlog1py({0}, {1})",
 )  # fmt: skip
 def xlog1py(x: Any, y: Any) -> Any:
     """x * log(1 + y), accurate near y = 0, and 0 where x = 0."""
@@ -219,7 +208,7 @@ def _exp_square(x: Any, c: float) -> Any:
 )
 def exp_square(x: Any, *, c: float = -1.0) -> Any:
     """exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails."""
-    return exp(c * x**2)
+    return exp(c * (x * x))
 
 
 @function()

@@ -28,19 +28,17 @@ copysign = elementwise(
         Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the sign that y's zero has, 0 for y"),
     ),
     carries=lambda m, out, x, y, e, f: e + m.where(m.logical_and(m.less_equal(m.abs(y), f), m.greater(f, 0.0)), 2 * m.abs(x), 0.0),
-    c="g_copysign({0}, {1})",
 )
 signbit = elementwise(
     "signbit", "x:signed", np.signbit, lambda m, x: x < 0, kind="flat", result="bool",
     doc="Whether x has a minus sign.",
     carries=sign,
-    c="g_signbit({0})",
 )
 
 
 @function(
     forward=np.heaviside, partials=(None, None), kind="flat", kinks=Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),
-    carries=((0.0,), ()), c="g_heaviside({0}, {1})",
+    carries=((0.0,), ()),
 )  # fmt: skip
 def heaviside(x: Any, values: Any) -> Any:
     """0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values."""

@@ -70,9 +70,9 @@ logical_not = _truth(
     "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", written="not", c="({0} == 0)",
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )  # fmt: skip
-isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", carries=no_number, c="g_isnan({0})")
-isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number, c="g_isinf({0})")
-isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number, c="g_isfinite({0})")
+isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", carries=no_number)
+isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number)
+isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number)
 
 
 @function()
@@ -166,6 +166,5 @@ where = elementwise(
     latex=r"\begin{{cases}} {x} & \text{{if }} {condition} \\ {y} & \text{{else}} \end{{cases}}",
     ulps=0,
     carries=chosen,
-    c="g_where({0}, {1}, {2})",
     numpy="np.where({0}, {1}, {2})",
 )

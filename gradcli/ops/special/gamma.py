@@ -118,8 +118,8 @@ def _sigmoid(x: Any) -> Any:
 
 
 @function(
-    forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", carries=(),
-    c="g_sigmoid({0})", numpy="special.expit({0})", torch="torch.sigmoid({0})",
+    forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", carries=(), by_result=True,
+    numpy="special.expit({0})", torch="torch.sigmoid({0})",
 )  # fmt: skip
 def sigmoid(x: Any) -> Any:
     """1/(1 + exp(-x)), accurate in both tails.
@@ -150,7 +150,6 @@ logaddexp = elementwise(
     doc="log(exp(x) + exp(y)), without overflow.",
     ulps=8,
     carries=((), ()),
-    c="g_logaddexp({0}, {1})",
 )
 
 

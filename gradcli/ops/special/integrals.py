@@ -333,7 +333,7 @@ sine_quotient: Op = elementwise(
 
 @function(
     forward=lambda x: _quotient(x, 0, True), partials=(lambda out, x: sine_quotient(x, n=1, turns=True) * PI,),
-    extended=extended.SINC, ulps=5, carries=lambda m, out, x, e: e * (math.pi / 2), c="g_sinc({0})", numpy="np.sinc({0})",
+    extended=extended.SINC, ulps=5, carries=lambda m, out, x, e: e * (math.pi / 2), numpy="np.sinc({0})",
 )  # fmt: skip
 def sinc(x: Any) -> Any:
     """sin(pi*x)/(pi*x), and 1 at x = 0.
