@@ -159,7 +159,7 @@ def function(
         if partials is not None:
             own = {"definition": body} if "forward" in record else {"definition": body, "parts": body}
             entries = {"forward": body, **fields, **own}
-            return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, **entries)
+            return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, doc=about, **entries)
         if is_node:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}

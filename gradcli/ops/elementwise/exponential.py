@@ -115,7 +115,7 @@ def exp2(x: Any) -> Any:
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     doc="exp(x) - 1, accurate near 0.", ulps=3,
-    carries=(), by_result=True,
+    carries=(),
 )
 log: Op = elementwise(
     "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases="ln", domain="x > 0",

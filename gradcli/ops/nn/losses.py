@@ -215,8 +215,7 @@ bernoulli_nll = structural(
     saves="input target", ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1", extended=_BERNOULLI,
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
-    "at 0 and 1).",
-    example="bernoulli_nll([0.2, 0.7], [0, 1])",
+    "at 0 and 1). >>> bernoulli_nll([0.2, 0.7], [0, 1])",
     definition=_bernoulli,
 )  # fmt: skip
 
