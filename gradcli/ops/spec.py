@@ -8,6 +8,7 @@ multi-precision numbers alike. It never sums to an operand's shape; the sweep do
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -251,6 +252,21 @@ class Op(Record):
     def moves(self) -> bool:
         """Return whether each entry of the result is one of the operands', or zero, and values do not decide which."""
         return self.kind == "structural" and self.linear and not self.accuracy.ulps
+
+    @cached_property
+    def degree(self) -> float | None:
+        """The p with f(c*x) = c**p * f(x) for all numbers c > 0, by what some numbers become; None where there is none."""
+        if not self.elementwise or self.kind == "flat" or self.result != "float" or self.static or len(self.operands) != 1:
+            return None
+        with np.errstate(all="ignore"):
+            negative, small, one, large = map(abs, self.forward(np.array([-1.0, 2.0**-60, 1.0, 2.0**60])))
+        is_homogeneous = one and small * large == one * one and (negative == one or negative != negative)
+        return math.log2(large / one) / 60 if is_homogeneous else None
+
+    @property
+    def undoes(self) -> bool:
+        """Return whether it undoes a function that is not one to one, so that of an expression it is a choice, as sqrt(x**2) is."""
+        return self.rewriting.algebra in ("power", "inverse") or (self.degree is not None and self.degree % 1 == 0.5)
 
     @cached_property
     def parity(self) -> int:

@@ -68,7 +68,7 @@ pow_ = elementwise(
     written="**", latex=Form("{x:atom}^{{{y}}}", POWER), algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0). >>> x**3",
     ulps=2,
-    integral=True, inverse="choice",
+    integral=True,
     extended=Entrywise((
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
@@ -76,8 +76,8 @@ pow_ = elementwise(
     carries=power,
 )
 sqrt = elementwise(
-    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", power=0.5, ulps=1,
-    inverse="choice", domain="x >= 0",
+    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", ulps=1,
+    domain="x >= 0",
     doc="The square root; the derivative at 0 is infinite. >>> sqrt(x)",
     latex=r"\sqrt{{{x}}}", algebra="composed", definition=lambda x: x**0.5,
     carries=root,
@@ -85,7 +85,7 @@ sqrt = elementwise(
 
 
 @function(
-    partials=(lambda out, x: -out / (2 * x),), saves="x out", power=-0.5, inverse="choice", domain="x > 0", ulps=2, algebra="composed",
+    partials=(lambda out, x: -out / (2 * x),), saves="x out", domain="x > 0", ulps=2, algebra="composed",
 )  # fmt: skip
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x)"""
@@ -94,7 +94,7 @@ def rsqrt(x: Any) -> Any:
 
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
-    saves="out", power=1 / 3,
+    saves="out",
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.",
     carries=(),
     torch="_cbrt({0})",
