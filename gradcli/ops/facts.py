@@ -76,20 +76,15 @@ class Rewriting(Fixed):
     algebra     what it is in the algebra of sums, products and powers, in which graphs are simplified and folded: a "sum", "difference",
                 "negation", "product", "chain" (a product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
                 "exponential", "sign", "matrix product", "product of entries", "total" (a sum of entries), "mean", "comparison", "choice"
-                (by a condition), "extreme" (of the operands, or of the operand and 0), "identity", "repetition" (of entries along axes)
-                or "reshaping"; empty for others
+                (by a condition), "extreme" (of the operands, or of the operand and 0), "identity", "repetition" (of entries along axes),
+                "reshaping", "circular" or "hyperbolic" (a sine or cosine), or "composed" of what its definition says, in which
+                formulas are compared: of tan, sin(x)/cos(x); where it is shorter, it is written as this one again. Empty for others
     simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
                 that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
-    means       ``means(*operands, **static)``: the same made of other operations, in which formulas are compared: of tan, sin(x)/cos(x);
-                where it is shorter, it is written as this one again
-    family      ``family()``: of a sine s and a cosine c, circular or hyperbolic, s, c, s/c, c/s, 1/s, 1/c, and the number k such that
-                c**2 is 1 - k*s**2
     """
 
     algebra: str = ""
     simpler: Function | None = None
-    means: Function | None = None
-    family: Function | None = None
 
     @property
     def unchanged(self) -> bool:

@@ -138,7 +138,7 @@ def function(
     vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default
     partials the same of a function that works entry by entry: one for each operand. With a forward pass of its own, loops call that
     record   other fields of `Composite`, or, with a derivative of its own, of `Op`; and for each library that calls it otherwise, by
-             its name, the signature there. ``means=True`` of a function of entries: formulas are compared as its definition says
+             its name, the signature there
     """
 
     def define(body: Function) -> Any:
@@ -158,8 +158,7 @@ def function(
         }
         if partials is not None:
             own = {"definition": body} if "forward" in record else {"definition": body, "parts": body}
-            means = {"means": body} if "means" in record else {}
-            entries = {"forward": body, **fields, **own, **means}
+            entries = {"forward": body, **fields, **own}
             return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, **entries)
         if vjp is not None:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
@@ -167,7 +166,7 @@ def function(
             if ":number" in signature:
                 own["wider"] = composition(called, signature, body, static=fields["static"])
             return register(Op(called, signature, **grouped({**own, **parts, **fields})))
-        return register(Composite(called, signature, body=body, **grouped(fields, "torch")))
+        return register(Composite(called, signature, definition=body, **grouped(fields, "torch")))
 
     return define
 
@@ -185,7 +184,7 @@ def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
 
 def composition(name: str, signature: str, body: Function, *, doc: str = "", **record: Any) -> Composite:
     """A function made of operations that has no name of its own: what an operation is, more widely."""
-    return Composite(name, signature, doc, body=body, **grouped({"public": not FORM.match(name), **record}, "torch"))
+    return Composite(name, signature, doc, definition=body, **grouped({"public": not FORM.match(name), **record}, "torch"))
 
 
 def is_number(parameter: Any) -> bool:

@@ -25,7 +25,7 @@ add = elementwise(
     lambda out, x, y: 1, lambda out, x, y: 1,
     kind="piecewise", doc="x + y", integral=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: 1)),
-    written="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
+    written="+", latex=Form("{x:sum} + {y:sum}", SUM), algebra="sum",
     c="({0} + {1})",
 )
 sub = elementwise(
@@ -34,7 +34,7 @@ sub = elementwise(
     kind="piecewise", aliases="subtract", doc="x - y", integral=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: -1)),
     refuses=pytorch.no_differences_of_booleans, written="-",
-    latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
+    latex=Form("{x:sum} - {y:term}", SUM), algebra="difference",
     c="({0} - {1})",
 )
 mul = elementwise(
@@ -42,7 +42,7 @@ mul = elementwise(
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True,
     extended=Entrywise((lambda x, y: y, lambda x, y: x)),
-    written="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
+    written="*", latex=product_in_latex, algebra="product",
     carries=product,
     c="({0} * {1})",
 )
@@ -61,7 +61,7 @@ div = elementwise(
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain="y is not 0",
     written="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
-    on_floats="{} / {}", algebra="quotient",
+    algebra="quotient",
     carries=quotient,
     c="({0} / {1})",
 )  # fmt: skip
@@ -69,7 +69,7 @@ neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
     kind="piecewise", aliases="negative", doc="-x", power=1, ulps=0, integral=True,
     extended=Entrywise((lambda x: -1,)), refuses=pytorch.no_booleans, written="-",
-    latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
+    latex=Form("-{x:term}", UNARY), algebra="negation",
     c="(-{0})",
 )
 positive = elementwise(
@@ -131,7 +131,6 @@ def _integer(x: Any) -> Any:
 sign = _flat(
     "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
     algebra="sign",
-    on_floats="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0})",
 )
 floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer,
               refuses=pytorch.no_booleans)
@@ -154,9 +153,9 @@ abs_ = elementwise(
     kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0, power=1,
     integral=True, extended=Entrywise((np.sign,)),
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
-    latex=r"\left|{x}\right|", on_floats="abs({})", means=lambda x: x * sign(x),
+    latex=r"\left|{x}\right|", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
-    called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
+    doc="The absolute value; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
     carries=steady,
     c="g_fabs({0})",
 )
@@ -206,8 +205,8 @@ def fmod(x: Any, y: Any) -> Any:
 
 
 @function(
-    forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x", power=2, called="power",
-    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
+    forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x", power=2,
+    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
 )
 def square(x: Any) -> Any:
@@ -217,7 +216,7 @@ def square(x: Any) -> Any:
 
 @function(
     forward=np.reciprocal, partials=(lambda out, x: -out * out,), kind="piecewise", saves="out", power=-1, domain="x is not 0",
-    extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
+    extended=Entrywise((lambda x: -1 / x / x,)), algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
     c="(1 / {0})",
 )

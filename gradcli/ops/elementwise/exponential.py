@@ -58,12 +58,6 @@ def _is_number(y: Any) -> bool:
     return type(y) is int or type(y) is float
 
 
-def _logarithmic_slope(m: Any, x: Any, y: Any) -> Any:
-    if x == 0:
-        return m.zero if y > 0 else m.power(x, y) * -m.inf
-    return m.power(x, y) * m.log(x)
-
-
 pow_ = elementwise(
     "pow", "x y", np.power, _pow_reference,
     Pieces(lambda out, x, y: (None if y else True) if _is_number(y) else equal(y, 0), _power_slope),
@@ -71,11 +65,10 @@ pow_ = elementwise(
     symbolic=lambda s, x, y: s.Pow(x, y), aliases="power float_power",
     saves="x: x y; y: x y out", domain="x > 0, or y an integer",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
-    written="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
+    written="**", latex=Form("{x:atom}^{{{y}}}", POWER), algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
     example="x**3", ulps=2,
     integral=True, inverse="choice",
-    slopes=(lambda m, x, y: m.zero if y == 0 else y * m.power(x, y - 1), _logarithmic_slope),
     extended=Entrywise((
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
@@ -85,13 +78,15 @@ pow_ = elementwise(
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", power=0.5, ulps=1,
     inverse="choice", domain="x >= 0",
-    called="square root", doc="The square root; the derivative at 0 is infinite.", example="sqrt(x)",
-    latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5,
+    doc="The square root; the derivative at 0 is infinite.", example="sqrt(x)",
+    latex=r"\sqrt{{{x}}}", algebra="composed", definition=lambda x: x**0.5,
     carries=root,
 )
 
 
-@function(partials=(lambda out, x: -out / (2 * x),), saves="x out", power=-0.5, inverse="choice", domain="x > 0", ulps=2, means=True)
+@function(
+    partials=(lambda out, x: -out / (2 * x),), saves="x out", power=-0.5, inverse="choice", domain="x > 0", ulps=2, algebra="composed",
+)  # fmt: skip
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x)"""
     return 1 / sqrt(x)
@@ -100,18 +95,18 @@ def rsqrt(x: Any) -> Any:
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
     saves="out", power=1 / 3,
-    called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.",
+    doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.",
     carries=(),
     torch="_cbrt({0})",
 )
 exp = elementwise(
     "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves="out",
-    algebra="exponential", called="exponential", doc="e to the power x.", ulps=3,
+    algebra="exponential", doc="e to the power x.", ulps=3,
     carries=grown,
 )
 
 
-@function(forward=np.exp2, partials=(lambda out, x: out * LN2,), saves="out", called="exponential", ulps=3, carries=())
+@function(forward=np.exp2, partials=(lambda out, x: out * LN2,), saves="out", ulps=3, carries=())
 def exp2(x: Any) -> Any:
     """2 to the power x."""
     return 2**x
@@ -119,19 +114,19 @@ def exp2(x: Any) -> Any:
 
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
-    called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
+    doc="exp(x) - 1, accurate near 0.", ulps=3,
     carries=(), by_result=True,
 )
 log: Op = elementwise(
     "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases="ln", domain="x > 0",
     algebra="logarithm",
-    called="logarithm", doc="The natural logarithm.", example="log(x)",
+    doc="The natural logarithm.", example="log(x)",
     carries=logarithm,
 )
 
 
 @function(
-    forward=np.log2, partials=(lambda out, x: 1 / (x * LN2),), domain="x > 0", called="logarithm", ulps=3, carries=(0.0,),
+    forward=np.log2, partials=(lambda out, x: 1 / (x * LN2),), domain="x > 0", ulps=3, carries=(0.0,),
 )  # fmt: skip
 def log2(x: Any) -> Any:
     """The logarithm to base 2."""
@@ -139,7 +134,7 @@ def log2(x: Any) -> Any:
 
 
 @function(
-    forward=np.log10, partials=(lambda out, x: 1 / (x * LN10),), domain="x > 0", called="logarithm", ulps=3, carries=(0.0,),
+    forward=np.log10, partials=(lambda out, x: 1 / (x * LN10),), domain="x > 0", ulps=3, carries=(0.0,),
 )  # fmt: skip
 def log10(x: Any) -> Any:
     """The logarithm to base 10."""
@@ -148,7 +143,7 @@ def log10(x: Any) -> Any:
 
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
-    domain="x > -1", called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3,
+    domain="x > -1", doc="log(1 + x), accurate near 0.", ulps=3,
     carries=(-1.0,),
 )
 
@@ -206,7 +201,7 @@ def _exp_square(x: Any, c: float) -> Any:
         (-1.0,): r"\exp\left(-{x:atom}^{{2}}\right)", (1.0,): r"\exp\left({x:atom}^{{2}}\right)",
         (-0.5,): r"\exp\left(-\frac{{{x:atom}^{{2}}}}{{2}}\right)", (0.5,): r"\exp\left(\frac{{{x:atom}^{{2}}}}{{2}}\right)",
     },
-    means=True,
+    algebra="composed",
     carries=(0.0,),
     c=lambda c: f"g_exp_square({{0}}, {number_in_c(c)})",
     numpy=lambda shapes, c: f"np.exp({c!r} * {{0:atom}} ** 2)",

@@ -124,7 +124,7 @@ binary_exponent = elementwise(
 )
 
 
-@function(results="mantissa exponent", aside={1: "int32"})
+@function(results="mantissa exponent:int32")
 def frexp(x: Any) -> tuple[Any, Any]:
     """The mantissa m and the exponent e of x = m * 2**e, with 0.5 <= abs(m) < 1. The exponent's derivative is 0.
 

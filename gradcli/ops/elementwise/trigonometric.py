@@ -17,24 +17,24 @@ from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 
 sin: Op = elementwise(
-    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), called="sine", doc="The sine, x in radians.", ulps=5,
-    family=lambda: _CIRCULAR,
+    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), doc="The sine, x in radians.", ulps=5,
+    algebra="circular",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
 )
 cos: Op = elementwise(
-    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), called="cosine", doc="The cosine.", ulps=5,
-    family=lambda: _CIRCULAR,
+    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), doc="The cosine.", ulps=5,
+    algebra="circular",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
 )
 tan: Op = elementwise(
-    "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves="out", called="tangent", doc="The tangent.",
-    means=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
+    "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves="out", doc="The tangent.",
+    algebra="composed", definition=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
 )
 
 
 @function(
-    partials=(lambda out, x: out * tan(x),), saves="x out", domain="x is not pi/2 + k*pi", called="secant", ulps=5,
-    means=True,
+    partials=(lambda out, x: out * tan(x),), saves="x out", domain="x is not pi/2 + k*pi", ulps=5,
+    algebra="composed",
 )  # fmt: skip
 def sec(x: Any) -> Any:
     """The secant, 1/cos(x)."""
@@ -42,20 +42,21 @@ def sec(x: Any) -> Any:
 
 
 @function(
-    partials=(lambda out, x: -out * cot(x),), saves="x out", domain="x is not k*pi", called="cosecant", ulps=5, means=True,
+    partials=(lambda out, x: -out * cot(x),), saves="x out", domain="x is not k*pi", ulps=5, algebra="composed",
 )  # fmt: skip
 def csc(x: Any) -> Any:
     """The cosecant, 1/sin(x)."""
     return 1 / sin(x)
 
 
-@function(partials=(lambda out, x: -1 - out**2,), saves="out", domain="x is not k*pi", called="cotangent", ulps=6, means=True)
+@function(partials=(lambda out, x: -1 - out**2,), saves="out", domain="x is not k*pi", ulps=6, algebra="composed")
 def cot(x: Any) -> Any:
     """The cotangent, 1/tan(x)."""
     return 1 / tan(x)
 
 
-_CIRCULAR: tuple[Any, ...] = (sin, cos, tan, cot, csc, sec, 1)
+# By the role of a sine s and a cosine c: s, c, s/c, c/s, 1/s, 1/c, and the number k such that c**2 is 1 - k*s**2.
+FAMILIES: dict[str, tuple[Any, ...]] = {"circular": (sin, cos, tan, cot, csc, sec, 1)}
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
     inverse="choice", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
@@ -114,7 +115,7 @@ atan2 = elementwise(
 @function(
     forward=np.hypot, partials=(lambda out, x, y: x / out, lambda out, x, y: y / out),
     saves="x: x out; y: y out", public=False, ulps=3, inverse="always",
-    means=True, carries=lambda m, out, x, y, e, f: m.hypot(e, f),
+    algebra="composed", carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     written="sqrt({x:atom}**2 + {y:atom}**2)", latex=r"\sqrt{{{x:atom}^{{2}} + {y:atom}^{{2}}}}",
     c="g_hypot({0}, {1})",
 )
@@ -161,21 +162,17 @@ declare("""
 
 sinh: Op = elementwise(
     "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x),
-
-    called="hyperbolic sine",
-    doc="The hyperbolic sine.", ulps=3, family=lambda: _HYPERBOLIC,
+    doc="The hyperbolic sine.", ulps=3, algebra="hyperbolic",
     carries=(),
 )
 cosh: Op = elementwise(
     "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x),
-    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, family=lambda: _HYPERBOLIC,
+    doc="The hyperbolic cosine.", ulps=3, algebra="hyperbolic",
     carries=(0.0,),
 )
 tanh: Op = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2,
-    means=lambda x: sinh(x) / cosh(x),
-
-    called="hyperbolic tangent",
+    algebra="composed", definition=lambda x: sinh(x) / cosh(x),
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
     carries=(), by_result=True,
 )  # fmt: skip
@@ -188,7 +185,7 @@ def _sech(x: Any) -> Any:
 
 
 @function(
-    forward=_sech, partials=(lambda out, x: -out * tanh(x),), saves="x out", means=True, carries=(0.0,),
+    forward=_sech, partials=(lambda out, x: -out * tanh(x),), saves="x out", algebra="composed", carries=(0.0,),
     numpy="_sech({0})",
 )
 def sech(x: Any) -> Any:
@@ -203,7 +200,7 @@ def _csch(x: Any) -> Any:
 
 
 @function(
-    forward=_csch, partials=(lambda out, x: -out * coth(x),), saves="x out", domain="x is not 0", means=True, carries=(0.0,),
+    forward=_csch, partials=(lambda out, x: -out * coth(x),), saves="x out", domain="x is not 0", algebra="composed", carries=(0.0,),
     numpy="_csch({0})",
 )
 def csch(x: Any) -> Any:
@@ -211,13 +208,13 @@ def csch(x: Any) -> Any:
     return 1 / sinh(x)
 
 
-@function(partials=(lambda out, x: -(csch(x) ** 2),), domain="x is not 0", means=True, carries=(0.0,))
+@function(partials=(lambda out, x: -(csch(x) ** 2),), domain="x is not 0", algebra="composed", carries=(0.0,))
 def coth(x: Any) -> Any:
     """The hyperbolic cotangent, 1/tanh(x)."""
     return 1 / tanh(x)
 
 
-_HYPERBOLIC: tuple[Any, ...] = (sinh, cosh, tanh, coth, csch, sech, -1)
+FAMILIES["hyperbolic"] = (sinh, cosh, tanh, coth, csch, sech, -1)
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
     doc="The inverse hyperbolic sine.", ulps=3,

@@ -198,7 +198,7 @@ bernoulli_nll = structural(
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1).",
     example="bernoulli_nll([0.2, 0.7], [0, 1])",
-    composed=lambda x, y: -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST)),
+    definition=lambda x, y: -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST)),
 )  # fmt: skip
 
 

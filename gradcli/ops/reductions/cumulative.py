@@ -14,7 +14,6 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import equal, greater_equal, isnan, where
-from gradcli.ops.facts import Function
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.registry import find, function, structural
 from gradcli.ops.spec import Op
@@ -52,26 +51,23 @@ def _put_back(rows: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
     return transpose(found, axes=tuple(np.argsort(order).tolist())) if len(order) > 1 else found
 
 
-def _running_composed(reduce: str, unit: float) -> Function:
-    """A running reduction for exports: at each place that of the entries up to it. Its file imports this one, so it has its name here."""
-
-    def body(x: Any, axis: int | None) -> Any:
-        if axis is None or not x.shape:
-            x, axis = vector_of(x), 0
-        axes = (axis % len(x.shape),)
-        rows = rows_along(x, axes)
-        *lead, n = rows.shape
-        count = x.graph.constant(np.arange(float(n)))
-        up_to = where(greater_equal(reshape(count, shape=(n, 1)), count), reshape(rows, shape=(*lead, 1, n)), unit)
-        return _put_back(find(reduce)(up_to, axis=-1), x.shape, axes)
-
-    return body
+def reductions_up_to(op: Op, x: Any, axis: int | None) -> Any:
+    """Return running sums or products as reductions, at each place of the entries up to it: for exports to what has neither."""
+    reduce, unit = ("sum", 0.0) if op is cumsum else ("prod", 1.0)
+    if axis is None or not x.shape:
+        x, axis = vector_of(x), 0
+    axes = (axis % len(x.shape),)
+    rows = rows_along(x, axes)
+    *lead, n = rows.shape
+    count = x.graph.constant(np.arange(float(n)))
+    up_to = where(greater_equal(reshape(count, shape=(n, 1)), count), reshape(rows, shape=(*lead, 1, n)), unit)
+    return _put_back(find(reduce)(up_to, axis=-1), x.shape, axes)
 
 
 cumsum = structural(
     "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None},
     doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
-    extended=extended.CUMSUM, composed=_running_composed("sum", 0.0),
+    extended=extended.CUMSUM,
     numpy=lambda shapes, axis: f"np.cumsum({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumsum(np.ravel({0}), 0)",
 )  # fmt: skip
 
@@ -114,7 +110,7 @@ cumprod = structural(
     saves="x out",
     doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, algebra="product of entries",
     carries=carried.product_of_entries, rounding=carried.product_rounds,
-    integral=True, composed=_running_composed("prod", 1.0),
+    integral=True,
     numpy=lambda shapes, axis: f"np.cumprod({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumprod(np.ravel({0}), 0)",
 )  # fmt: skip
 

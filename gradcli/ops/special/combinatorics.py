@@ -11,8 +11,6 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import LN_PI
-from gradcli.ops.elementwise.arithmetic import abs_
-from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.room import nodes_for
@@ -114,10 +112,6 @@ def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
     return +value
 
 
-def _difference(x: Any, y: Any, n: int) -> Any:
-    return polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x)
-
-
 psi_rise: Op = elementwise(
     "psi_rise", "x y", _rise, _rise_reference,
     lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1),
@@ -128,7 +122,8 @@ psi_rise: Op = elementwise(
     latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
     doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
     domain="x > 0 and x + y > 0",
-    composed=_difference, means=_difference,
+    algebra="composed",
+    definition=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
 )
 
 
@@ -185,17 +180,17 @@ beta = elementwise(
 )
 
 
-@function(
-    forward=_betaln, partials=(lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x)), ulps=40, domain="x > 0 and y > 0",
-    rounding="operands", carries=((-math.inf, 0.0), (-math.inf, 0.0)), numpy="special.betaln({0}, {1})", torch="",
-    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y),
-    composed=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
-)  # fmt: skip
-def betaln(x: Any, y: Any) -> Any:
-    """The logarithm of beta(x, y), without overflow."""
-    return log(abs_(beta(x, y)))
-
-
+betaln = elementwise(
+    "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
+    lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
+    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), ulps=40,
+    domain="x > 0 and y > 0",
+    doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
+    carries=((-math.inf, 0.0), (-math.inf, 0.0)),
+    numpy="special.betaln({0}, {1})",
+    torch="",
+    definition=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
+)
 binomial = elementwise(
     "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),

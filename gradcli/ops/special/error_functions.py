@@ -85,7 +85,7 @@ erfcx_integral: Op = elementwise(
 
 @function(
     forward=OfSciPy("erfcx"), partials=(lambda out, x: -2 * erfcx_integral(x, n=1),), backward="SpecialErfcx", ulps=600,
-    scalar="g_erfcx({0})", jax="_erfcx({0})", carries=(),
+    jax="_erfcx({0})", carries=(),
 )  # fmt: skip
 def erfcx(x: Any) -> Any:
     """exp(x**2)*erfc(x), without underflow."""

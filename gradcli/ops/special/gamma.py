@@ -89,7 +89,6 @@ gamma = elementwise(
     ulps=10,
     carries=(-math.inf, 0.0, 1.4616321449683622),
     torch="_gamma({0})",
-    scalar="g_tgamma({0})",
 )
 
 def _lgamma_reference(m: Any, x: Any) -> Any:
@@ -109,7 +108,6 @@ lgamma = elementwise(
     ulps=40,
     rounding=lambda m, out, x: 40 * m.abs(out) + 4 * m.abs(x),  # SciPy's, beside zeros
     carries=(-math.inf, 0.0, 1.4616321449683622),
-    scalar="g_lgamma({0})",
 )
 
 

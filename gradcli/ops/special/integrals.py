@@ -328,7 +328,6 @@ sine_quotient: Op = elementwise(
     doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
     carries=lambda m, out, x, e, n, turns: e * ((math.pi if turns else 1.0) / (n + 2)),
     numpy=lambda shapes, n, turns: _quotient_written("np.sinc", "_sine_slope", n, turns),
-    scalar=lambda n, turns: _quotient_written("g_sinc", "g_sine_slope", n, turns),
 )
 
 
