@@ -122,7 +122,7 @@ psi_rise: Op = elementwise(
     latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
     doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
     domain="x > 0 and x + y > 0",
-    algebra="composed",
+    algebra="composed", carries=(),
     definition=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
 )
 
