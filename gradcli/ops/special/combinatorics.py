@@ -196,7 +196,7 @@ binomial = elementwise(
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
     symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves="n k out",
     aliases="binom comb", domain="n > -1 and -1 < k < n + 1",
-    doc="The binomial coefficient n over k, with gamma functions as factorials.", example="binomial(n, 2)", ulps=400,
+    doc="The binomial coefficient n over k, with gamma functions as factorials. >>> binomial(n, 2)", ulps=400,
     numpy="special.binom({0}, {1})",
     torch="_binomial({0}, {1})",
     jax="_binomial({0}, {1})",
