@@ -85,7 +85,8 @@ sqrt = elementwise(
 
 
 @function(
-    partials=(lambda out, x: -out / (2 * x),), saves="x out", domain="x > 0", ulps=2, algebra="composed",
+    forward=lambda x: 1 / np.sqrt(x), partials=(lambda out, x: -out / (2 * x),), saves="x out", domain="x > 0", ulps=2, algebra="composed",
+    c="(1 / g_sqrt({0}))",
 )  # fmt: skip
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x)"""

@@ -180,16 +180,17 @@ beta = elementwise(
 )
 
 
-@function(
-    forward=_betaln, partials=(lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x)), ulps=40, domain="x > 0 and y > 0",
-    rounding="operands", carries=((-math.inf, 0.0), (-math.inf, 0.0)), numpy="special.betaln({0}, {1})", torch="",
-    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y),
-)  # fmt: skip
-def betaln(x: Any, y: Any) -> Any:
-    """The logarithm of beta(x, y), without overflow."""
-    return lgamma(x) + lgamma(y) - lgamma(x + y)
-
-
+betaln = elementwise(
+    "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
+    lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
+    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), ulps=40,
+    domain="x > 0 and y > 0",
+    doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
+    carries=((-math.inf, 0.0), (-math.inf, 0.0)),
+    numpy="special.betaln({0}, {1})",
+    torch="",
+    definition=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
+)
 binomial = elementwise(
     "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
