@@ -63,9 +63,9 @@ to_float = elementwise(
     lambda out, x: 1, kind="piecewise", public=False, ulps=0, integral=True,
     extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, LONG_DOUBLE)),
     doc="A boolean or integer as a number.", backward="ToCopy",
-    written="{x}", simpler=_whole, on_floats="float({})",
+    written="{x}", simpler=_whole,
     carries=steady,
-    c="((real){0})",
+    c="((real)({0}))",
     numpy="np.asarray({0}, np.float64)",
     torch="_tensor({0})",
 )  # fmt: skip

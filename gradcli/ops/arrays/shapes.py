@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
@@ -47,6 +48,8 @@ class StaticArray:
         return str(self.array.tolist())
 
 
+_Array = np.ndarray
+_FEW = 4_096  # entries that are read in less time where each is in memory
 Index = tuple[Any, ...]
 ALL = (None, None, None)  # the slice of a whole axis
 
@@ -74,7 +77,7 @@ def _reshape(x: Any, shape: Any) -> Any:
         raise ValueError(f"cannot reshape to the negative extents {shape}")  # which NumPy takes for the one that follows from the others
     if -1 in shape and 0 in shape:
         raise ValueError(f"cannot reshape to {tuple(shape)} because the unspecified dimension size -1 can be any value")
-    return np.reshape(x, shape)
+    return x.reshape(shape) if type(x) is _Array else np.reshape(x, shape)
 
 
 def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> tuple[Any]:
@@ -103,11 +106,15 @@ def _broadcast_shape(old: Shape, shape: Shape) -> Shape:
 
 
 def _broadcast(x: Any, shape: Shape) -> Any:
-    if not isinstance(x, (np.ndarray, np.generic)) or x.ndim or x.dtype.hasobject:
+    if (type(x) is not _Array and not isinstance(x, np.generic)) or x.ndim or x.dtype.hasobject:
         return np.broadcast_to(x, shape)
-    repeated: np.ndarray = np.ndarray(shape, x.dtype, x, strides=(0,) * len(shape))  # a third of the time
-    repeated.flags.writeable = False
-    return repeated
+    if math.prod(shape) > _FEW:
+        repeated: np.ndarray = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))  # a fifth of the time
+        repeated.setflags(write=False)
+        return repeated
+    filled = np.empty(shape, x.dtype)
+    filled.fill(x)
+    return filled
 
 
 def _broadcast_on_batch(lead: Shape, x: Any, shape: Shape) -> Any:
@@ -128,11 +135,11 @@ broadcast_to: Op = structural(
 
 
 def _transpose_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axes: Any) -> tuple[Any]:
-    return (transpose(cotangent, axes=None if axes is None else tuple(np.argsort([a % len(axes) for a in axes]).tolist())),)
+    return (transpose(cotangent, axes=None if axes is None else tuple(sorted(range(len(axes)), key=lambda i: axes[i] % len(axes)))),)
 
 
 def _transpose(x: Any, axes: Any) -> Any:
-    return np.transpose(x, axes)
+    return x.transpose(axes) if type(x) is _Array else np.transpose(x, axes)
 
 
 def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
@@ -232,9 +239,9 @@ getitem: Op = structural(
 
 
 def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
-    out = np.zeros_like(x, shape=shape)  # of the library that has the chunks of x
+    out = np.zeros(shape, x.dtype) if type(x) is _Array else np.zeros_like(x, shape=shape)  # of the library that has the chunks of x
     place = numpy_index(index)
-    if any(isinstance(part, StaticArray) for part in index):
+    if StaticArray in map(type, index):
         np.add.at(out, place, x)
     else:
         out[place] = x

@@ -143,13 +143,13 @@ def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
     return solve_triangular(x, half, upper=True)
 
 
-@function(results="P L U", aside={0: ""})
+@function(results="P: L U")
 def torch_linalg_lu(x: Any, *, pivot: bool = True) -> Any:
     """torch.linalg.lu: P, L and U with x = P @ L @ U."""
     return parts_of(lu, x, pivot=pivot)
 
 
-@function(results="LU pivots", backward="LinalgLuFactorEx", aside={1: "int32"})
+@function(results="LU pivots:int32", backward="LinalgLuFactorEx")
 def lu_factor(x: Any, *, pivot: bool = True) -> Any:
     """L and U in one matrix, and LAPACK's pivots, counting from 1.
 
@@ -160,7 +160,7 @@ def lu_factor(x: Any, *, pivot: bool = True) -> Any:
     return _packed(lower, upper), _pivots_of(p, count) if pivot else np.broadcast_to(np.arange(1, count + 1), upper.shape[:-1])
 
 
-@function(backward="LinalgLuFactorEx", aside={1: "int32", 2: "int32"})
+@function(results="LU pivots:int32 infos:int32", backward="LinalgLuFactorEx")
 def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> Any:
     """torch.lu: L and U in one matrix, LAPACK's pivots, and zeros if asked for."""
     found = lu_factor(x, pivot=pivot)

@@ -291,7 +291,7 @@ cholesky = structural(
 )  # fmt: skip
 
 
-@function(results="L info", aside={1: "int32"})
+@function(results="L info:int32")
 def cholesky_ex(x: Any, *, upper: Any = False, check_errors: Any = False) -> Any:
     """The Cholesky factor of a matrix, and zeros."""
     return (cholesky(x, upper=upper), no_info(x))

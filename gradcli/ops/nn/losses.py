@@ -214,7 +214,7 @@ bernoulli_nll = structural(
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1).",
     example="bernoulli_nll([0.2, 0.7], [0, 1])",
-    composed=_bernoulli,
+    definition=_bernoulli,
 )  # fmt: skip
 
 
@@ -322,20 +322,23 @@ def _label_nll_shape(scores: Shape, labels: Shape, ignored: int, reduction: str)
 
 def _label_nll(input: Any, target: Any, ignored: int, reduction: str) -> Any:
     axis = min(1, input.ndim - 1)
-    labels = _class_labels(target, input.shape[axis], ignored)
-    kept, logarithms = np.not_equal(target, ignored), np.moveaxis(_log_softmax(input, axis), axis, -1)
-    losses = np.where(kept, -logarithms.reshape(-1, logarithms.shape[-1])[np.arange(labels.size), labels.ravel()].reshape(labels.shape), 0)
+    kept, logarithms = np.not_equal(target, ignored), _log_softmax(input, axis)
+    labels = _class_labels(np.where(kept, target, 0), input.shape[axis], None)
+    rows = logarithms if axis == input.ndim - 1 else np.moveaxis(logarithms, axis, -1)
+    losses = np.where(kept, -rows.reshape(-1, rows.shape[-1])[np.arange(labels.size), labels.ravel()].reshape(labels.shape), 0)
     if reduction == "none":
         return losses[()]
-    return np.add.reduce(losses, axis=None) / (np.add.reduce(kept, axis=None) if reduction == "mean" else 1)
+    loss = np.add.reduce(losses, axis=None)
+    return loss if reduction == "sum" else loss / loss.dtype.type(np.count_nonzero(kept))
 
 
 def _label_nll_vjp(wanted: Any, cotangent: Any, out: Any, input: Any, target: Any, ignored: int, reduction: str) -> tuple[Any, None]:
     axis = min(1, len(input.shape) - 1)
     skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
     share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
-    labels = equal(expand_dims(target, axis=axis), np.arange(input.shape[axis]).reshape(-1, *(1,) * (len(input.shape) - axis - 1)))
-    return expand_dims(where(skipped, 0.0, share), axis=axis) * where(labels, expm1(logarithms), exp(logarithms)), None
+    column, classes = (*input.shape[:axis], 1, *input.shape[axis + 1 :]), np.arange(input.shape[axis])
+    labels = equal(reshape(target, shape=column), classes.reshape(-1, *(1,) * (len(input.shape) - axis - 1)))
+    return reshape(where(skipped, 0.0, share), shape=column) * where(labels, expm1(logarithms), exp(logarithms)), None
 
 
 @function(

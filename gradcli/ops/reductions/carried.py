@@ -28,7 +28,7 @@ def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 def count(shape: Shape, axis: Any) -> int:
     """How many entries go into one entry of the result."""
-    return math.prod(shape[a] for a in axes_of(axis, len(shape)))
+    return math.prod(shape) if axis is None else math.prod([shape[a] for a in axes_of(axis, len(shape))])
 
 
 _PAIRWISE = 24  # additions that an entry goes through in a sum by pairs, beside two for each doubling
