@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import array, matmul
+from gradcli.ops.references.products import array, matmul, total
 from gradcli.ops.references.scalar_algorithms import (
     GUARD,
     Matrix,
@@ -25,6 +25,7 @@ from gradcli.ops.references.scalar_algorithms import (
     largest,
     over_batches,
     plainly,
+    quotient,
     rounding,
     valued,
     whole,
@@ -116,6 +117,23 @@ def _same(*shapes: Any, **_: Any) -> Any:
     return shapes[-1]
 
 
+
+
+def substituted(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
+    """The z with x @ z = y, row by row."""
+    n, columns = y.shape
+    found: dict[tuple[int, int], Any] = {}
+    for i in range(n - 1, -1, -1) if upper else range(n):
+        known = range(i + 1, n) if upper else range(i)
+        for c in range(columns):
+            rest = y[i, c]
+            if known:
+                rest = rest - total(m, [x[i, k] * found[k, c] for k in known])
+            found[i, c] = rest if unitriangular else quotient(m, rest, x[i, i])
+    return array([found[i, c] for i in range(n) for c in range(columns)], (n, columns))
+
+
+solve_triangular = over_batches(substituted, _same)
 
 
 def _solve_matrices(m: Any, x: Any, y: Any) -> Any:

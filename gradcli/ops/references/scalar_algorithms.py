@@ -91,6 +91,14 @@ def blurred(m: Any, x: Matrix, source: Matrix) -> Matrix:
     return moved
 
 
+def quotient(m: Any, x: Any, y: Any) -> Any:
+    """x / y; infinite or NaN for a division by zero."""
+    try:
+        return x / y
+    except ZeroDivisionError:
+        return m.inf * m.sign(x)
+
+
 def berkowitz(m: Any, x: Matrix) -> Any:
     """The determinant without a division (S. J. Berkowitz, Information Processing Letters 18, 1984)."""
     n = len(x)
