@@ -175,10 +175,8 @@ class WholeDerivative:
                 exact[known] = np.ravel(constant_array(m, known, self.precision))
             return exact[known][i]
 
-        results = np.empty(len(self.program.results), dtype=object)
-        results[:] = self.program.run(m, tuple([number(known, i) for known, i in self.inputs]))
-        parts = np.split(results, np.cumsum([int(np.prod(shape)) for shape in self.shapes]))[:-1]
-        return [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
+        results = iter(self.program.run(m, tuple([number(known, i) for known, i in self.inputs])))
+        return [Algebra.map(lambda _: next(results), np.empty(shape)) for shape in self.shapes]
 
 
 # -- Operations as text of Python with sympy's functions: what their records say that they are in
