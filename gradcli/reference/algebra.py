@@ -55,12 +55,6 @@ class Algebra:
         """The value of a scalar without its history."""
         return x
 
-    def values(self, array: np.ndarray) -> np.ndarray:
-        """An array of floats in the order of an array of scalars, NaN where it has NaN."""
-        flat = [self.plain(x) for x in np.ravel(array)]
-        ranks = {v: i for i, v in enumerate(sorted({v for v in flat if v == v}))}
-        return np.array([ranks.get(v, np.nan) for v in flat], dtype=float).reshape(np.shape(array))
-
     @staticmethod
     def map(function: Callable[[Scalar], Scalar], array: Any) -> np.ndarray:
         array = np.asarray(array, dtype=object)
@@ -74,17 +68,13 @@ class Algebra:
         return self.scalar(op, {**op.static, **static}, *arguments)
 
     exp, log = partialmethod(function, "exp"), partialmethod(function, "log")
-    expm1, log1p = partialmethod(function, "expm1"), partialmethod(function, "log1p")
-    sqrt, magnitude = partialmethod(function, "sqrt"), partialmethod(function, "abs")
+    log1p, sqrt = partialmethod(function, "log1p"), partialmethod(function, "sqrt")
 
     def power(self, x: Scalar, y: Scalar) -> Scalar:
         return self.function("pow", x, self.m.mpf(y) if isinstance(y, (int, float)) else y)
 
     def floor(self, x: Scalar) -> Any:
         return self.m.floor(self.plain(x))
-
-    def ceil(self, x: Scalar) -> Any:
-        return self.m.ceil(self.plain(x))
 
     def sign(self, x: Scalar) -> Any:
         return self.m.sign(self.plain(x))

@@ -444,7 +444,7 @@ def with_inner_choices(
     """The function with the engine's choices at the kinks inside of it, its value, and the entries of it that are a choice."""
     known: dict[Expr, dict[int, Sides]] = {}
     chosen, *others = (
-        _Choosing(m, leaves, precision, size, known, choose) for choose in (partial(_engines, m, engine), *_ENDS)
+        _Choosing(m, leaves, precision, size, known, choose) for choose in (partial(_engines, engine), *_ENDS)
     )
     y = chosen.run(root, also)
     left, right, least = (np.ravel(Algebra.map(plain, tape.run(root))) for tape in others)
@@ -459,12 +459,10 @@ def with_inner_choices(
     return chosen, y, sides
 
 
-def _engines(m: Any, engine: Engine, place: Place, sides: Sides) -> Any:
-    """Return what the engine chose, if it lies between the sides."""
+def _engines(engine: Engine, place: Place, sides: Sides) -> Any:
+    """Return what lies between the sides and is nearest to what the engine chose."""
     node, i = place
     if node not in engine:
         return sides.left  # nothing that the engine computes depends on it
-    chosen = engine[node].array.reshape(-1)[i]
     low, high = sorted((sides.left, sides.right))
-    room = m.mpf(10) ** -15 * max(1, abs(low), abs(high))
-    return chosen if low - room <= chosen <= high + room else sides.left
+    return max(low, min(engine[node].array.reshape(-1)[i], high))

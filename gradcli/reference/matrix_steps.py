@@ -36,12 +36,11 @@ class Entry(Step):
         yield node.arguments[0].serial, Cotangents({self.place: cotangent})
 
 
-class Whole(Entry):
+class Whole(Step):
     """A function of matrices: what it was applied to, and its results."""
 
     def __init__(self, name: str, arrays: Sequence[Array]) -> None:
-        super().__init__(name, (0, 0))
-        self.arrays, self.results = arrays, list[Array]()
+        self.name, self.arrays, self.results = name, arrays, list[Array]()
 
     def pulled(self, tape: Any, node: Any, cotangent: Any, traced: bool) -> Iterator[tuple[int, Any]]:
         algebra: Algebra = tape if traced else Numbers(tape.m, tape.precision)
