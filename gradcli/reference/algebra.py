@@ -7,6 +7,7 @@ only NaN.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partialmethod
 from typing import Any
@@ -104,12 +105,9 @@ class Algebra:
 
     def elementwise(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> np.ndarray:
         """An elementwise operation on arrays of scalars, broadcasting."""
-        present = [a for a in arrays if a is not None]
-        spread = np.broadcast_arrays(*present) if len(present) > 1 else [np.asarray(present[0], dtype=object)]
-        shape = spread[0].shape
-        columns = iter([s.ravel() for s in spread])
-        rows = [None if a is None else next(columns) for a in arrays]
-        out = np.empty(int(np.prod(shape)), dtype=object)
+        shape = np.broadcast_shapes(*[np.shape(a) for a in arrays if a is not None])
+        rows = [None if a is None else np.broadcast_to(np.asarray(a, dtype=object), shape).ravel() for a in arrays]
+        out = np.empty(math.prod(shape), dtype=object)
         for i in in_time(range(out.size), _AT_ONCE):
             out[i] = self.scalar(op, static, *[None if row is None else row[i] for row in rows])
         return out.reshape(shape)

@@ -47,11 +47,10 @@ class Whole(Step):
         arrays, results = list(self.arrays), self.results
         if not traced:
             arrays, results = ([Algebra.map(tape.plain, x) for x in several] for several in (arrays, results))
-        back = [np.full(x.size, tape.zero, dtype=object) for x in results]
+        back = [np.full(x.shape, tape.zero, dtype=object) for x in results]
         for (result, entry), value in cotangent.items():
-            back[result][entry] = value
-        parts = PULLS[self.name](algebra, arrays, results, [c.reshape(x.shape) for c, x in zip(back, results, strict=True)])
-        for array, part in zip(self.arrays, parts, strict=True):
+            back[result].flat[entry] = value
+        for array, part in zip(self.arrays, PULLS[self.name](algebra, arrays, results, back), strict=True):
             for argument, slope in zip(array.ravel(), part.ravel(), strict=True):
                 if type(argument) is Traced:
                     yield argument.serial, slope

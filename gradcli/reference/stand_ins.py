@@ -89,7 +89,7 @@ class StandIns:
 
     def value_of_entries(self, op: Op, operands: Sequence[Any], static: Static) -> Any:
         """The value of an elementwise operation. Raises Unsupported."""
-        exact = partial(by_reference, op, static=static)
+        exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
         try:
             found = np.asarray(op.forward(*operands, **static))
         except (TypeError, ValueError, AttributeError):  # no loop for long doubles
@@ -120,7 +120,11 @@ class StandIns:
         """
         if op.kind == "flat":
             return [None] * len(operands), [None] * len(operands)
-        smooth = _smooth(op, operands, static)
+        if op.kind != "smooth" or any(o is None for o in operands):
+            raise Unsupported(f"{op.name} of so many entries")
+        from gradcli.reference.symbolic.translate import smooth_function
+
+        smooth = smooth_function(op, len(operands), static)
         found = [self._slope(op, smooth, out, operands, static, place) if w else (None, None) for place, w in enumerate(wanted)]
         return [slope for slope, _ in found], [size for _, size in found]
 
@@ -223,11 +227,11 @@ class StandIns:
 
 
 def _are_near(found: Any, true: Any, share: float, more: Any = 0) -> bool:
-    """Return whether entries are as near to the true ones, or as near as doubles are, which may not be finite, or zero, where these end."""
+    """Return whether entries are as near to the true ones, or zero or not finite where doubles end."""
     found, true = np.asarray(found, LONG_DOUBLE), np.asarray(true, LONG_DOUBLE)
     nearest = true.astype(np.float64)
-    is_right = (np.abs(found - true) <= share * np.abs(true) + more) | (found == nearest)
-    return bool(np.all(is_right | (~np.isfinite(found) & ~np.isfinite(nearest))))
+    ends = (found == 0) & (nearest == 0) | ~np.isfinite(found) & ~np.isfinite(nearest)
+    return bool(np.all(ends | (np.abs(found - true) <= share * np.abs(true) + more)))
 
 
 def _in_widest(run: Callable[[Any], Any], op: Op) -> Any:
@@ -297,11 +301,6 @@ _BITS = 70  # that have to be certain
 _BEYOND = 1 << 20  # binary exponents that no long double has
 
 
-def by_reference(op: Op, operands: Sequence[Any], static: Static) -> Any:
-    """Return the value of an elementwise operation by its reference. Raises Unsupported."""
-    return each(lambda m, *numbers: number(m, op, static, *numbers), operands, op.result)
-
-
 def entries(operands: Sequence[Any], shape: tuple[int, ...], places: Any) -> list[Any]:
     """Return what operands that broadcast to a shape have at some of its places."""
     return [None if o is None else np.broadcast_to(o, shape).reshape(-1)[places] for o in operands]
@@ -356,11 +355,3 @@ def _long_double(x: arb) -> Any:
     with flint.ctx.workprec(_BITS):
         mantissa, exponent = map(int, (+x).mid().man_exp())
     return np.ldexp(LONG_DOUBLE(mantissa), max(-_BEYOND, min(_BEYOND, exponent)))
-
-
-def _smooth(op: Op, operands: Sequence[Any], static: Static) -> Any:
-    if op.kind != "smooth" or not op.elementwise or any(o is None for o in operands):
-        raise Unsupported(f"{op.name} of so many entries")
-    from gradcli.reference.symbolic.translate import smooth_function
-
-    return smooth_function(op, len(operands), static)
