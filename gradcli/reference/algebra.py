@@ -97,11 +97,9 @@ class Algebra:
         """
         return None
 
-    def approximated(self, name: str, left: Scalar) -> None:
-        """An iteration has not ended, which stops where nothing changes any more: unless nothing is left, its result is no enclosure."""
-        known = getattr(self.m, "uncertified", None)
-        if known is not None and not surely_zero(self.plain(left)):
-            known.add(name)
+    def approximated(self, name: str) -> None:
+        """An iteration has not ended, but stops where nothing changes any more: its result is no enclosure."""
+        getattr(self.m, "uncertified", set()).add(name)
 
     def elementwise(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> np.ndarray:
         """An elementwise operation on arrays of scalars, broadcasting."""
