@@ -493,12 +493,12 @@ def _sequence(tensors: Any) -> list[Any]:
 
 def _roots(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> tuple[list[Node], list[Any]]:
     """The nodes of results, and the gradients that a pass starts with: those that are given, or 1."""
-    gradients = [None] * len(outputs) if given is None else _sequence(given)
-    if len(gradients) != len(outputs):
+    gradients = None if given is None else _sequence(given)
+    if gradients is not None and len(gradients) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
     roots, seeds = [], []
     for place, y in enumerate(outputs):
-        root, array, gradient = y.source(), y.array, gradients[place]
+        root, array, gradient = y.source(), y.array, gradients and gradients[place]
         if root is None:
             raise RuntimeError(
                 f"element {place} of tensors does not require grad and does not have a grad_fn. Nothing that it was made of has "

@@ -168,7 +168,7 @@ class Tensor(CatalogueMethods):
         """The node that this tensor's gradient goes to, if it requires grad."""
         if self._view is not None:
             self._refresh()
-        if not self.requires_grad:
+        if not (self._requires_grad or self.requires_grad):
             return None
         return self.node or self.leaf_node()
 
