@@ -174,7 +174,7 @@ def run(
     if (tensors or anomaly) and [node.opened() for node in order if node.op is FUNCTION]:
         order = reachable(roots)
     needed = set(order) if targets is None else depending(order, targets)
-    if any(map(_watch, order)) and any(node.op is None and node.watch is not None for node in order):
+    if any(map(_watch, order)):
         order = _leaves_when_due(order, needed)
     found: dict[Node, Any] = {}
     if tensors:
@@ -188,6 +188,8 @@ def run(
 
     def pull(node: Node, cotangent: Any) -> Sequence[Any]:
         op, watch = node.op, node.watch
+        if tensors and not isinstance(cotangent, (Tensor, Parts)):  # zeros
+            cotangent = Tensor(np.asarray(cotangent))
         if watch is not None:
             cotangent = seen(watch, cotangent, create_graph)
         if op is None:
