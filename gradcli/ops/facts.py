@@ -61,20 +61,12 @@ class Facts(Fixed):
     integral   whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
     inverse    whether it undoes a function that is not one to one, so that of an expression it is a "choice", as sqrt(x**2) is; or
                of plain operands, too, "always"
-    selects    whether the result is one of the operands or 0, as they decide: nothing flows back to the others, whatever they are
-    sees_nan   whether the result may be a number although an operand is NaN
-    moderate   whether a smooth function is of moderate size wherever its operands are: a zero times it is zero
-    parity     "odd" or "even": of -x it is the opposite of that of x, or the same
     work       ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
                entries, times the rows of matrices (``core_dims``)
     """
 
     integral: bool = False
     inverse: Literal["", "choice", "always"] = ""
-    selects: bool = False
-    sees_nan: bool = False
-    moderate: bool = False
-    parity: str = ""
     work: Function | None = None
 
 
@@ -84,24 +76,25 @@ class Rewriting(Fixed):
     algebra     what it is in the algebra of sums, products and powers, in which graphs are simplified and folded: a "sum", "difference",
                 "negation", "product", "chain" (a product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
                 "exponential", "sign", "matrix product", "product of entries", "total" (a sum of entries), "mean", "comparison", "choice"
-                (by a condition), "identity", "repetition" (of entries along axes) or "reshaping"; empty for others
+                (by a condition), "extreme" (of the operands, or of the operand and 0), "identity", "repetition" (of entries along axes),
+                "reshaping", "circular" or "hyperbolic" (a sine or cosine), or "composed" of what its definition says, in which
+                formulas are compared: of tan, sin(x)/cos(x); where it is shorter, it is written as this one again. Empty for others
     simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
                 that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
-    means       ``means(*operands, **static)``: the same made of other operations, in which formulas are compared: of tan, sin(x)/cos(x);
-                where it is shorter, it is written as this one again
-    family      ``family()``: of a sine s and a cosine c, circular or hyperbolic, s, c, s/c, c/s, 1/s, 1/c, and the number k such that
-                c**2 is 1 - k*s**2
     """
 
     algebra: str = ""
     simpler: Function | None = None
-    means: Function | None = None
-    family: Function | None = None
 
     @property
     def unchanged(self) -> bool:
         """Return whether the result is the operand, but for repeated entries."""
         return self.algebra in ("identity", "repetition")
+
+    @property
+    def selects(self) -> bool:
+        """Return whether the result is one of the operands or 0, as they decide: nothing flows back to the others, whatever they are."""
+        return self.algebra in ("choice", "extreme")
 
     @property
     def adds(self) -> str:

@@ -14,6 +14,7 @@ from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.facts import Function
 from gradcli.ops.spec import FORM, REQUIRED, Composite, Kind, Op, grouped
+from gradcli.ops.text import IN_HEADERS
 
 ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation
 
@@ -134,10 +135,11 @@ def function(
     documentation, with an example after ``>>>``.
 
     name     its name in the language, where it is not that of the definition (without an underscore at the end)
-    vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default
+    vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default.
+             So is a function with a forward pass of its own that has no derivative
     partials the same of a function that works entry by entry: one for each operand. With a forward pass of its own, loops call that
-    record   other fields of `Composite`, or, with a derivative of its own, of `Op`; and for each library that calls it otherwise, by
-             its name, the signature there. ``means=True`` of a function of entries: formulas are compared as its definition says
+    record   other fields of `Composite`, or of `Op`, if it is a node; else for each library that calls it otherwise, by its name, the
+             signature there
     """
 
     def define(body: Function) -> Any:
@@ -145,7 +147,7 @@ def function(
         doc, _, example = (body.__doc__ or "").partition(">>>")
         keys = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
         called, signature = name or body.__name__.rstrip("_"), signature_of(body)
-        is_node = vjp is not None or partials is not None
+        is_node = vjp is not None or partials is not None or "forward" in record
         for library in () if is_node else LIBRARIES & record.keys():
             declare(f"{library}:\n{called}({record.pop(library)})")
         fields: dict[str, Any] = {
@@ -157,16 +159,15 @@ def function(
         }
         if partials is not None:
             own = {"definition": body} if "forward" in record else {"definition": body, "parts": body}
-            means = {"means": body} if "means" in record else {}
-            entries = {"forward": body, **fields, **own, **means}
+            entries = {"forward": body, **fields, **own}
             return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, **entries)
-        if vjp is not None:
+        if is_node:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}
             if ":number" in signature:
                 own["wider"] = composition(called, signature, body, static=fields["static"])
             return register(Op(called, signature, **grouped({**own, **parts, **fields})))
-        return register(Composite(called, signature, body=body, **grouped(fields, "torch")))
+        return register(Composite(called, signature, definition=body, **grouped(fields, "torch")))
 
     return define
 
@@ -178,14 +179,13 @@ def _opened(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
 
 def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     """Return what the definition of a function of entries is of numbers of a context."""
-    from gradcli.ops.operands import Entry
-
-    return body(*[Entry(m, x) for x in operands], **static).value
+    entry = import_module("gradcli.ops.operands").Entry  # operators of operands are operations, which are made here
+    return body(*[entry(m, x) for x in operands], **static).value
 
 
 def composition(name: str, signature: str, body: Function, *, doc: str = "", **record: Any) -> Composite:
     """A function made of operations that has no name of its own: what an operation is, more widely."""
-    return Composite(name, signature, doc, body=body, **grouped({"public": not FORM.match(name), **record}, "torch"))
+    return Composite(name, signature, doc, definition=body, **grouped({"public": not FORM.match(name), **record}, "torch"))
 
 
 def is_number(parameter: Any) -> bool:
@@ -207,6 +207,9 @@ def elementwise(
     operands, and is right to 4 units, and a flat one rounds nothing.
     """
     record = {**({"saves": signature, "ulps": 4} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
+    if name in IN_HEADERS:
+        places = [f"{{{place}}}" for place in range(len(signature.split()))]
+        record = {"c": f"g_{name}({', '.join(places)})", **record}
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": kind, "partials": partials or None}
     op: Op = register(Op(name, signature, doc, **own, **grouped(record)))
     return op

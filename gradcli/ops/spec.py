@@ -65,7 +65,7 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
         record = {"result": "same", **record}  # entries are moved
     if "core_dims" in record:
         record = {"ulps": 64, **record}
-    record = {field_: _listed(value) if field_ in _LISTS else value for field_, value in record.items()}
+    record = {field_: _listed(value, field_) if field_ in _LISTS else value for field_, value in record.items()}
     rest: dict[str, Any] = {}
     given: dict[str, dict[str, Any]] = {}
     for field_, value in record.items():
@@ -80,9 +80,9 @@ FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")  # before the name
 _LISTS = {"aliases", "kinks", "results", "saves"}
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: Any, name: str) -> Any:
     """Return the words of a text, or what it says of each name: "x: out; y: x out"."""
-    if isinstance(value, str) and ":" in value:
+    if name == "saves" and ":" in value:
         return {name.strip(): tuple(kept.split()) for name, _, kept in (part.partition(":") for part in value.split(";"))}
     return tuple(value.split()) if isinstance(value, str) else (value,) if isinstance(value, Kink) else value
 
@@ -99,7 +99,8 @@ class Record:
                 derivative may stand for it, too. Nor is ``axis:stated``, which is written even if it has its default, where the
                 operand has several axes: people take the default for two things, so that a call without it is refused
     static      parameters that are part of the program (axes, shapes), with their defaults; `REQUIRED` where there is none
-    results     names of the results, where there are several
+    results     names of the results, where there are several; with a colon those that no gradient flows through on tensors, and
+                with their dtype behind it, if it is not that of the others
     domain      where it is defined, in words (domains.py); everywhere, if it says nothing
     torch       what PyTorch makes of it
     uncertified
@@ -122,6 +123,10 @@ class Record:
     def _marked(self, mark: str) -> tuple[str, ...]:
         words = [word for word in self.signature.split() if mark in word]
         return tuple([word.partition(":")[0].strip("*?") for word in words])
+
+    @cached_property
+    def result_names(self) -> tuple[str, ...]:
+        return tuple([word.partition(":")[0] for word in self.results])
 
     @cached_property
     def operands(self) -> tuple[str, ...]:
@@ -172,7 +177,6 @@ class Op(Record):
     reference   multi-precision: ``reference(m, *scalars, **static)`` for elementwise operations, on object
                 arrays of scalars otherwise; m offers mpmath's functions. The source of truth of the judge
     symbolic    the same on sympy expressions, m being sympy; by default the reference itself
-    slopes      the reference's own derivatives ``slope(m, *scalars)``, where sympy's have no limits at the edges of the domain
     extended    the operation on whole arrays in long double, written anew for the judge (extended.py)
     kind        "smooth": elementwise, analytic in its domain. "piecewise": elementwise, the reference picks a
                 branch by comparisons and uses + - * / only. "flat": elementwise, locally constant.
@@ -204,7 +208,6 @@ class Op(Record):
     partials: tuple[Function | None, ...] | None = None
     vjp: Function | None = None
     symbolic: Function | None = None
-    slopes: tuple[Function, ...] | None = None
     extended: Rule | None = None
     shape: Function | None = None
     result: str = "float"
@@ -239,6 +242,16 @@ class Op(Record):
         return self.kind == "structural" and self.linear and not self.accuracy.ulps
 
     @cached_property
+    def parity(self) -> int:
+        """1 where the result is the same of -x as of x, -1 where it is the opposite, 0 for others, by what some numbers become."""
+        if not self.elementwise or self.result != "float" or self.static or len(self.operands) != 1:
+            return 0
+        x = np.array([0.3, 0.7, 2.5])
+        with np.errstate(all="ignore"):
+            here, there = self.forward(x), self.forward(-x)
+        return next((sign for sign in (1, -1) if np.array_equal(here, sign * there, equal_nan=True)), 0)
+
+    @cached_property
     def broadcasts(self) -> bool:
         """Return whether the result is a float of the shape that the operands, which are floats, broadcast to."""
         return self.shape is None and self.result == "float" and not self.indices
@@ -259,7 +272,7 @@ class Op(Record):
     @property
     def body(self) -> Function | None:
         """Return the definition of its result by other operations, or what stands for one; None where the record has none."""
-        return None if self.outputs > 1 else self.definition or self.loops.parts or self.rewriting.means
+        return None if self.outputs > 1 else self.definition or self.loops.parts
 
     @property
     def is_latex_command(self) -> bool:
@@ -292,13 +305,13 @@ class Op(Record):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Composite(Record):
-    """A function made of operations: its derivative is that of its body.
+    """A function made of operations: its derivative is that of its definition.
 
-    The body is mathematics as a rule is: operators and registered functions of its operands, branching on shapes
+    That is mathematics as a rule is: operators and registered functions of its operands, branching on shapes
     and static parameters only. It may return a tuple.
     """
 
-    body: Function
+    definition: Function
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""
@@ -306,8 +319,8 @@ class Composite(Record):
         parameters = {**self.static, **static}
         calls = UNDER_WAY.get()
         if calls is None:
-            return self.body(*operands, *missing, **parameters)
-        call = expanded(self.name, (operands, tuple(static.values())), lambda: self.body(*operands, *missing, **parameters))
+            return self.definition(*operands, *missing, **parameters)
+        call = expanded(self.name, (operands, tuple(static.values())), lambda: self.definition(*operands, *missing, **parameters))
         calls.append(call)
         return call.result
 

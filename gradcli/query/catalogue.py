@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -77,7 +77,7 @@ def _family(record: Function) -> str:
     if isinstance(record, Op):
         rules = [record.forward, record.reference, record.vjp, record.shape, *(record.partials or ())]
     else:
-        rules = [record.body]
+        rules = [record.definition]
     origins = [str(getattr(rule, "__module__", "")) for rule in rules]
     holders = [module.__name__ for module in families() if any(value is record for value in vars(module).values())]
     home = next((name for name in holders if name in origins), holders[0] if holders else origins[0])
@@ -91,7 +91,7 @@ def summary(record: Function) -> str:
     return text if end < 0 else text[: end + 1]
 
 
-def search(words: list[str]) -> list[tuple[str, Function]]:
+def search(words: Sequence[str]) -> list[tuple[str, Function]]:
     """The functions that have all words in their names, aliases or descriptions, those with all of them in a name first."""
     wanted = [word.lower() for word in words]
     ranked = []

@@ -318,10 +318,6 @@ add_along: Op = structural(
 # -- Arrays in a row, and in reverse order ----------------------------------------------------------
 
 
-def _stack(*arrays: Any, axis: int) -> Any:
-    return np.stack(arrays, axis=axis)
-
-
 def _stack_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
     lead = (ALL,) * (axis % cotangent.ndim)
     return tuple(getitem(cotangent, index=(*lead, i)) if want else None for i, want in enumerate(wanted))
@@ -334,12 +330,18 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
     return (*shapes[0][:place], len(shapes), *shapes[0][place:])
 
 
-stack = structural(
-    "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, ulps=0,
-    doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
-    written={(0,): "[{arrays}]"}, example="stack([x, y], axis=1)",
-    numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
+@function(
+    vjp=_stack_vjp, forward=lambda *arrays, axis: np.stack(arrays, axis), shape=_stack_shape, ulps=0, parts=None,
+    written={(0,): "[{arrays}]"}, numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip
+def stack(*arrays: Any, axis: int = 0) -> Any:
+    """Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).
+
+    >>> stack([x, y], axis=1)
+    """
+    shape = tuple(arrays[0].shape)
+    place = axes_of(axis, len(shape) + 1)[0]
+    return named("concatenate")(*(reshape(x, shape=(*shape[:place], 1, *shape[place:])) for x in arrays), axis=place)
 
 
 def _flip_shape(old: Shape, axis: Any) -> Shape:
@@ -364,6 +366,11 @@ def flip(x: Any, *, axis: Any = None) -> Any:
 def part_of(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
     """A slice along one axis."""
     return getitem(x, index=(*(ALL,) * (axis % len(x.shape)), (start, stop, step)))
+
+
+def rows_of(x: Any, places: np.ndarray, axis: int) -> Any:
+    """The entries at constant places along an axis, which is counted from the first."""
+    return getitem(x, index=(*(ALL,) * axis, StaticArray(places)))
 
 
 def vector_of(x: Any) -> Any:

@@ -27,10 +27,10 @@ def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op,
     return elementwise(
         name, "x y", ufunc, lambda m, x, y: x + y if x != x or y != y else x if wins(x, y) else y,
         Pieces(lambda out, x, y: behind(x, y), slope), Pieces(lambda out, x, y: beyond(x, y), slope),
-        kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", integral=True, selects=True, ulps=0,
+        kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", integral=True, algebra="extreme", ulps=0,
         kinks=Kink(lambda x, y: x == y, "x = y", "half to each operand", SAME),
         extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * half, lambda x, y: wins(y, x) + (x == y) * half)),
-        carries=((), ()), c=f"g_{name}({{0}}, {{1}})", **record,
+        carries=((), ()), **record,
     )  # fmt: skip
 
 

@@ -112,8 +112,14 @@ def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
     return +value
 
 
-def _difference(x: Any, y: Any, n: int) -> Any:
-    return polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x)
+def _rise_in(library: str) -> Function:
+    """The text for a library: the difference of two of its polygamma's."""
+
+    def text(shapes: Any, n: int) -> str:
+        one: str = getattr(polygamma.text, library)(shapes, n)
+        return f"({one.replace('{0}', '{0} + {1}')} - {one})"
+
+    return text
 
 
 psi_rise: Op = elementwise(
@@ -126,7 +132,10 @@ psi_rise: Op = elementwise(
     latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
     doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
     domain="x > 0 and x + y > 0",
-    composed=_difference, means=_difference,
+    numpy=_rise_in("numpy"),
+    torch=_rise_in("torch"),
+    algebra="composed", carries=(),
+    definition=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
 )
 
 
@@ -186,6 +195,7 @@ beta = elementwise(
 @function(
     forward=_betaln, partials=(lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x)), ulps=40, domain="x > 0 and y > 0",
     rounding="operands", carries=((-math.inf, 0.0), (-math.inf, 0.0)), numpy="special.betaln({0}, {1})", torch="",
+    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y),
 )  # fmt: skip
 def betaln(x: Any, y: Any) -> Any:
     """The logarithm of beta(x, y), without overflow."""

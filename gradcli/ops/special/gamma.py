@@ -89,7 +89,6 @@ gamma = elementwise(
     ulps=10,
     carries=(-math.inf, 0.0, 1.4616321449683622),
     torch="_gamma({0})",
-    scalar="g_tgamma({0})",
 )
 
 def _lgamma_reference(m: Any, x: Any) -> Any:
@@ -109,7 +108,6 @@ lgamma = elementwise(
     ulps=40,
     rounding=lambda m, out, x: 40 * m.abs(out) + 4 * m.abs(x),  # SciPy's, beside zeros
     carries=(-math.inf, 0.0, 1.4616321449683622),
-    scalar="g_lgamma({0})",
 )
 
 
@@ -121,7 +119,7 @@ def _sigmoid(x: Any) -> Any:
 
 @function(
     forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", carries=(), by_result=True,
-    c="g_sigmoid({0})", numpy="special.expit({0})", torch="torch.sigmoid({0})", moderate=True,
+    numpy="special.expit({0})", torch="torch.sigmoid({0})",
 )  # fmt: skip
 def sigmoid(x: Any) -> Any:
     """1/(1 + exp(-x)), accurate in both tails.
@@ -148,8 +146,6 @@ logaddexp = elementwise(
     doc="log(exp(x) + exp(y)), without overflow.",
     ulps=8,
     carries=((), ()),
-    c="g_logaddexp({0}, {1})",
-    moderate=True,
 )
 
 
@@ -215,7 +211,6 @@ softplus: Op = elementwise(
     carries=(),
     c=_softplus_in_c,
     numpy=lambda shapes, beta, threshold: _softplus_in_numpy(float(beta), float(threshold)),
-    moderate=True,
 )
 
 declare("""

@@ -328,13 +328,12 @@ sine_quotient: Op = elementwise(
     doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
     carries=lambda m, out, x, e, n, turns: e * ((math.pi if turns else 1.0) / (n + 2)),
     numpy=lambda shapes, n, turns: _quotient_written("np.sinc", "_sine_slope", n, turns),
-    scalar=lambda n, turns: _quotient_written("g_sinc", "g_sine_slope", n, turns),
 )
 
 
 @function(
     forward=lambda x: _quotient(x, 0, True), partials=(lambda out, x: sine_quotient(x, n=1, turns=True) * PI,),
-    extended=extended.SINC, ulps=5, carries=lambda m, out, x, e: e * (math.pi / 2), c="g_sinc({0})", numpy="np.sinc({0})", moderate=True,
+    extended=extended.SINC, ulps=5, carries=lambda m, out, x, e: e * (math.pi / 2), numpy="np.sinc({0})",
 )  # fmt: skip
 def sinc(x: Any) -> Any:
     """sin(pi*x)/(pi*x), and 1 at x = 0.

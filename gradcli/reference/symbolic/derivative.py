@@ -18,7 +18,7 @@ from gradcli.ops.constants import Constant
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.deadline import in_time
-from gradcli.reference.scalars import Arithmetic, Differentiated, Stated, Traced, Tracing, behind, plain
+from gradcli.reference.scalars import Arithmetic, Differentiated, Power, Traced, Tracing, behind, plain
 from gradcli.reference.symbolic.translate import Smooth, Steps, expression_of, smooth_function
 from gradcli.reference.tape import ReferenceTape, constant_array, exact_array
 
@@ -96,7 +96,7 @@ def _written(node: Traced, expressions: list[Any]) -> Any:
     step: Any = node.function
     if isinstance(step, Arithmetic):
         return step.value(*expressions)
-    if isinstance(step, Stated):
+    if isinstance(step, Power):
         if any(x.is_Rational and x.q > _FINEST for x in expressions[1:]):
             raise Unsupported("an exponent of so many digits")
         smooth: Smooth = smooth_function(step.op, len(expressions), {})
