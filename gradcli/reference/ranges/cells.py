@@ -382,7 +382,7 @@ class Call(Cell):
 Conditions = tuple[tuple[Cell, Signs], ...]
 
 
-class Side(NamedTuple):
+class Branch(NamedTuple):
     """A result, and the signs with which it is taken."""
 
     signs: Signs
@@ -394,7 +394,7 @@ class Choice(Cell):
 
     regular = False
 
-    def __init__(self, cells: Any, open_: bool, off: Cell, *sides: Side) -> None:
+    def __init__(self, cells: Any, open_: bool, off: Cell, *sides: Branch) -> None:
         super().__init__(cells, tuple(dict.fromkeys((off, *(side.result for side in sides)))), smooth=False)
         self.open_, self.off, self.sides = open_, off, sides
 
@@ -405,11 +405,11 @@ class Choice(Cell):
         return all(x.is_mask if isinstance(x, Choice) else isinstance(x, Number) and x.number in (0, 1) for x in results)
 
     @cached_property
-    def thick(self) -> list[Side]:
+    def thick(self) -> list[Branch]:
         """The sides that fill some space."""
         return [side for side in self.sides if side.signs != EQUAL or not self.off.is_thin]
 
-    def possible(self, at: Evaluation) -> list[Side]:
+    def possible(self, at: Evaluation) -> list[Branch]:
         """The sides that may be taken somewhere in a box."""
         return [side for side in self.sides if side.signs & at.signs(self.off, self.open_)]
 
@@ -440,10 +440,10 @@ class Choice(Cell):
         return x is not None and x.is_zero
 
     def slope(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self.cells.choice(self.off, *[Side(signs, found[x]) for signs, x in self.sides], open_=True)
+        return self.cells.choice(self.off, *[Branch(signs, found[x]) for signs, x in self.sides], open_=True)
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self.cells.choice(self.off, *[Side(signs, found[x]) for signs, x in self.sides], open_=self.open_)
+        return self.cells.choice(self.off, *[Branch(signs, found[x]) for signs, x in self.sides], open_=self.open_)
 
 
 class Evaluation:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from flint import arb, fmpq
 
@@ -17,6 +17,7 @@ from gradcli.reference.ranges.cells import (
     EQUAL,
     NOUGHT,
     UNIT,
+    Branch,
     Call,
     Cell,
     Choice,
@@ -28,7 +29,6 @@ from gradcli.reference.ranges.cells import (
     Named,
     Number,
     Product,
-    Side,
     Signs,
     Sum,
 )
@@ -38,7 +38,6 @@ _SHARES = (0.3819, 0.7113, 0.1237)  # of the sides of the box, for points in it
 _INFINITE = {"inf": 1, "-inf": -1}
 _MOST_RESULTS = 64  # of the branches of one operation
 _MOST_MASKS = 5  # of a function, for each of which it has twice as many branches
-Made = TypeVar("Made", bound=Cell)
 
 
 class Parting(Unsupported):
@@ -62,12 +61,10 @@ class Cells:
         self._points = [thin((x.low + (x.high - x.low) * arb(share) / (k + 1)).mid() for k, x in enumerate(box)) for share in _SHARES]
         self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
 
-    def _once(self, make: type[Made], *parts: Any) -> Made:
-        key = (make, *parts)
-        if key not in self._made:
-            self._made[key] = make(self, *parts)
-        found: Made = self._made[key]
-        return found
+    def _once(self, make: type[Cell], *parts: Any) -> Any:
+        if (make, *parts) not in self._made:
+            self._made[make, *parts] = make(self, *parts)
+        return self._made[make, *parts]
 
     def of(self, x: Any) -> Cell:
         """A cell as it is, a number exactly."""
@@ -95,7 +92,7 @@ class Cells:
         """A cell without its holes, where it has any: where what it divides by may be 0 in the box."""
         return self._once(Filled, (x,)) if any(self.whole.may_vanish(base) for c in x.order for base in c.divided) else x
 
-    def choice(self, off: Cell, first: Side, second: Side, open_: bool = False) -> Cell:
+    def choice(self, off: Cell, first: Branch, second: Branch, open_: bool = False) -> Cell:
         return first.result if first.result is second.result else self._once(Choice, open_, off, first, second)
 
     def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
@@ -219,7 +216,7 @@ class Cells:
         if isinstance(known, bool):
             return known
         off, signs = known
-        return self.choice(off, Side(signs, self.one), Side(ANY - signs, self.zero))
+        return self.choice(off, Branch(signs, self.one), Branch(ANY - signs, self.zero))
 
     def branching(self, run: Callable[[], Any]) -> Cell:
         """Return what a reference gives, with a choice wherever it branches."""
@@ -236,7 +233,7 @@ class Cells:
             try:
                 found = run()
             except Parting as parting:
-                return join(parting.off, *[Side(signs, grown({**known, parting.off: signs})) for signs in parting.sides])
+                return join(parting.off, *[Branch(signs, grown({**known, parting.off: signs})) for signs in parting.sides])
             finally:
                 self._signs = before
             results += 1
@@ -284,10 +281,13 @@ class Cells:
             return found[cell.sides[not self._holds(found[cell.off], cell.sides[0].signs)].result]
 
         def join(off: Cell, *sides: Any) -> list[tuple[Conditions, Cell]]:
-            return [(((off, signs), *conditions), piece) for signs, pieces in sides for conditions, piece in pieces]
+            leaf = (off.args or (off,))[0]
+            by = {leaf: leaf - off} if off.is_linear else {}
+            found = [(((off, signs), *conditions), signs, piece) for signs, pieces in sides for conditions, piece in pieces]
+            return [(conditions, self.replaced(piece, by) if signs == EQUAL else piece) for conditions, signs, piece in found]
 
-        found = self.branched(lambda: [((), self.mapped(root, rule))], join)
-        return [(conditions, self.replaced(piece, _solved(conditions))) for conditions, piece in found]
+        found: list[tuple[Conditions, Cell]] = self.branched(lambda: [((), self.mapped(root, rule))], join)
+        return found
 
     def lifted(self, root: Cell) -> Cell:
         """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
@@ -296,13 +296,3 @@ class Cells:
         if not masks or len(masks) > _MOST_MASKS:
             return root
         return self.branching(lambda: self.replaced(root, {m: self.of(int(self.decide(m))) for m in masks}))
-
-
-def _solved(conditions: Conditions) -> dict[Cell, Cell]:
-    """The variables that are sums of others where some conditions hold."""
-    found: dict[Cell, Cell] = {}
-    for off, signs in conditions:
-        if signs == EQUAL and off.is_linear:
-            leaf = off if isinstance(off, Leaf) else off.args[0]
-            found[leaf] = leaf - off
-    return found

@@ -18,7 +18,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import UNIT, Cell, Side
+from gradcli.reference.ranges.cells import UNIT, Branch, Cell
 from gradcli.reference.ranges.intervals import Box, Interval, precise
 from gradcli.reference.ranges.making import Cells
 from gradcli.reference.tape import Array, ReferenceTape, exact_array
@@ -86,7 +86,7 @@ class Recorder(Cells, Algebra):
             signs, results = zip(*sides, strict=True)
             if any(x.shape != y.shape for x, y in zip(*results, strict=True)):
                 raise Unsupported(f"{op.name}, whose result's shape depends on its operands")
-            chosen = np.frompyfunc(lambda *entries: self.choice(off, *map(Side, signs, map(self.of, entries))), 2, 1)
+            chosen = np.frompyfunc(lambda *entries: self.choice(off, *map(Branch, signs, map(self.of, entries))), 2, 1)
             return tuple(np.asarray(chosen(x, y), dtype=object) for x, y in zip(*results, strict=True))
 
         apply = partial(Algebra.apply, self, op, static, arrays)
