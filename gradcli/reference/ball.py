@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import Context, Decimal
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import flint
 from flint import arb
 
-from gradcli.reference.contexts import Undecidable
+from gradcli.reference.contexts import Undecidable, context
 
 
 def operand(x: Any) -> arb | None:
@@ -74,29 +75,10 @@ def power(x: arb, y: arb) -> arb:
 
 def checked(result: arb, given: Iterable[arb]) -> arb:
     """A result; one that is not finite because of balls that may reach out of a domain asks for more digits."""
-    if not result.is_finite() and any(not x.is_exact() and x.is_finite() for x in given):
+    is_certain = result is NAN or result is INF or result is MINUS_INF or result.is_finite()
+    if not is_certain and any(not x.is_exact() and x.is_finite() for x in given):
         raise Undecidable
     return result
-
-
-def _less(x: arb, y: arb) -> bool:
-    if x < y:
-        return True
-    if x >= y or x is y or not _ordered(x, y):
-        return False
-    raise Undecidable
-
-
-def _not_above(x: arb, y: arb) -> bool:
-    if x <= y or x is y:
-        return not x.is_nan()
-    if x > y or not _ordered(x, y):
-        return False
-    raise Undecidable
-
-
-def _ordered(x: arb, y: arb) -> bool:
-    return not (x.is_nan() or y.is_nan())
 
 
 def whole(x: arb, rounded: Callable[[arb], arb]) -> arb:
@@ -124,11 +106,23 @@ def _binary(function: Callable[[arb, arb], arb]) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _comparison(holds: Callable[[arb, arb], bool]) -> Callable[[Any, Any], Any]:
+def _comparison(holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]) -> Callable[[Any, Any], Any]:
     def method(self: Ball, other: Any) -> Any:
-        return NotImplemented if (x := operand(other)) is None else holds(self.ball, x)
+        if (y := operand(other)) is None:
+            return NotImplemented
+        x = self.ball
+        if x.is_nan() or y.is_nan():
+            return False
+        if x is y:
+            return holds(_ZERO, _ZERO)
+        if not holds(x, y) and not fails(x, y):
+            raise Undecidable
+        return holds(x, y)
 
     return method
+
+
+_ZERO = arb(0)
 
 
 class Ball:
@@ -147,8 +141,9 @@ class Ball:
     __truediv__, __rtruediv__ = _binary(quotient), _binary(lambda x, y: quotient(y, x))
     __pow__, __rpow__ = _binary(power), _binary(lambda x, y: power(y, x))
     __mod__, __rmod__ = _binary(_remainder), _binary(lambda x, y: _remainder(y, x))
-    __lt__, __gt__ = _comparison(_less), _comparison(lambda x, y: _less(y, x))
-    __le__, __ge__ = _comparison(_not_above), _comparison(lambda x, y: _not_above(y, x))
+    __lt__, __ge__ = _comparison(operator.lt, operator.ge), _comparison(operator.ge, operator.lt)
+    __gt__, __le__ = _comparison(operator.gt, operator.le), _comparison(operator.le, operator.gt)
+    __eq__ = _comparison(operator.eq, operator.ne)
 
     def __neg__(self) -> Ball:
         return made(-self.ball)
@@ -158,22 +153,6 @@ class Ball:
 
     def __abs__(self) -> Ball:
         return made(abs(self.ball))
-
-    def __eq__(self, other: object) -> bool:
-        if (x := operand(other)) is None:
-            return NotImplemented
-        ball = self.ball
-        if ball is x:
-            return not ball.is_nan()
-        if ball == x:
-            return True
-        if ball != x or not (ball.is_finite() and x.is_finite()):
-            return False
-        raise Undecidable
-
-    def __ne__(self, other: object) -> bool:
-        equal = self.__eq__(other)
-        return equal if equal is NotImplemented else not equal
 
     def __hash__(self) -> int:
         return hash(str(self.ball.mid())) if self.ball.is_finite() else 0
@@ -194,10 +173,6 @@ class Ball:
     def is_zero(self) -> bool:
         return bool(self.ball.is_zero())
 
-    @property
-    def real(self) -> Ball:
-        return self
-
     def __float__(self) -> float:
         return float(self.ball.mid()) if self.ball.is_finite() else as_float(self.ball)
 
@@ -215,13 +190,15 @@ def made(ball: arb) -> Ball:
 
 
 _SHOWN = 60  # significant digits of an enclosure's ends
-_FAR = 100_000  # the binary exponent from which on ends are powers of ten
+_DECIMALS = Context(prec=_SHOWN)
+_FAR = 100_000  # the binary exponent from which on they are powers of ten
+_NEAREST, _FARTHEST = arb(2) ** -_FAR, arb(2) ** _FAR
 
 
 def ends(x: Ball) -> tuple[str, str]:
     """The ends of an enclosure as decimals, rounded outwards."""
-    with flint.ctx.workprec(flint.ctx.prec + _SHOWN):
-        return _decimal(x.ball.lower(), ROUND_FLOOR), _decimal(x.ball.upper(), ROUND_CEILING)
+    with flint.ctx.workprec(2 * (flint.ctx.prec + 4 * _SHOWN)):
+        return _decimal(x.ball.lower(), -1), _decimal(x.ball.upper(), 1)
 
 
 def width(balls: Iterable[Ball]) -> int | None:
@@ -231,93 +208,91 @@ def width(balls: Iterable[Ball]) -> int | None:
     return math.ceil(min(max(-_FAR, *sizes), _FAR) * math.log10(2)) if sizes else None
 
 
-def _decimal(x: arb, rounding: str) -> str:
-    """An exact number rounded to so many digits, in one of the directions."""
+def _decimal(x: arb, sign: int) -> str:
+    """An exact number rounded to so many digits, up (1) or down (-1)."""
     if not x.is_finite():
         return repr(as_float(x))
-    mantissa, exponent = map(int, x.man_exp())
-    size = exponent + mantissa.bit_length()
-    if abs(size) > _FAR:
-        is_away = (mantissa > 0) == (rounding == ROUND_CEILING)
-        near, far = ("0", "1e-30102") if size < 0 else ("1e30102", "inf")
-        return ("-" if mantissa < 0 and (is_away or size > 0) else "") + (far if is_away else near)
-    context = Context(prec=_SHOWN, rounding=rounding)
-    found = context.divide(Decimal(mantissa << max(exponent, 0)), Decimal(1 << max(-exponent, 0)))
-    return str(found.normalize(context)).lower()
+    if not x.is_zero() and not _NEAREST < abs(x) < _FARTHEST:
+        is_small, is_away = abs(x) < 1, x * sign > 0
+        end = ("1e-30102" if is_away else "0") if is_small else "inf" if is_away else "1e30102"
+        return end if x > 0 or end == "0" else f"-{end}"
+    near = Decimal(x.str(_SHOWN, radius=False))
+    if (arb(str(near)) - x) * sign < 0:
+        near = near.next_toward(Decimal(sign) * Decimal("Infinity"), _DECIMALS)
+    return str(near.normalize(_DECIMALS)).lower()
 
 
-# -- Functions of one number in balls, under mpmath's names: where they are real, and their limits
-# and poles, which FLINT leaves open.
+# -- Functions in balls, under mpmath's names. At infinities, poles and ends of domains, where FLINT
+# leaves values open, they are mpmath's.
 
 
 INF, MINUS_INF, NAN = arb(float("inf")), arb(float("-inf")), arb(float("nan"))  # as results: certain
-POLE = "pole"  # where there is no value and mpmath divides by zero
+_UNKNOWN = arb(float("nan"))
 _FURTHER = (64, 320, 1200, 4800)  # bits more, at which a result of exact numbers is computed anew if it is too wide
 _ENOUGH = 12  # bits of the working precision that a result may lack
 _HUGE = arb(2) ** 18  # from which on what FLINT finds too large for its exponents is infinite
 
 
-class Real(NamedTuple):
-    """A function of one number.
-
-    low, high  the numbers between which it is real; NaN beyond
-    ends       its limits at the two infinities
-    at         its values at points where FLINT has none: a number, or `POLE`
-    """
-
-    method: Callable[[arb], arb]
-    ends: tuple[Any, Any] = (NAN, NAN)
-    low: Any = MINUS_INF
-    high: Any = INF
-    at: dict[float, Any] = {}  # noqa: RUF012, never written to
-
-    def __call__(self, x: arb) -> arb:
-        if not x.is_finite():
-            return as_limit(self.ends[x > 0]) if abs(x) == INF else NAN
-        for point, value in self.at.items():
-            if x == point:
-                if value is POLE:
-                    raise ZeroDivisionError
-                return as_limit(value)
-        if x < self.low or x > self.high:
-            return NAN
-        found = sharpened(self.method, (x,))
-        if not found.is_finite() and abs(x) > _HUGE and not (limit := as_limit(self.ends[x > 0])).is_finite():
-            return limit
+def enclosure(name: str, function: Callable[..., arb], *given: arb) -> arb:
+    """A function's value: what is not finite is certain if it is one of the three numbers above. Raises ZeroDivisionError at some poles."""
+    found = sharpened(function, given) if all(x.is_finite() for x in given) else _UNKNOWN
+    if found.is_finite():
         return found
+    *others, x = given
+    if abs(x) > _HUGE and abs(limit := _by_mpmath(name, *others, INF if x > 0 else MINUS_INF)) == INF:
+        return limit
+    return _by_mpmath(name, *given) if all(x.is_exact() for x in given) else found
 
 
-def as_limit(value: Any) -> arb:
-    found: arb = value() if callable(value) else value if type(value) is arb else arb(value)
-    return found
+def _by_mpmath(name: str, *given: arb) -> arb:
+    return _at_an_edge(name, flint.ctx.prec, *[float(x) if x.is_finite() else as_float(x) for x in given])
 
 
-def is_certain(found: arb) -> bool:
-    """Return whether a result that is not finite is one that the function has there, and none that FLINT could not tell."""
-    return found is NAN or found is INF or found is MINUS_INF
+@lru_cache(1_000)
+def _at_an_edge(name: str, bits: int, *numbers: float) -> arb:
+    """mpmath's value: NaN for what is not real, and unknown where mpmath has not a limit, but computes."""
+    m = _context()
+    with m.workprec(bits):
+        try:
+            value = getattr(m, name)(*map(m.mpf, numbers))
+        except (AttributeError, ValueError, TypeError):
+            return NAN
+    found = of_mpmath(value._mpf_) if isinstance(value, m.mpf) else NAN
+    if not found.is_finite():
+        return INF if found > 0 else MINUS_INF if found < 0 else NAN
+    if len(numbers) > 1 and numbers[-1] and math.isfinite(numbers[-1]):
+        return _UNKNOWN
+    return found if found.is_integer() else arb(found, abs(found) * arb(2) ** (2 - bits))
+
+
+@cache
+def _context() -> Any:
+    return context()
 
 
 def sharpened(function: Callable[..., arb], given: Sequence[arb]) -> arb:
     """A function's value; of exact numbers at more digits, where cancellation or large arguments have cost those at work."""
     bits = flint.ctx.prec
     found = function(*given)
-    if is_certain(found) or (found.is_finite() and found.rel_accuracy_bits() >= bits - _ENOUGH) or not all(x.is_exact() for x in given):
-        return found
-    try:
-        for more in _FURTHER:
-            flint.ctx.prec = bits + more
+    for more in _FURTHER if all(x.is_exact() for x in given) else ():
+        if found.is_finite() and found.rel_accuracy_bits() >= bits - _ENOUGH:
+            break
+        with flint.ctx.workprec(bits + more):
             again = function(*given)
-            if again.is_finite():
-                found = again
-                if found.rel_accuracy_bits() >= bits - _ENOUGH:
-                    break
-    finally:
-        flint.ctx.prec = bits
+        found = again if again.is_finite() else found
     return found
 
 
-def _quarter() -> arb:
-    return arb.pi() / 2
+class Real(NamedTuple):
+    """A function of one number, and the numbers between which it is real."""
+
+    name: str
+    method: Callable[[arb], arb]
+    low: Any = MINUS_INF
+    high: Any = INF
+
+    def __call__(self, x: arb) -> arb:
+        return NAN if x < self.low or x > self.high else enclosure(self.name, self.method, x)
 
 
 def _inverse(method: Callable[[arb], arb]) -> Callable[[arb], arb]:
@@ -333,58 +308,14 @@ def _erfc(x: arb) -> arb:
 
 
 _FAR_OUT = 30
-_GROWS = (INF, INF)
-_ODD = (MINUS_INF, INF)
-_FADES = (0, 0)
-_BOUNDED = (-1, 1)
-
-
-class RealFunctions:
-    """The functions of one number that a context of mpmath has, under its names."""
-
-    sin = Real(arb.sin)
-    cos = Real(arb.cos)
-    tan = Real(arb.tan)
-    sec = Real(arb.sec)
-    cot = Real(arb.cot, at={0: POLE})
-    csc = Real(arb.csc, at={0: POLE})
-    sinpi = Real(arb.sin_pi)
-    cospi = Real(arb.cos_pi)
-    sincpi = Real(arb.sinc_pi, _FADES)
-    asin = Real(arb.asin, low=-1, high=1)
-    acos = Real(arb.acos, low=-1, high=1)
-    atan = Real(arb.atan, (lambda: -_quarter(), _quarter))
-    acot = Real(_inverse(arb.atan), _FADES, at={0: _quarter})
-    asec = Real(_inverse(arb.acos), (_quarter, _quarter), at={0: POLE})
-    acsc = Real(_inverse(arb.asin), _FADES, at={0: POLE})
-    sinh = Real(arb.sinh, _ODD)
-    cosh = Real(arb.cosh, _GROWS)
-    tanh = Real(arb.tanh, _BOUNDED)
-    coth = Real(arb.coth, _BOUNDED, at={0: POLE})
-    sech = Real(arb.sech, _FADES)
-    csch = Real(arb.csch, _FADES, at={0: POLE})
-    asinh = Real(arb.asinh, _ODD)
-    acosh = Real(arb.acosh, (NAN, INF), low=1)
-    atanh = Real(arb.atanh, low=-1, high=1, at={1: INF, -1: MINUS_INF})
-    acoth = Real(_inverse(arb.atanh), _FADES, at={0: NAN, 1: INF, -1: MINUS_INF})
-    asech = Real(_inverse(arb.acosh), low=0, high=1, at={0: POLE})
-    acsch = Real(_inverse(arb.asinh), _FADES, at={0: POLE})
-    exp = Real(arb.exp, (0, INF))
-    expm1 = Real(arb.expm1, (-1, INF))
-    log = Real(arb.log, (NAN, INF), low=0, at={0: MINUS_INF})
-    log1p = Real(arb.log1p, (NAN, INF), low=-1, at={-1: MINUS_INF})
-    sqrt = Real(arb.sqrt, (NAN, INF), low=0)
-    cbrt = Real(lambda x: x.root(3), (NAN, INF), low=0)
-    gamma = Real(arb.gamma, (NAN, INF))
-    factorial = Real(arb.fac, (NAN, INF))
-    loggamma = Real(arb.lgamma, (NAN, INF), low=0)
-    digamma = Real(arb.digamma, (NAN, INF))
-    erf = Real(arb.erf, _BOUNDED)
-    erfc = Real(_erfc, (2, 0))
-    erfi = Real(arb.erfi, _ODD)
-    erfinv = Real(arb.erfinv, low=-1, high=1, at={1: INF, -1: MINUS_INF})
-    ei = Real(arb.ei, (0, INF), at={0: MINUS_INF})
-    si = Real(arb.si, (lambda: -_quarter(), _quarter))
-    ci = Real(arb.ci, (NAN, 0), low=0, at={0: MINUS_INF})
-    shi = Real(arb.shi, _ODD)
-    chi = Real(arb.chi, (NAN, INF), low=0, at={0: MINUS_INF})
+_UNDER_THE_SAME_NAME = "sin cos tan sec cot csc atan sinh cosh tanh coth sech csch asinh exp expm1 gamma digamma erf erfi ei si shi"
+REAL = {function.name: function for function in [
+    *(Real(name, getattr(arb, name)) for name in _UNDER_THE_SAME_NAME.split()),
+    Real("sinpi", arb.sin_pi), Real("cospi", arb.cos_pi), Real("sincpi", arb.sinc_pi), Real("factorial", arb.fac), Real("erfc", _erfc),
+    Real("asec", _inverse(arb.acos)), Real("acsc", _inverse(arb.asin)),
+    Real("acoth", _inverse(arb.atanh)), Real("acsch", _inverse(arb.asinh)), Real("asech", _inverse(arb.acosh), 0, 1),
+    Real("asin", arb.asin, -1, 1), Real("acos", arb.acos, -1, 1), Real("atanh", arb.atanh, -1, 1), Real("acosh", arb.acosh, 1),
+    Real("log", arb.log, 0), Real("log1p", arb.log1p, -1), Real("sqrt", arb.sqrt, 0), Real("cbrt", lambda x: x.root(3), 0),
+    Real("loggamma", arb.lgamma, 0), Real("erfinv", arb.erfinv, -1, 1), Real("ci", arb.ci, 0), Real("chi", arb.chi, 0),
+]}  # fmt: skip
+"""Functions of one number that are real between two others."""

@@ -10,18 +10,20 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate, flat_join, mixed
-from gradcli.ops.arrays.repeating_and_padding import enlarged, rows_of
+from gradcli.ops.arrays.repeating_and_padding import enlarged
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, matrices_last, on_diagonal, one_number, permuted
 from gradcli.ops.arrays.shapes import (
     ALL,
     StaticArray,
     add_along,
+    behind,
     broadcast_to,
     getitem,
     indexed_shape,
     laid_along,
     part_of,
     reshape,
+    rows_of,
     scatter_add,
     shape_with,
     take_along,
@@ -36,7 +38,7 @@ from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.order import argsort
 from gradcli.ops.reductions.sums import is_truth, max_, min_, prod
-from gradcli.ops.registry import function, is_number
+from gradcli.ops.registry import Arrays, Index, Number, function, is_number
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_int
@@ -58,7 +60,7 @@ def spread_index(index: Any, shape: Shape, axis: int) -> Any:
 @function(
     numpy="x|a, index|indices, axis, -out, mode", torch="x, index"
 )
-def take(x: Any, index: Any, *, axis: int | None = None, mode: str = "raise") -> Any:
+def take(x: Any, index: Index, *, axis: int | None = None, mode: str = "raise") -> Any:
     """The entries at indices among all of them, or the rows along an axis.
 
     >>> take(x, [0, 2])
@@ -76,7 +78,7 @@ def take(x: Any, index: Any, *, axis: int | None = None, mode: str = "raise") ->
 
 
 @function(numpy="x, axis, index")
-def index_select(x: Any, index: Any, *, axis: int) -> Any:
+def index_select(x: Any, index: Index, *, axis: int) -> Any:
     """The rows at indices along an axis.
 
     >>> index_select(x, 0, [0, 0])
@@ -88,7 +90,7 @@ def index_select(x: Any, index: Any, *, axis: int) -> Any:
 
 
 @function(numpy="x, axis, index, -sparse_grad")
-def gather(x: Any, index: Any, *, axis: int) -> Any:
+def gather(x: Any, index: Index, *, axis: int) -> Any:
     """The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j] along axis 0.
 
     >>> gather(x, 0, [0])
@@ -100,7 +102,7 @@ def gather(x: Any, index: Any, *, axis: int) -> Any:
 
 
 @function(numpy="x, index|indices, axis", backward="Gather")
-def take_along_dim(x: Any, index: Any, *, axis: int | None = None) -> Any:
+def take_along_dim(x: Any, index: Index, *, axis: int | None = None) -> Any:
     """The entries at indices along an axis, for each of the others; x and the index broadcast."""
     if axis is None:
         return take_along(vector_of(x), vector_of(index), axis=0)
@@ -269,7 +271,7 @@ def _reduction(x: Any, index: Any, source: Any, axis: int, reduce: str, include_
 
 
 @function(numpy="x, axis, index, source|src|value, *, reduce")
-def scatter(x: Any, index: Any, source: Any, *, axis: int, reduce: str | None = None) -> Any:
+def scatter(x: Any, index: Index, source: Any, *, axis: int, reduce: str | None = None) -> Any:
     """x with the entries of source (or one number) put to indices along an axis: out[index[i, j], j] = source[i, j] along axis 0. Of
     several entries put to one place the last one is taken, and has the whole gradient.
     """
@@ -283,46 +285,46 @@ _SOURCE = "x, axis, index, source|src"
 
 
 @function()
-def torch_scatter_add(x: Any, index: Any, source: Any, *, axis: int) -> Any:
+def torch_scatter_add(x: Any, index: Index, source: Any, *, axis: int) -> Any:
     """x with the entries of source added at indices along an axis: out[index[i, j], j] += source[i, j] along axis 0."""
     return _at_entries(_sum, x, index, source, axis)
 
 
 @function(numpy=f"{_SOURCE}, reduce, *, include_self", kinks=_TIES)
-def scatter_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
+def scatter_reduce(x: Any, index: Index, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
     """The sum, product, mean, smallest or largest of what is put to each place along an axis, with the entry of x or without it: then
     the entry has no part in a tie.
     """
     return _at_entries(_reduction, x, index, source, axis, reduce=reduce, include_self=include_self)
 
 
-@function(numpy=f"{_SOURCE}, *, alpha", scalars="alpha")
-def index_add(x: Any, index: Any, source: Any, *, axis: int, alpha: float = 1) -> Any:
+@function(numpy=f"{_SOURCE}, *, alpha")
+def index_add(x: Any, index: Index, source: Any, *, axis: int, alpha: Number = 1) -> Any:
     """x with alpha times the rows of source added at indices along an axis."""
     return _at_rows("index_add", _sum, x, index, source, axis, alpha=alpha)
 
 
 @function(numpy=_SOURCE)
-def index_copy(x: Any, index: Any, source: Any, *, axis: int) -> Any:
+def index_copy(x: Any, index: Index, source: Any, *, axis: int) -> Any:
     """x with the rows of source put to indices along an axis."""
     return _at_rows("index_copy", _copy, x, index, source, axis)
 
 
 @function(numpy=f"{_SOURCE}, reduce, *, include_self", kinks=_TIES)
-def index_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
+def index_reduce(x: Any, index: Index, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
     """The product, mean, smallest or largest of the rows put to each place along an axis, with that of x or without it."""
     return _at_rows("index_reduce", _reduction, x, index, source, axis, reduce=reduce, include_self=include_self)
 
 
 @function(numpy="x, axis, index, value")
-def index_fill(x: Any, index: Any, value: Any, *, axis: int) -> Any:
+def index_fill(x: Any, index: Index, value: Any, *, axis: int) -> Any:
     """x with one value in the rows at indices along an axis."""
     rows = spread_index(index, at_least_1d(x).shape, one_axis(axis, len(x.shape)))
     return index_copy(x, index, broadcast_to(one_number("index_fill", value), shape=rows.shape), axis=axis)
 
 
 @function(numpy="x, index, source, accumulate")
-def put(x: Any, index: Any, source: Any, *, accumulate: bool = False) -> Any:
+def put(x: Any, index: Index, source: Any, *, accumulate: bool = False) -> Any:
     """x with entries put to (or added at) indices among all entries."""
     if math.prod(index.shape) != math.prod(source.shape):
         raise ShapeError(f"put: the index has the shape {tuple(index.shape)}, the source {tuple(source.shape)}")
@@ -330,14 +332,43 @@ def put(x: Any, index: Any, source: Any, *, accumulate: bool = False) -> Any:
     return reshape((_sum if accumulate else _copy)(flat, places, given, 0), shape=tuple(x.shape))
 
 
-def replace_at(x: Any, source: Any, index: tuple[Any, ...]) -> Any:
+def _overwrite(base: Any, new: Any, index: Any) -> Any:
+    whole = np.array(base)
+    whole[numpy_index(index)] = new
+    return whole
+
+
+def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, index: Any) -> tuple[Any, Any]:
+    return overwrite(cotangent, 0.0, index=index) if wanted[0] else None, getitem(cotangent, index=index) if wanted[1] else None
+
+
+def _overwrite_on_batch(lead: Shape, base: Any, new: Any, index: Any) -> Any:
+    place = behind(lead, index)
+    if place is None:
+        return None
+    region = indexed_shape(tuple(base.shape), index=place)
+    own = tuple(new.shape[len(lead) :])
+    filled = reshape(new, shape=(*lead, *(1,) * (len(region) - len(lead) - len(own)), *own))
+    return overwrite(base, filled, index=place)
+
+
+@function(
+    vjp=_overwrite_vjp, forward=_overwrite, shape=lambda base, new, index: base, ulps=0, parts=None, result="float", public=False,
+    backward="IndexPut", batched=_overwrite_on_batch,
+)  # fmt: skip
+def overwrite(base: Any, new: Any, *, index: Any = ()) -> Any:
+    """The base with new entries at an index."""
+    places, region = numbered(base.shape), indexed_shape(base.shape, index=index)
+    places[numpy_index(index)] = numbered(region, places.size)
+    return mixed(base, broadcast_to(new, shape=region), places)
+
+
+def replace_at(x: Any, source: Any, index: Any) -> Any:
     """x with a source of the shape of x[index] there."""
     wanted = indexed_shape(x.shape, index=index)
     if wanted != source.shape:
         raise ShapeError(f"the source has the shape {tuple(source.shape)}, not {wanted}")
-    places = numbered(x.shape)
-    places[numpy_index(index)] = numbered(source.shape, places.size)
-    return mixed(x, source, places)
+    return overwrite(x, source, index=index)
 
 
 @function(numpy="x, indices, values, accumulate")
@@ -365,8 +396,8 @@ def torch_where(condition: Any, x: Any, y: Any) -> Any:
     return where(condition, x, y)
 
 
-@function(lists="conditions choices")
-def numpy_select(conditions: Any, choices: Any, default: Any = None) -> Any:
+@function()
+def numpy_select(conditions: Arrays, choices: Arrays, default: Any = None) -> Any:
     """np.select: of several arrays the first whose condition holds; the default where none does."""
     if not conditions or len(conditions) != len(choices):
         raise ShapeError("select needs as many conditions as choices")

@@ -13,13 +13,12 @@ from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, inverse, permuted
 from gradcli.ops.arrays.shapes import (
-    ALL,
-    StaticArray,
     broadcast_to,
     getitem,
     laid_along,
     part_of,
     reshape,
+    rows_of,
     scatter_add,
     shape_with,
     stack,
@@ -31,7 +30,7 @@ from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.order import median
 from gradcli.ops.reductions.sums import max_, mean, min_
-from gradcli.ops.registry import function, is_number
+from gradcli.ops.registry import Number, function, is_number
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Carrier
 from gradcli.ops.writing import one_axis
@@ -41,11 +40,6 @@ from gradcli.ops.writing import one_axis
 
 _OF_TUPLE = 3  # numbers in whose memory a list has one of a tuple
 _MANY = 64  # things of as many or more, so many at a time, are more tuples than any memory holds
-
-
-def rows_of(x: Any, places: np.ndarray, axis: int) -> Any:
-    """The entries at constant places along an axis."""
-    return getitem(x, index=(*(ALL,) * axis, StaticArray(places)))
 
 
 def _counts(counts: Any) -> tuple[int, ...]:
@@ -266,11 +260,10 @@ _OF_MODES = {
 
 @function(
     numpy="x|array, pad_width, mode, constant_values, reflect_type, stat_length, end_values",
-    scalars="constant_values end_values",
 )  # fmt: skip
 def pad(
-    x: Any, *, pad_width: Any, mode: str = "constant", constant_values: Any = 0, reflect_type: str = "even", stat_length: Any = None,
-    end_values: Any = 0,
+    x: Any, *, pad_width: Any, mode: str = "constant", constant_values: Number = 0, reflect_type: str = "even", stat_length: Any = None,
+    end_values: Number = 0,
 ) -> Any:  # fmt: skip
     """The array made longer at both ends of each axis, with constants, entries repeated or reflected, a ramp or a statistic.
 
@@ -310,8 +303,8 @@ def _shorter(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
     return x
 
 
-@function(scalars="value")
-def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
+@function()
+def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: Number = None) -> Any:
     """The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular."""
     ends = pad if isinstance(pad, tuple) else (pad,)
     if len(ends) % 2 or len(ends) > 2 * len(x.shape):

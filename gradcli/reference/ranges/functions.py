@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from flint import acb, arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ball import NAN, Real, RealFunctions
-from gradcli.reference.ranges.intervals import EVERYTHING, INFINITE, ONE, ZERO, Interval, high, low, power
+from gradcli.reference.ball import REAL, Real
+from gradcli.reference.ranges.intervals import EVERYTHING, ONE, ZERO, Interval, high, low, power
 
 DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"
 _BALLS = 100  # cells whose evaluation takes as long as one of a reference in balls
@@ -64,7 +64,7 @@ _LEAST_GAMMA = arb(arb("0.885603194410888700278815900582588733207951533669903448
 
 def _gamma(x: Interval) -> Found:
     if x.high > 0 <= x.low:
-        return _by_pieces(RealFunctions.gamma, x, *([] if x.low > _GAMMA_POINT or x.high < _GAMMA_POINT else [_LEAST_GAMMA]))
+        return _by_pieces(REAL["gamma"], x, *([] if x.low > _GAMMA_POINT or x.high < _GAMMA_POINT else [_LEAST_GAMMA]))
     if not x.is_finite or x.ball.contains_integer():
         return Found(EVERYTHING, POLE)
     mirrored = _gamma(Interval(ONE, ONE) - x).interval
@@ -76,7 +76,7 @@ def _loggamma(x: Interval) -> Found:
     found = _gamma(x)
     sizes = found.interval or EVERYTHING
     is_known = sizes.low > 0 or sizes.high < 0
-    return found._replace(interval=Interval.around(*[RealFunctions.log(abs(end)) for end in sizes.ends]) if is_known else EVERYTHING)
+    return found._replace(interval=Interval.around(*[REAL["log"](abs(end)) for end in sizes.ends]) if is_known else EVERYTHING)
 
 
 def _polygamma(order: Interval, x: Interval) -> Found:
@@ -136,9 +136,9 @@ def _floor(x: Interval) -> Found:
 
 _MONOTONE = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"
 _SHAPES: dict[str, Callable[..., Found]] = {
-    **{name: partial(_by_pieces, getattr(RealFunctions, name)) for name in _MONOTONE.split()},
-    "lambertw": partial(_by_pieces, Real(arb.lambertw, (NAN, INFINITE), -(arb(-1).exp()))),
-    "cosh": lambda x: _by_pieces(RealFunctions.cosh, x, *([ONE] if 0 in x else [])),
+    **{name: partial(_by_pieces, REAL[name]) for name in _MONOTONE.split()},
+    "lambertw": partial(_by_pieces, Real("lambertw", arb.lambertw, -(arb(-1).exp()))),
+    "cosh": lambda x: _by_pieces(REAL["cosh"], x, *([ONE] if 0 in x else [])),
     "gamma": _gamma, "loggamma": _loggamma, "polygamma": _polygamma,
     "sin": partial(_wave, arb.sin, ONE / 2), "cos": partial(_wave, arb.cos, ZERO),
     "pow": _powers, "atan2": _angle, "floor": _floor,
