@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -273,29 +272,26 @@ def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
     found = np.asarray(forward([margin], scope.values, scope.precision)[margin])
     shown = Record("", value=found[()], grad={}, seed=np.ones(margin.shape)[()])
     part = cross_check(scope, margin, {}, shown, how.timeout, remembering=how.remembering).value
-    if part is not None and part.verdict is Verdict.UNDEFINED:
-        claim.verdict, claim.reason = Verdict.UNDEFINED, part.reason
-        return claim
-    if part is not None and part.verdict is Verdict.KINK:
-        claim.verdict, claim.reason = Verdict.KINK if told.holds else Verdict.MISMATCH, part.reason  # of the value that was chosen there
+    if part is not None and part.verdict in (Verdict.UNDEFINED, Verdict.KINK):
+        claim.reason = part.reason
+        if part.verdict is Verdict.UNDEFINED or told.holds:  # else it is wrong of the value that was chosen on the kink
+            claim.verdict = part.verdict
         return claim
     signs = _signs(scope, sides, told, margin, found.astype(float), part)
-    fine = (signs == 1) | ((signs == 0) & (told.relation in ("<=", ">=")))
-    known = signs != _UNKNOWN
-    if fine.all():
+    wrong = (signs != 1) & ((signs != 0) | (told.relation not in ("<=", ">=")))
+    if not wrong.any():
         claim.verdict, claim.worst = Verdict.AGREE, None
         return claim
-    wrong = ~fine & known if (~fine & known).any() else ~fine
+    claim.verdict = Verdict.UNDETERMINED
+    if (certain := wrong & (signs != _UNKNOWN)).any():
+        wrong, claim.verdict = certain, Verdict.MISMATCH
+    elif part is not None and part.verdict is Verdict.UNDETERMINED and part.reason:
+        claim.reason = part.reason
+    else:
+        claim.reason = f"the sides are equal to {_APART} digits, or nearer to each other than rounding"
     off = np.abs(np.asarray(told.left, float) - np.asarray(told.right, float))
     told.worst = _worst_of(told.left, told.right, np.where(wrong, off, -1.0))
     claim.worst, claim.wrong = turned(told.worst), (int(wrong.sum()), off.size)
-    if (~fine & known).any():
-        claim.verdict = Verdict.MISMATCH
-    else:
-        claim.verdict = Verdict.UNDETERMINED
-        claim.reason = f"the sides are equal to {_APART} digits, or nearer to each other than rounding"
-        if part is not None and part.verdict is Verdict.UNDETERMINED and part.reason:
-            claim.reason = part.reason
     return claim
 
 
@@ -311,14 +307,14 @@ def turned(worst: Worst | None) -> Worst | None:
 
 def _signs(scope: Scope, sides: Sides, told: Asserted, margin: Expr, floats: np.ndarray, part: VariableCheck | None) -> np.ndarray:
     """The sign of each entry of the margin: -1, 0, 1, or unknown."""
+    if sides.left.op is None and sides.right.op is None and not told.within and not np.isnan(floats).any():
+        return np.asarray(np.sign(floats))  # floats as they are: the sign of a difference is never rounded
     signs = np.full(floats.shape, _UNKNOWN)
-    if part is not None and part.verdict in _REACHED and part.max_abs_error is not None and math.isfinite(part.max_abs_error):
+    if part is not None and part.verdict in _REACHED and part.max_abs_error is not None:
         with np.errstate(all="ignore"):
             error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(np.abs(floats), told.within)
             signs = np.where(np.isfinite(floats) & (np.abs(floats) > error), np.sign(floats), signs)
-    if sides.left.op is None and sides.right.op is None and not told.within and not np.isnan(floats).any():
-        signs = np.sign(floats)  # floats as they are: the sign of a difference is never rounded
-    elif (signs == _UNKNOWN).any() and signs.size <= _MOST:
+    if (signs == _UNKNOWN).any() and signs.size <= _MOST:
         with suppress(*_WITHOUT_REFERENCE):
             signs = np.where(signs == _UNKNOWN, _signs_by_digits(scope, sides, told, margin), signs)
     return signs

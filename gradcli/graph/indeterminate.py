@@ -286,8 +286,8 @@ def replaced(value: Any, mask: np.ndarray, other: Any) -> Any:
         return value
     if hasattr(value, "array"):
         array = value.array.copy()
-        array[mask] = value.algebra.zero if other is None else other.array[mask]
-        return type(value)(value.algebra, array)
+        array[mask] = value.m.zero if other is None else other.array[mask]
+        return type(value)(value.m, array)
     zeros = np.asarray(value).dtype.type(0)
     return np.where(mask, zeros if other is None else other, value)[()]
 

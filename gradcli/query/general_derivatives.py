@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.sampling import Point, anywhere, in_range
+from gradcli.check.sampling import Point
 from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, suggestion
 from gradcli.graph.interpret import forward
@@ -34,6 +34,7 @@ from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in
 from gradcli.query.general_formulas import General, general
 from gradcli.query.kink_places import told
 from gradcli.query.options import POINTS, ClaimInput, Options
+from gradcli.query.points import anywhere, in_range
 from gradcli.query.uncertainty import left_out
 from gradcli.query.unused_names import refuse_glued
 from gradcli.query.wrt import variables
