@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from flint import arb, fmpq
 
@@ -39,6 +39,8 @@ _INFINITE = {"inf": 1, "-inf": -1}
 _MOST_RESULTS = 64  # of the branches of one operation
 _MOST_MASKS = 5  # of a function, for each of which it has twice as many branches
 
+Made = TypeVar("Made", bound=Cell)
+
 
 class Parting(Unsupported):
     """The sign of a cell that varies, and that has to be decided."""
@@ -61,10 +63,11 @@ class Cells:
         self._points = [thin((x.low + (x.high - x.low) * arb(share) / (k + 1)).mid() for k, x in enumerate(box)) for share in _SHARES]
         self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
 
-    def _once(self, make: type[Cell], *parts: Any) -> Any:
+    def _once(self, make: type[Made], *parts: Any) -> Made:
         if (make, *parts) not in self._made:
             self._made[make, *parts] = make(self, *parts)
-        return self._made[make, *parts]
+        found: Made = self._made[make, *parts]
+        return found
 
     def of(self, x: Any) -> Cell:
         """A cell as it is, a number exactly."""
@@ -92,8 +95,8 @@ class Cells:
         """A cell without its holes, where it has any: where what it divides by may be 0 in the box."""
         return self._once(Filled, (x,)) if any(self.whole.may_vanish(base) for c in x.order for base in c.divided) else x
 
-    def choice(self, off: Cell, first: Branch, second: Branch, open_: bool = False) -> Cell:
-        return first.result if first.result is second.result else self._once(Choice, open_, off, first, second)
+    def choice(self, off: Cell, *sides: Branch, open_: bool = False) -> Cell:
+        return sides[0].result if sides[0].result is sides[1].result else self._once(Choice, open_, off, *sides)
 
     def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
         """The sum of multiples: sums in it are opened, and like terms gathered."""
@@ -148,7 +151,7 @@ class Cells:
     def of_factors(self, factors: Sequence[Factor]) -> Cell:
         if not factors:
             return self.one
-        if len(factors) == 1 and factors[0] == (factors[0].base, 1, False, False):
+        if len(factors) == 1 and factors[0] == Factor(factors[0].base, UNIT):
             return factors[0].base
         return self._once(Product, *sorted(factors, key=lambda f: f.base.serial))
 

@@ -160,11 +160,11 @@ def _element(functions: Functions, root: Cell, opaque: list[Cell] | None = None)
     found: dict[Cell, Any] = {}
     for cell in root.order:
         if isinstance(cell, Number):
-            found[cell] = functions.number(fraction(cell.number))
+            found[cell] = functions.of(fraction(cell.number))
         elif isinstance(cell, Named):
             found[cell] = found[cell.args[0]]
         elif isinstance(cell, Sum):
-            found[cell] = sum((found[c] * fraction(q) for q, c in cell.terms), functions.number(fraction(cell.constant)))
+            found[cell] = sum((found[c] * fraction(q) for q, c in cell.terms), functions.of(fraction(cell.constant)))
         elif isinstance(cell, Product):
             found[cell] = prod((functions.root(found[f.base], fraction(f.exponent)) for f in cell.factors), start=functions.one)
         elif isinstance(cell, Call) and cell.name != "floor" and opaque is None:
@@ -184,17 +184,18 @@ def without_squares(cell: Cell) -> Cell | None:
     functions, atoms = Functions(Field(_ATOMS), Known()), list[Cell]()
     field = functions.field
     try:
-        found = _element(functions, cell, atoms)
-        constant, factors = field.factored(found.p)
+        found = _element(functions, cell, atoms).lowest()
+        parts = [field.factored(p) for p in (found.p, found.q)]  # the sign of a quotient is that of the product
     except (Unsupported, TooSmall, Refined, ValueError, ArithmeticError):
         return None
-    every = [*factors, *found.below.items()]  # the sign of a quotient is that of the product
-    if len(field.generators) > len(atoms) or not any(power > 1 for _, power in every):
+    factors = [factor for _, some in parts for factor in some]
+    if len(field.generators) > len(atoms) or not any(power > 1 for _, power in factors):
         return None
-    total: Cell = cell.cells.number(UNIT if constant > 0 else -UNIT)
-    for key, power in every:
+    total: Cell = cell.cells.number(prod((UNIT if constant > 0 else -UNIT for constant, _ in parts), start=UNIT))
+    for factor, power in factors:
         if power % 2:
-            terms = field.factors[key].terms()
-            products = [(q, cell.cells.product([(atoms[i], fmpq(int(n))) for i, n in enumerate(powers) if n])) for powers, q in terms]
+            products = [
+                (q, cell.cells.product([(atoms[i], fmpq(int(n))) for i, n in enumerate(powers) if n])) for powers, q in factor.terms()
+            ]
             total = total * cell.cells.sum([(fmpq(q), product) for q, product in products])
     return total

@@ -21,7 +21,7 @@ from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.cells import UNIT, Branch, Cell
 from gradcli.reference.ranges.intervals import Box, Interval, precise
 from gradcli.reference.ranges.making import Cells
-from gradcli.reference.tape import Array, ReferenceTape, exact_array
+from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, exact_array
 
 Ends = tuple[float, float]
 
@@ -86,7 +86,7 @@ class Recorder(Cells, Algebra):
             signs, results = zip(*sides, strict=True)
             if any(x.shape != y.shape for x, y in zip(*results, strict=True)):
                 raise Unsupported(f"{op.name}, whose result's shape depends on its operands")
-            chosen = np.frompyfunc(lambda *entries: self.choice(off, *map(Branch, signs, map(self.of, entries))), 2, 1)
+            chosen = cast(Any, np.frompyfunc)(lambda *entries: self.choice(off, *map(Branch, signs, map(self.of, entries))), 2, 1)
             return tuple(np.asarray(chosen(x, y), dtype=object) for x, y in zip(*results, strict=True))
 
         apply = partial(Algebra.apply, self, op, static, arrays)
@@ -106,7 +106,7 @@ class Region(ReferenceTape):
             self.cells = Recorder(self.box)
             self.table = {leaf: Algebra.map(self.cells.leaf, place) for place, leaf in enumerate(variables)}
         self.m = self.scalars = cast(Any, self.cells)
-        self.values, self.precision, self.zeros = values, precision, None
+        self.values, self.precision, self.zeros = values, precision, NO_ZEROS
         self.places = {leaf: place for place, leaf in enumerate(variables)}
         self.origins: dict[Cell, Expr] = {}
 
