@@ -11,8 +11,6 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import LN_PI
-from gradcli.ops.elementwise.arithmetic import abs_
-from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.room import nodes_for
@@ -136,7 +134,8 @@ psi_rise: Op = elementwise(
     domain="x > 0 and x + y > 0",
     numpy=_rise_in("numpy"),
     torch=_rise_in("torch"),
-    means=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
+    algebra="composed", carries=(),
+    definition=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
 )
 
 
@@ -197,11 +196,10 @@ beta = elementwise(
     forward=_betaln, partials=(lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x)), ulps=40, domain="x > 0 and y > 0",
     rounding="operands", carries=((-math.inf, 0.0), (-math.inf, 0.0)), numpy="special.betaln({0}, {1})", torch="",
     symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y),
-    composed=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
 )  # fmt: skip
 def betaln(x: Any, y: Any) -> Any:
     """The logarithm of beta(x, y), without overflow."""
-    return log(abs_(beta(x, y)))
+    return lgamma(x) + lgamma(y) - lgamma(x + y)
 
 
 binomial = elementwise(
