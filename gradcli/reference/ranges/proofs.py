@@ -192,10 +192,7 @@ def without_squares(cell: Cell) -> Cell | None:
     if len(field.generators) > len(atoms) or not any(power > 1 for _, power in factors):
         return None
     total: Cell = cell.cells.number(prod((UNIT if constant > 0 else -UNIT for constant, _ in parts), start=UNIT))
-    for factor, power in factors:
-        if power % 2:
-            products = [
-                (q, cell.cells.product([(atoms[i], fmpq(int(n))) for i, n in enumerate(powers) if n])) for powers, q in factor.terms()
-            ]
-            total = total * cell.cells.sum([(fmpq(q), product) for q, product in products])
+    for factor in [polynomial for polynomial, power in factors if power % 2]:
+        terms = [(fmpq(q), [(atoms[i], fmpq(int(n))) for i, n in enumerate(powers) if n]) for powers, q in factor.terms()]
+        total = total * cell.cells.sum([(q, cell.cells.product(powers)) for q, powers in terms])
     return total
