@@ -114,8 +114,7 @@ class Cell:
         return self
 
     def __abs__(self) -> Any:
-        recorder: Any = self.cells
-        return recorder.magnitude(self)
+        return self.cells.magnitude(self)
 
     def __bool__(self) -> bool:
         return bool(self.cells.decide(self))
@@ -525,10 +524,9 @@ class Evaluation:
         """Tell whether what a product divides by, or what a logarithm is of, is 0 in the box only where another cell is."""
         there = Evaluation(self.cells, self.box, limits=False)
         powers = [self.cells.raised(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
-        for base in filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args):
-            if all(x is None or 0 in x for x in (self._quotient(base, power) for power in powers)):
-                return False
-        return True
+        bases = filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args)
+        quotients = ((self._quotient(base, power) for power in powers) for base in bases)
+        return all(any(x is not None and 0 not in x for x in found) for found in quotients)
 
     # -- branches
 

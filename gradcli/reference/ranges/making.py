@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, cast
 
+import numpy as np
 from flint import arb, fmpq
 
-from gradcli.reference.algebra import Unsupported
+from gradcli.ops.registry import find
+from gradcli.ops.spec import Op
+from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.cells import (
     ANY,
     EQUAL,
@@ -40,6 +44,7 @@ _MOST_RESULTS = 64  # of the branches of one operation
 _MOST_MASKS = 5  # of a function, for each of which it has twice as many branches
 
 Made = TypeVar("Made", bound=Cell)
+Rule = Callable[[Cell, dict[Cell, Cell]], Cell | None]
 
 
 class Parting(Unsupported):
@@ -50,10 +55,17 @@ class Parting(Unsupported):
         self.off, self.sides = off, sides
 
 
-class Cells:
-    """Makes cells over a box, and counts in ``work`` how many are evaluated. ``whole``: an evaluation over that box."""
+class Cells(Algebra):
+    """Context that a record's reference receives where scalars are cells over a box.
+
+    whole  an evaluation over the box
+    work   how many cells were evaluated
+    """
+
+    overflows = False
 
     def __init__(self, box: Box) -> None:
+        self.precision, self.m, self.inf, self.nan = "float64", self, math.inf, math.nan
         self._made: dict[Any, Any] = {}
         self.all: list[Cell] = []
         self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
@@ -62,6 +74,7 @@ class Cells:
         self._slopes: dict[Cell, dict[Cell, Cell]] = {}
         self._points = [thin((x.low + (x.high - x.low) * arb(share) / (k + 1)).mid() for k, x in enumerate(box)) for share in _SHARES]
         self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
+        self.pi, self.euler = self.call("pi", None), self.call("euler", None)
 
     def _once(self, make: type[Made], *parts: Any) -> Made:
         if (make, *parts) not in self._made:
@@ -78,6 +91,8 @@ class Cells:
         if isinstance(exact, float) and not math.isfinite(exact):
             return self.call(str(exact), None)
         return self.number(fmpq(*exact.as_integer_ratio()))
+
+    mpf = of
 
     def number(self, value: fmpq) -> Number:
         return self._once(Number, value)
@@ -162,9 +177,9 @@ class Cells:
         x = self.of(x)
         return self.number(fmpq(x.number.floor())) if isinstance(x, Number) else self.call("floor", None, x)
 
-    def mapped(self, root: Cell, rule: Callable[[Cell, dict[Cell, Cell]], Cell | None], known: Mapping[Cell, Cell] | None = None) -> Cell:
+    def mapped(self, root: Cell, known: Mapping[Cell, Cell], rule: Rule = lambda cell, found: None) -> Cell:
         """A cell made anew, with others in the places of those that are known, or that a rule gives."""
-        found = dict(known or {})
+        found = dict(known)
         for cell in root.order:
             if cell not in found:
                 other = rule(cell, found)
@@ -172,16 +187,12 @@ class Cells:
                 found[cell] = cell if is_same else cell.rebuilt(found) if other is None else other
         return found[root]
 
-    def replaced(self, root: Cell, known: Mapping[Cell, Cell]) -> Cell:
-        """A cell with others in the places of some that it is made of."""
-        return self.mapped(root, lambda cell, found: None, known)
-
     # -- derivatives, which are known but for points that fill no space, such as the zeros of an
     # analytic function that is not zero everywhere
 
     def slope(self, y: Cell, x: Cell) -> Cell:
         """The derivative of one cell by another: a variable, or a named value."""
-        y = self.mapped(y, self._without_thin_paths)
+        y = self.mapped(y, {}, self._without_thin_paths)
         found = self._slopes.setdefault(x, {x: self.one})
         for cell in y.order:
             if cell not in found:
@@ -287,9 +298,9 @@ class Cells:
             leaf = (off.args or (off,))[0]
             by = {leaf: leaf - off} if off.is_linear else {}
             found = [(((off, signs), *conditions), signs, piece) for signs, pieces in sides for conditions, piece in pieces]
-            return [(conditions, self.replaced(piece, by) if signs == EQUAL else piece) for conditions, signs, piece in found]
+            return [(conditions, self.mapped(piece, by) if signs == EQUAL else piece) for conditions, signs, piece in found]
 
-        found: list[tuple[Conditions, Cell]] = self.branched(lambda: [((), self.mapped(root, rule))], join)
+        found: list[tuple[Conditions, Cell]] = self.branched(lambda: [((), self.mapped(root, {}, rule))], join)
         return found
 
     def lifted(self, root: Cell) -> Cell:
@@ -298,4 +309,60 @@ class Cells:
         masks = [c for c in root.order if c in used and isinstance(c, Choice) and c.is_mask]
         if not masks or len(masks) > _MOST_MASKS:
             return root
-        return self.branching(lambda: self.replaced(root, {m: self.of(int(self.decide(m))) for m in masks}))
+        return self.branching(lambda: self.mapped(root, {m: self.of(int(self.decide(m))) for m in masks}))
+
+    # -- what references ask of a context
+
+    def isfinite(self, x: Any) -> bool:
+        return True
+
+    def isnan(self, x: Any) -> bool:
+        return False
+
+    def fsum(self, terms: Any) -> Cell:
+        return self.sum([(UNIT, self.of(x)) for x in terms])
+
+    def ceil(self, x: Any) -> Any:
+        return -self.floor(-self.of(x))
+
+    def sign(self, x: Any) -> Any:
+        return self.branching(lambda: 1 if x > 0 else -1 if x < 0 else 0)
+
+    def extreme(self, which: str, row: list[Any]) -> Any:
+        best = row[0]
+        for x in row[1:]:
+            best = self.function(f"{which}imum", best, x)
+        return best
+
+    def __getattr__(self, name: str) -> Any:
+        """Any function of the catalogue, as references call it."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            find(name)
+        except KeyError:
+            raise Unsupported(name) from None
+        return partial(self.function, name)
+
+    def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
+        given = [None if a is None else self.of(a) for a in arguments]
+        if op.kind != "smooth":
+            return self.branching(lambda: op.reference(self, *given, **static))
+        from gradcli.reference.symbolic.cells import of_operation  # sympy, which arithmetic needs not
+
+        return of_operation(self, op, static, given)
+
+    def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
+        """An operation on arrays of cells: where it is not elementwise, entry by entry of all its branches."""
+        if op.elementwise:
+            return self.elementwise(op, static, arrays)
+
+        def join(off: Cell, *sides: Any) -> tuple[np.ndarray, ...]:
+            signs, results = zip(*sides, strict=True)
+            if any(x.shape != y.shape for x, y in zip(*results, strict=True)):
+                raise Unsupported(f"{op.name}, whose result's shape depends on its operands")
+            chosen = cast(Any, np.frompyfunc)(lambda *entries: self.choice(off, *map(Branch, signs, map(self.of, entries))), 2, 1)
+            return tuple(np.asarray(chosen(x, y), dtype=object) for x, y in zip(*results, strict=True))
+
+        apply = partial(super().apply, op, static, arrays)
+        return self.branched(apply, join) if op.outputs > 1 else self.branched(lambda: (apply(),), join)[0]

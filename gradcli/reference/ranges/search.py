@@ -20,20 +20,7 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.ranges.cells import NONE, NOUGHT, UNIT, Cell, Evaluation, Event, Events
 from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE
-from gradcli.reference.ranges.intervals import (
-    EVERYTHING,
-    ZERO,
-    Box,
-    Interval,
-    Sides,
-    below,
-    corners,
-    high,
-    low,
-    precise,
-    thin,
-    with_side,
-)
+from gradcli.reference.ranges.intervals import EVERYTHING, ZERO, Box, Interval, Sides, below, corners, high, low, precise, thin, with_side
 from gradcli.reference.ranges.reading import Ends, Region
 
 _CLOSE = 2.0**-52  # of the sides of a box
