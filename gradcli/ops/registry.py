@@ -8,7 +8,7 @@ from functools import cache, partial
 from importlib import import_module
 from inspect import CO_VARARGS
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
@@ -100,7 +100,10 @@ def public_names() -> list[str]:
 
 
 # What parameters of a definition are, beside arrays: see `Record.signature`.
-Index = Arrays = Number = Stated = Any
+Index: TypeAlias = Any
+Arrays: TypeAlias = Any
+Number: TypeAlias = Any
+Stated: TypeAlias = Any
 
 
 def composite(name: str, signature: str, body: Function, *, doc: str, **record: Any) -> Composite:
