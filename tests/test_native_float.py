@@ -38,7 +38,7 @@ def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return compiled(folder, "float32", (*FLAGS, *(told if is_gcc else ()), *request.param))
 
 
-@pytest.mark.parametrize("at", thinned(pytest.param(at, id=name) for at, name in enumerate(NAMES)))
+@pytest.mark.parametrize("at", thinned((pytest.param(at, id=name) for at, name in enumerate(NAMES)), every=6))
 def test_special_values(library: ctypes.CDLL, at: int) -> None:
     assert unlike_numpy(library, at, SPECIAL) == []
 

@@ -27,6 +27,7 @@ from gradcli.ops.text import number_in_c
 from gradcli.plans.native.program import functions_in_c
 from gradcli.reference.ball import as_arb
 from gradcli.reference.balls import Balls
+from gradcli.reference.contexts import Undecidable
 
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
 WITHOUT = ((), ("-mno-avx512f",), ("-mno-avx",)) if platform.machine() in ("x86_64", "AMD64") else ((),)
@@ -163,7 +164,7 @@ def true_values(op: Op, static: dict[str, Any], operands: Sequence[np.ndarray]) 
         for numbers in zip(*operands, strict=True):
             try:
                 ball = as_arb(op.reference(balls, *[balls.mpf(float(x)) for x in numbers], **static))
-            except (ArithmeticError, ValueError, balls.undecidable):
+            except (ArithmeticError, ValueError, Undecidable):
                 found.append(None)
                 continue
             size = abs(float(ball.mid())) if ball.is_finite() else math.inf
@@ -181,7 +182,8 @@ def measured(at: int) -> tuple[list[np.ndarray], list[tuple[int, arb]], np.ndarr
     known = [(i, ball) for i, ball in enumerate(true) if ball is not None]
     out = np.array([float(ball.mid()) if ball is not None else 0.0 for ball in true])
     with np.errstate(all="ignore"):
-        bound = op.accuracy.rounds(np, np.abs(out), *operands, **static) * UNIT if op.accuracy.rounds else 0.0
+        rounds = op.accuracy.rounding
+        bound = rounds(np, np.abs(out), *operands, **static) * UNIT if callable(rounds) else 0.0
     return operands, known, np.broadcast_to(np.maximum(bound, max(op.accuracy.ulps, 0.5) * np.spacing(np.abs(out))), out.shape)
 
 

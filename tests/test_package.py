@@ -112,13 +112,32 @@ def test_a_build_without_numpy_fails_and_says_so(tmp_path: Path) -> None:
 def test_the_sdist_has_what_its_tests_read(archives: tuple[Path, Path]) -> None:
     with tarfile.open(archives[1]) as found:
         names = {name.partition("/")[2] for name in found.getnames()}
-    wanted = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CITATION.cff", "NOTICE", "LICENSE", "pyproject.toml"}
+    wanted = {
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "CITATION.cff",
+        "NOTICE",
+        "LICENSE",
+        "pyproject.toml",
+    }
     wanted |= {"hatch_build.py", "stubs.py", "mkdocs.yml", ".pre-commit-hooks.yaml", "action.yml", "templates/gradcli.yml"}
     wanted |= {".ci/lowest.py", ".ci/processors.py", ".ci/run"}
     for folder in ("tests", "samples", "docs", "benchmarks"):
         inside = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         wanted |= {path.relative_to(ROOT).as_posix() for path in inside}
     assert sorted(wanted - names) == []
+
+
+@checkout
+def test_the_page_of_architecture_names_what_there_is() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/.]+(?:\.py|/))`", page))
+    assert sorted(name for name in named if not (ROOT / "gradcli" / name).exists() and not (ROOT / name).exists()) == []
+    rooms = {path.parent.name + "/" for path in (ROOT / "gradcli").glob("*/__init__.py")}
+    assert sorted(rooms - named) == []
 
 
 @checkout

@@ -67,7 +67,7 @@ def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("_any_size")
-@pytest.mark.parametrize("case", thinned(pytest.param(case, id=f"{case.text[:60]} {case.reason}".strip()) for case in CASES))
+@pytest.mark.parametrize("case", thinned((pytest.param(case, id=f"{case.text[:60]} {case.reason}".strip()) for case in CASES), every=6))
 def test_a_plan_of_every_operation(case: Case) -> None:
     compare(case.text, case.values)
 

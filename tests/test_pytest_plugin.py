@@ -147,6 +147,7 @@ def test_random_numbers_are_the_same_alone_and_after_others(tmp_path):
     assert shown[0] == shown[1] != []
 
 
+@pytest.mark.ci
 def test_settings_of_the_project_hold(tmp_path):
     (tmp_path / "k.grad").write_text("x = 0.0\nabs(x)\n")
     assert run(tmp_path).returncode == 0
@@ -287,6 +288,7 @@ def test_records_in_processes_and_one_by_one(records):
     assert run(records).returncode == 5, "nobody named records"
 
 
+@pytest.mark.ci
 def test_a_known_failure_of_the_baseline(tmp_path):
     (tmp_path / "m.grad").write_text("x = 2\nassert x == 3\nassert x == 3\nassert x == 4\n")
     (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nbaseline = 'known.json'\n")

@@ -60,7 +60,7 @@ def test_transpose_identity(case: Case) -> None:
     assert back == pytest.approx(exactly, rel=1e-10, abs=1e-11)
 
 
-@pytest.mark.parametrize("case", thinned(PARAMETERS))
+@pytest.mark.parametrize("case", thinned(PARAMETERS, every=6))
 def test_second_order(case: Case) -> None:
     """The Hessian of sum(u * y * y): symmetric, and the derivative of the gradient of each name by each."""
     scope, root = lowered(case.text, case.values)
@@ -91,7 +91,7 @@ ONE_BY_ONE = [
 ]
 
 
-@pytest.mark.parametrize("op", thinned(pytest.param(op, id=op.name) for op in ONE_BY_ONE))
+@pytest.mark.parametrize("op", thinned((pytest.param(op, id=op.name) for op in ONE_BY_ONE), every=6))
 def test_elementwise_gradient_and_hessian(op: Op) -> None:
     """First and second derivatives by the sweep against differences of the multi-precision forward."""
     points = [tuple(np.roll([0.37, 1.83, -0.61, 2.9, 0.83], -k)[: len(op.operands)]) for k in range(5)]

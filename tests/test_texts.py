@@ -54,7 +54,7 @@ def test_every_operator_of_the_language_is_one_public_operation() -> None:
     """But for ``&``, which is ``and`` of masks, with NumPy's binding."""
     operators = sorted({*BINDING} - {"&"})
     assert sorted(OPERATORS) == operators
-    written = [op.text.infix for op in registry().values() if op.text.infix and op.public]
+    written = [op.text.sign for op in registry().values() if op.text.sign and op.public and len(op.operands) == 2]
     assert sorted(written) == operators
 
 
@@ -67,7 +67,7 @@ def ways() -> Iterator[tuple[Op, dict[str, Any]]]:
     """Elementwise operations with a form of their own in the language, by the static parameters that there is one for."""
     for op in registry().values():
         written = op.text.written
-        if op.elementwise and written is not None:
+        if op.elementwise and written is not None and not op.text.sign:
             for key in written if isinstance(written, dict) else [tuple(op.static.values())]:
                 yield op, dict(zip(op.static, key, strict=True))
 

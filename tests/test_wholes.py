@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from call_graph import reached
 from cases import EVERY
-from helpers import lowered
+from helpers import lowered, thinned
 from test_witnesses import every_rule
 
 from gradcli.graph.nodes import Expr, reachable
@@ -67,7 +67,7 @@ def differences(scope: Scope, root: Expr, nodes: Sequence[Expr], entry: float = 
 
 def has_form(op: Op) -> bool:
     """Tell whether it has a form: its own, or because it moves entries or makes whole numbers."""
-    return op.extended is not None or (not op.elementwise and (op.facts.moves or op.loops.axes is not None or op.vjp is None))
+    return op.extended is not None or (not op.elementwise and (op.moves or op.loops.axes is not None or op.vjp is None))
 
 
 # which have no form, and are held along random directions
@@ -147,7 +147,7 @@ def entries_of(op: Op, operands: Sequence[Any], static: dict[str, Any]) -> int:
     return len(operands[0]) if loop and "n" not in static else 4  # derivatives of any order n are sympy's, and computed one by one, too
 
 
-@pytest.mark.parametrize("op", SMOOTH, ids=[op.name for op in SMOOTH])
+@pytest.mark.parametrize("op", thinned(pytest.param(op, id=op.name) for op in SMOOTH))
 def test_functions_entry_by_entry(op: Op) -> None:
     """Wherever the function is defined at all."""
     static = {name: 1 if default is REQUIRED else default for name, default in op.static.items()}

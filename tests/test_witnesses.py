@@ -37,14 +37,14 @@ LAPACK: dict[str, frozenset[str]] = {
 
 
 def rules(op: Op) -> list[Any]:
-    wider = [] if op.wider is None else [op.wider.body]
+    wider = [] if op.wider is None else [op.wider.definition]
     return [op.forward, op.operator, op.vjp, op.shape, *(op.partials or ()), *wider]
 
 
 @cache
 def every_rule() -> Reached:
     """What all operations are computed and differentiated by, and the bodies of all composites."""
-    bodies = [c.body for c in composites().values()]
+    bodies = [c.definition for c in composites().values()]
     return reached(*(rule for op in registry().values() for rule in rules(op)), *bodies, into_records=True)
 
 

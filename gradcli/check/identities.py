@@ -540,11 +540,11 @@ class _Tidy(Standard):
     """As `Standard`, with tanh(-a) as -tanh(a)."""
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        inner = opposite(operands[0]) if op.facts.parity and len(operands) == 1 else None
+        inner = opposite(operands[0]) if op.parity else None
         if inner is None:
             return super().operation(node, op, operands)
         plain = super().operation(node, op, [inner])
-        return -plain if op.facts.parity == "odd" else plain
+        return -plain if op.parity < 0 else plain
 
 
 def _holds(condition: Expr, bound: Bound, value_of: Callable[[Expr], object]) -> bool:

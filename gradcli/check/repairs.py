@@ -8,7 +8,7 @@ smallest parts that are written otherwise, as text of the language.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any
 
 import numpy as np
@@ -248,11 +248,9 @@ class Equality:
         sign = -1.0 if here < 0 else 1.0
         if all(holds(sign * size * share) for size in (1e-12, 1e-6, *_SIZES, 1e3) for share in _SHARES):
             return f"for {name} {'<' if here < 0 else '>'} 0"
-        reached = 0.0
-        for power in range(_NEAREST, 1) if abs(here) < 1 else ():
-            if not all(holds(side * 10.0**power * share) for share in _SHARES for side in (1.0, -1.0)):
-                break
-            reached = 10.0**power
+        sizes = (10.0**power for power in range(_NEAREST, 1))
+        near = takewhile(lambda size: all(holds(side * size * share) for share in _SHARES for side in (1.0, -1.0)), sizes)
+        reached = max(near, default=0.0) if abs(here) < 1 else 0.0
         if abs(here) < reached:
             return f"near {name} = 0, for |{name}| < {reached:g}"
         return f"near {name} = {here!r}"

@@ -86,7 +86,7 @@ class Names:
 
     @staticmethod
     def filled(error: Any, x: Any) -> Any:
-        return error if np.shape(error) == np.shape(x) else np.broadcast_to(error, np.shape(x))
+        return np.broadcast_to(error, np.shape(x))
 
 
 class Arithmetic:
@@ -131,8 +131,7 @@ class Arithmetic:
         still_in_time()
         values = [o.value if isinstance(o, Bounded) else o for o in operands]
         errors = [self.error_of(o) for o in operands]
-        accuracy = op.accuracy
-        if accuracy.carries is None and accuracy.between is None and not op.facts.linear and op.body is not None and np.size(values[0]):
+        if op.accuracy.carries is None and not op.linear and op.body is not None and np.size(values[0]):
             opened = op.body(*operands, **static)
             if np.isfinite(opened.value).all():
                 return opened
@@ -147,8 +146,8 @@ class Arithmetic:
             self.overflown = self.overflown or all(np.isfinite(x).all() for x in values if is_float(x))
             error = None if error is None else self._of_infinities(op, out, values, errors, static, error)
         result = self._bounded(out, error)
-        if accuracy.among is not None:
-            result.among = accuracy.among(*values, **static)
+        if op.accuracy.carries == () and not op.accuracy.ulps and not op.elementwise:
+            result.among = values[0]
         elif (op.rewriting.algebra == "reshaping" or op.rewriting.unchanged) and isinstance(operands[0], Bounded):
             result.among = operands[0].among
         if op.rewriting.algebra == "comparison" and result.error is not None:
@@ -203,7 +202,7 @@ class Arithmetic:
             (found,) = first_order(op, (out,), values, given, static)
         if kind != "f" or np.isfinite(found).all():
             return found
-        if math.isfinite(op.accuracy.above):
+        if isinstance(op.accuracy.carries, tuple) and np.isnan(found).any():
             found = np.where(np.isnan(found), first_order(op, (out,), values, given, static)[0], found)
         found = np.where(np.isnan(found), np.inf, found)
         if not op.elementwise:
@@ -221,33 +220,34 @@ class Arithmetic:
 
         values, errors  of the operands; errors are 0.0 of those that are exact, which are not all
         """
-        m, points = Names(self, op, static), op.accuracy.between
-        if op.facts.linear:
+        m, carries = Names(self, op, static), op.accuracy.carries
+        if op.linear:
             if op.elementwise:
                 return sum(errors[1:], errors[0])
             return m.at(*[x if x is None else m.filled(e, x) for x, e in zip(values, errors, strict=True)])
-        if op.accuracy.carries is not None:
-            return op.accuracy.carries(m, out, *values, *errors, **static)
+        if callable(carries):
+            return carries(m, out, *values, *errors, **static)
         if op.rewriting.algebra == "comparison":
             x, y = values
             off = sum(errors[1:], errors[0])
             return ~np.greater(np.abs(x - y), off) & np.greater(off, 0.0)  # NaN may be either
-        if points is None:
+        if carries is None:
             return None
-        points = points if points and isinstance(points[0], tuple) else (points,) * len(values)
+        points = carries if carries and isinstance(carries[0], tuple) else (carries,) * len(values)
         found = _at_ends(m, out, values, errors, points)
-        for x, e in zip(values, errors, strict=True) if math.isfinite(op.accuracy.above) else ():
-            found = np.where(np.greater(x - e, op.accuracy.above), found, math.nan)
+        for x, e, turns in zip(values, errors, points, strict=True):
+            if turns[:1] == (-math.inf,):
+                found = np.where(np.greater(x - e, turns[1]), found, math.nan)
         return found
 
     # -- An operation's own rounding
 
     def rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
         """Return the error of an operation's own rounding; None where nothing is rounded."""
-        if not (op.accuracy.ulps or op.accuracy.rounds) or not is_float(out) or self._is_exact(op, out, values):
+        if not (op.accuracy.ulps or callable(op.accuracy.rounding)) or not is_float(out) or self._is_exact(op, out, values):
             return None
         found = self.own(op, out, values, static, partial(_additions, op, out, values, static))
-        return found if found is None or op.facts.linear else found + self.underflow(op, out, values)
+        return found if found is None or op.linear else found + self.underflow(op, out, values)
 
     def own(self, op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any], additions: Callable[[], float]) -> Any:
         """The same beside underflow.
@@ -256,9 +256,9 @@ class Arithmetic:
         """
         accuracy, m = op.accuracy, Names(self, op, static)
         # of the result that is judged and of the value here; and of those at the ends, where it is computed there
-        both = self.total + (0.0 if accuracy.between is None else 2 * UNIT)
-        if accuracy.rounds is not None:
-            return both * accuracy.rounds(m, out, *values, **static)
+        both = self.total + (2 * UNIT if isinstance(accuracy.carries, tuple) else 0.0)
+        if callable(accuracy.rounding):
+            return both * accuracy.rounding(m, out, *values, **static)
         if not accuracy.ulps:
             return None
         ulps = 1.0 if accuracy.ulps == 1 else 2 * accuracy.ulps  # of IEEE arithmetic half a unit in the last place is all
@@ -282,7 +282,7 @@ class Arithmetic:
         factor: Any = 1.0  # of a product within the operation, such as that of silu
         for value in values:
             if is_float(value):
-                inside = np.isfinite(value) & ((value != 0) | (op.accuracy.rounds is not None))
+                inside = np.isfinite(value) & ((value != 0) | callable(op.accuracy.rounding))
                 lost = lost & (inside if op.elementwise else np.any(inside))
                 factor = np.maximum(factor, np.abs(value)) if op.elementwise else max(factor, np.size(value) / max(1, np.size(out)))
         return np.where(lost, 4 * self.smallest * np.where(np.isfinite(factor), factor, 1.0), 0.0)
@@ -296,15 +296,12 @@ class Arithmetic:
         # where the first entries are no whole numbers, there is no need to look at the others
         if not all(_are_whole(np.ravel(v)[:1]) for v in values) or not all(_are_whole(v) for v in [*values, out]):
             return False
-        if compounds:
-            most = np.prod(np.maximum(np.abs(values[0]), 1.0))
-        else:
-            most = np.sum(np.abs(values[0])) if adds else np.max(np.abs(out), initial=0.0)
+        most = np.sum(np.abs(values[0])) if adds and not compounds else np.max(np.abs(out), initial=0.0)
         return bool(most < 1 / self.unit)
 
 
 def _is_backward_stable(op: Op) -> bool:
-    says = op.accuracy.ulps > ELEMENTARY and op.accuracy.rounding == "result" and op.accuracy.rounds is None
+    says = op.accuracy.ulps > ELEMENTARY and op.accuracy.rounding == "result"
     return says and (op.elementwise or op.core_dims is not None)
 
 

@@ -408,11 +408,11 @@ class Loops:
         op = item.op
         assert op is not None
         operands = [self.text[operand] for operand in item.operands]
-        sign = op.text.infix
+        sign = op.text.sign
         if sign in OPERATORS and op.rewriting.algebra != "chain" and len(operands) == 2:
             binding = BINDING[sign]
             return Piece((f"{operands[0].at(binding + (binding < SUM))} {sign} {operands[1].at(binding + 1)}", binding))
-        if op.text.prefix == "-":
+        if sign == "-":
             return Piece((f"-{operands[0].at(UNARY + 1)}", UNARY))
         template = in_words(op, item.present, item.static)
         for place, operand in enumerate(operands):
@@ -444,7 +444,7 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
     def writes(op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         if not op.elementwise:
             return op.loops.axes is not None or _moves(node, op)
-        if (op.text.infix in OPERATORS and op.rewriting.algebra != "chain") or op.text.prefix == "-" or op.rewriting.algebra == "choice":
+        if (op.text.sign in OPERATORS and op.rewriting.algebra != "chain") or op.rewriting.algebra == "choice":
             return True
         if node.kind == "int":
             return False

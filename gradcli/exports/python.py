@@ -80,12 +80,12 @@ class Statements(Transcription[Any]):
         return self.pieces((text, power))
 
     def _text(self, node: Expr, op: Op, operands: list[Any]) -> tuple[str, int]:
-        sign = op.text.infix
+        sign = op.text.sign
         if sign in OPERATORS and op.rewriting.algebra != "chain" and len(operands) == 2:
             binding = BINDING[sign]
             left, right = operands
             return f"{left.at(binding + (binding < SUM))} {sign} {right.at(binding + 1)}", binding
-        if op.text.prefix == "-":
+        if sign == "-":
             return f"-{operands[0].at(UNARY + 1)}", UNARY
         if sign == "**" and self.powers:
             return f"{operands[0].at(ATOM)} ** {operands[1].at(ATOM)}", BINDING["**"]
@@ -190,12 +190,12 @@ class Syntax(ABC):
         return f"{name}[{index}]"
 
 
+_OF_NUMPY = re.compile(r"\b(?:np\.|special\.|_)(\w+)\(")
+
+
 def in_words(op: Op, present: Sequence[bool], static: Mapping[str, Any]) -> str:
-    """The text of an operation on numbers: C's, with numbers in decimals."""
-    text = op.text.in_c(present, **static)
-    if not text and op.text.scalar:
-        text = op.text.scalar if isinstance(op.text.scalar, str) else op.text.scalar(**static)
-    return text
+    """The text of an operation on numbers: C's, with numbers in decimals, or else NumPy's with functions of the same names."""
+    return op.text.in_c(present, **static) or _OF_NUMPY.sub(r"g_\1(", NUMPY.template(op, present, [()] * len(present), static))
 
 
 # -- Functions that exported code brings along, in the target's own language: kept as files, of
@@ -393,7 +393,7 @@ class PythonModule:
 
     def _writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
 
-        if (op.text.infix in OPERATORS and op.rewriting.algebra != "chain") or op.text.infix == "**" or op.text.prefix == "-":
+        if (op.text.sign in OPERATORS and op.rewriting.algebra != "chain") or op.text.sign == "**":
             return True
         shapes = [None if operand is None else operand.shape for operand in operands]
         return bool(self.target.template(op, [o is not None for o in operands], shapes, node.static))

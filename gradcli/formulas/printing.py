@@ -75,16 +75,12 @@ class Written(Transcription[Piece]):
         return Piece((_nested(payload.tolist()), ATOM))
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
-        text, x = op.text, operands[0]
-        if x is not None:
-            if text.transparent:
-                first: Piece = x
-                return first
-            if text.infix:
-                return _infix(text.infix, x, *operands[1:])
-            if text.prefix:
-                power, inside = (NEGATION, NEGATION) if text.prefix[0].isalpha() else (UNARY, POWER)
-                return Piece((text.prefix + x.at(inside), power))
+        text = op.text
+        if text.transparent:
+            first: Piece = operands[0]
+            return first
+        if text.sign:
+            return _infix(text.sign, *operands) if len(operands) == 2 else _prefix(text.sign, *operands)
         written = in_form(text.written, node, operands, _literal) if text.written is not None else None
         if written is not None:
             return Piece(written)
@@ -114,8 +110,11 @@ def _nested(value: Any) -> str:
     return "[" + ", ".join(_nested(v) for v in value) + "]" if isinstance(value, list) else _number(value).text
 
 
-def _infix(symbol: str, x: Piece, y: Piece | None) -> Piece:
-    assert y is not None
+def _prefix(symbol: str, x: Piece) -> Piece:
+    return Piece((f"not {x.at(NEGATION)}", NEGATION) if symbol == "not" else (symbol + x.at(POWER), UNARY))
+
+
+def _infix(symbol: str, x: Piece, y: Piece) -> Piece:
     power = BINDING[symbol]
     left, right = (ATOM, UNARY) if power == POWER else (power + (power == COMPARISON), power + 1)  # powers bind to the right
     join = symbol if power == POWER or (power == TERM and symbol != "@") else f" {symbol} "
@@ -129,7 +128,7 @@ def _call(node: Expr, op: Op, operands: list[Piece | None]) -> str:
         last = max((i for i, p in enumerate(operands) if p is not None), default=-1)
         parts += ["None" if p is None else p.text for p in operands[: last + 1]]
     for key, value in node.static.items():
-        if op.static.get(key) != value or (key == op.text.stated and len(node.operand.shape) > 1):
+        if op.static.get(key) != value or (key in op.stated and len(node.operand.shape) > 1):
             parts.append(f"{key}={_literal(value)}")
     return f"{op.name}({', '.join(parts)})"
 

@@ -320,7 +320,7 @@ class Simplifier(Collector, Transcription[Expr]):
         collect = self._collect.get(op.rewriting.algebra)
         if collect is not None:
             result = collect(node, [o for o in operands if o is not None])
-        elif op.definition is not None and not op.public:  # it has no name to be written by
+        elif op.definition is not None and not op.public and not op.text.written:  # it has no name to be written by
             result = self.simplify(op.definition(*operands, **node.static))
         else:
             result = self._simpler(node, _unbroadcast(node, operands) if op.elementwise else operands)

@@ -108,7 +108,7 @@ class Stochastic(Arithmetic):
         return np.where(np.abs(out) < self.smallest_normal, self.smallest, 0.0) if self.narrow else super().underflow(op, out, values)
 
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        if self.narrow and op.definition is not None and not op.public:  # each operation of its definition rounds
+        if self.narrow and op.definition is not None and not op.elementwise and not op.public:  # each operation of its definition rounds
             return op.definition(*operands, **static)
         out, noise = self._unmoved(op, [o.value if isinstance(o, Moved) else o for o in operands], static)
         decides = not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"  # what is near a limit may be decided otherwise
@@ -313,7 +313,7 @@ def _unshared(order: Sequence[Expr], needed: set[Expr], targets: set[Expr]) -> l
         met = readers.pop(node, None)
         if met is None:
             continue
-        linear = node.op is not None and node.op.facts.linear and node not in targets
+        linear = node.op is not None and node.op.linear and node not in targets
         apart = linear and len(met) > 1 and len(steps) + len(met) <= 2 * len(order)
         for some in [[one] for one in met] if apart else [met]:
             step = _Step(node, apart and math.prod(node.shape) < math.prod(some[0][0].shape))

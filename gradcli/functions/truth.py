@@ -160,7 +160,7 @@ class Truth:
         values = forward(self.exact.results, self.exact.scope(self.subject.floats).values)
         taken = [
             operand for node in reachable(self.exact.results)
-            if node.op is not None and not node.op.elementwise and not node.op.facts.linear
+            if node.op is not None and not node.op.elementwise and not node.op.linear
             for operand in node.operands if operand is not None and not operand.is_constant
         ]  # fmt: skip
         arrays = [np.asarray(x) for operand in taken if not isinstance(x := values.get(operand), tuple)]

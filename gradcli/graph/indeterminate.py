@@ -171,7 +171,7 @@ def _entrywise(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value
 
 def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Any:
     """Which entries of a result are 0 or infinite because floats end: they are so beside the point, too."""
-    ends = ((floats(value) == 0) & (not op.facts.linear)) | np.isinf(floats(value))  # a difference of zero is no underflow
+    ends = ((floats(value) == 0) & (not op.linear)) | np.isinf(floats(value))  # a difference of zero is no underflow
     if op.kind == "flat" or not np.any(ends) or isinstance(value, Carrier):
         return False
     if any(operand is None for operand in operands):  # an operation with one of them left out is never asked beside the point
@@ -194,7 +194,7 @@ def _flatness(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value:
             return [True]
         jumps = [floats(o.value) == 0 if o is not None and op.result == "float" else False for o in operands]
         return [~((floats(value) == 0) & jump) for jump in jumps]
-    if op.kind != "piecewise" or op.facts.linear or op.partials is None or op is div:
+    if op.kind != "piecewise" or op.linear or op.partials is None or op is div:
         return [False] * len(operands)
     partials = [None if p is None else p(Germ.unknown(value), *operands, **static) for p in op.partials]
     return [True if p is None else (p.order == _ALWAYS if isinstance(p, Germ) else bool(np.all(np.equal(p, 0)))) for p in partials]
@@ -227,7 +227,7 @@ def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], val
 
 def _moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
     """An operation on whole arrays: what it is made of is known of those that move and sum entries."""
-    if not op.facts.linear or any(isinstance(o, tuple) for o in operands):
+    if not op.linear or any(isinstance(o, tuple) for o in operands):
         return Germ.unknown(value)
 
     def carried(facts: Sequence[Any]) -> Any:

@@ -22,7 +22,7 @@ def sources_of_entries(node: Expr, op: Op) -> tuple[np.ndarray, list[int]] | Non
     The places are counted from 1 among the entries of all operands, one after the other, of which each has as many as the list says;
     0 stands for zeros.
     """
-    if not op.facts.moves:
+    if not op.moves:
         return None
     shapes = [o.shape for o in node.operands if o is not None]
     return sources(op, shapes, node.static), list(map(math.prod, shapes))
@@ -33,7 +33,7 @@ def targets_of_entries(node: Expr, op: Op) -> np.ndarray | None:
 
     What flows back are then labels that only moved.
     """
-    if not op.facts.linear or op.outputs > 1 or len(node.operands) != 1 or op.vjp is None:
+    if not op.linear or op.outputs > 1 or len(node.operands) != 1 or op.vjp is None:
         return None
     shape = node.operand.shape
     labels = _labels(math.prod(node.shape)).reshape(node.shape)[()]

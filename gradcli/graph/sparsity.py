@@ -328,7 +328,7 @@ class Dependence(Domain[Any]):
 
     def _moved(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Each entry of a result is one of an operand's, or nothing."""
-        if not op.facts.moves:
+        if not op.moves:
             return None
         shapes = [o.shape for o in node.operands if o is not None]
         sets = [np.full(shape, _NOTHING) if x is None else x for x, shape in zip(operands, shapes, strict=True)]

@@ -45,7 +45,7 @@ class Tangents(Domain[Any]):
         """The tangent of one node from those of its operands."""
         if all(part is None for part in operands) or (op.partials is None and op.vjp is None):
             return None
-        if op.facts.linear and not op.elementwise:
+        if op.linear and not op.elementwise:
             moving = [
                 part if part is not None else filled(o, 0.0) for part, o in zip(operands, node.operands, strict=True) if o is not None
             ]
@@ -166,7 +166,7 @@ def _asked(node: Expr) -> Sequence[Expr]:
         return operands[:1]
     if role in ("product", "chain", "sum", "difference", "negation"):
         return operands
-    return operands if op.facts.moves or op.rewriting.adds == "entries" else ()
+    return operands if op.moves or op.rewriting.adds == "entries" else ()
 
 
 def _nonzero(node: Expr) -> Any:

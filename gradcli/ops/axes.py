@@ -12,7 +12,7 @@ picked    the entries at whole numbers along an axis, and ``put`` the way back
 
 Each ``m`` is a reading: loops (`gradcli.plans.index_form`), chunks (cutting.py), sets of entries (`gradcli.graph.sparsity`), and whole
 arrays, whose steps are transposed one by one (`Arrays`). What a reading cannot say raises `NoLoop`. An operation needs no declaration
-each entry of whose result is an operand's, or zero (`Facts.moves`): its forward pass, on the numbers of entries, shows where they go.
+each entry of whose result is an operand's, or zero (`Op.moves`): its forward pass, on the numbers of entries, shows where they go.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> tuple[A
         m = Arrays()
         value = op.loops.axes(m, *operands, **static)
         return value, lambda cotangent: [m.back(cotangent), *[None] * (len(operands) - 1)]
-    if not op.facts.moves:
+    if not op.moves:
         raise NoLoop
     places = sources(op, [np.shape(x) for x in operands], static)
     ends = np.cumsum([np.size(x) for x in operands])

@@ -109,8 +109,3 @@ def multilinear(m: Any, out: Any, *operands_and_errors: Any, **_: Any) -> Any:
 def joined_rounds(m: Any, out: Any, x: Any, y: Any) -> Any:
     """Of logarithms of a sum of two exponentials: how far the smaller operand is off counts as much as its exponential does."""
     return 16 * (m.abs(out) + m.abs(m.maximum(x, y)) + m.exp(-0.3 * m.abs(x - y)))
-
-
-def entries(x: Any, **_: Any) -> Any:
-    """Of what is one of the entries of its operand."""
-    return x

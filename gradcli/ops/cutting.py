@@ -195,7 +195,7 @@ def across(op: Op, out: Shape, shapes: Shapes, cuts: Cuts, static: Mapping[str, 
 
     It stays the one along which an operand is cut, if there are as many, and is the longest one of another shape.
     """
-    if not op.facts.linear or op.rewriting.adds or op.rewriting.unchanged or op.core_dims is not None or op.indices:
+    if not op.linear or op.rewriting.adds or op.rewriting.unchanged or op.core_dims is not None or op.indices:
         raise Uncut(f"{op.name} needs all chunks at once")
     index = static.get("index", ())
     if any(part is Ellipsis or hasattr(part, "array") for part in index):

@@ -55,6 +55,26 @@ class Operand(Carrier):
         return self.apply_op(arithmetic.neg, (self,), {})
 
 
+class Entry(Operand):
+    """A number of a context (mpmath's names, or sympy), with which the definition of a function of entries computes."""
+
+    __slots__ = ("m", "value")
+
+    def __init__(self, m: Any, value: Any) -> None:
+        self.m, self.value = m, value
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Entry:
+        rule = op.symbolic if op.symbolic is not None and hasattr(self.m, "Symbol") else op.reference
+        return Entry(self.m, rule(self.m, *map(self._number, operands), **static))
+
+    def _number(self, operand: Any) -> Any:
+        if isinstance(operand, Entry):
+            return operand.value
+        if isinstance(operand, Constant):
+            return operand.reference(self.m)
+        return (self.m.Rational if hasattr(self.m, "Symbol") else self.m.mpf)(operand) if isinstance(operand, float) else operand
+
+
 class Opened(Operand):
     """An array of numbers of a domain, with which the definition of a function computes.
 

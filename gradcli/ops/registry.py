@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 from inspect import CO_VARARGS
@@ -14,6 +14,7 @@ from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.facts import Function
 from gradcli.ops.spec import FORM, REQUIRED, Composite, Kind, Op, grouped
+from gradcli.ops.text import IN_HEADERS
 
 ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation
 
@@ -33,8 +34,8 @@ def register(record: Any) -> Any:
         _BY_NAME[name] = record
     if isinstance(record, Op):
         _REGISTRY[record.name] = record
-        if record.text.infix and record.public:
-            OPERATORS[record.text.infix] = record
+        if record.text.sign and record.public and len(record.operands) == 2:
+            OPERATORS[record.text.sign] = record
     else:
         _COMPOSITES[record.name] = record
     return record
@@ -98,22 +99,44 @@ def public_names() -> list[str]:
     return [name for name, op in _BY_NAME.items() if op.public]
 
 
-def composite(name: str, operands: str, body: Function, *, doc: str, **record: Any) -> Composite:
-    """Register a function made of operations. An operand written ``x?`` may be left out; ``x *more`` takes any number more."""
-    found: Composite = register(composition(name, operands, body, doc=doc, **record))
+# What parameters of a definition are, beside arrays: see `Record.signature`.
+Index = Arrays = Number = Stated = Any
+
+
+def composite(name: str, signature: str, body: Function, *, doc: str, **record: Any) -> Composite:
+    """Register a function made of operations."""
+    found: Composite = register(composition(name, signature, body, doc=doc, **record))
     return found
 
 
-def function(name: str = "", scalars: str = "", vjp: Function | None = None, **record: Any) -> Callable[[Function], Any]:
+def signature_of(body: Function) -> str:
+    """Return the signature that a definition has by its parameters, their kinds, and which have defaults."""
+    code, kinds = body.__code__, body.__annotations__
+    count = code.co_argcount
+    needed = count - len(body.__defaults__ or ())
+    names = [
+        name + (f":{kinds[name].lower()}" if kinds.get(name) in ("Index", "Arrays", "Number", "Stated") else "")
+        for name in code.co_varnames[: count + code.co_kwonlyargcount]
+    ]
+    rest = code.co_varnames[len(names)] if code.co_flags & CO_VARARGS else ""
+    optional = [f"{name}?" for name in names[needed:count]]
+    marked = [name for name in names[count:] if ":" in name]
+    return " ".join([*names[:needed], *optional, *(["*" + rest] if rest else []), *marked])
+
+
+def function(
+    name: str = "", vjp: Function | None = None, partials: Sequence[Function | None] | None = None, **record: Any
+) -> Callable[[Function], Any]:
     """Register a function by its definition, which this decorates.
 
-    Its positional parameters are the operands, which may be left out if their default is None, and ``*more`` any number of them.
-    Those by keyword only are the static parameters, required if they have no default. The docstring is its documentation,
-    with an example after ``>>>``.
+    Its positional parameters are the operands, which may be left out if their default is None, and ``*more`` any number of them;
+    those that are no arrays say so by `Index` and `Arrays`. Those by keyword only are the static parameters, required if they have
+    no default, a `Number` where they are one of the formula, and `Stated` where they have to be written. The docstring is its
+    documentation, with an example after ``>>>``.
 
     name     its name in the language, where it is not that of the definition (without an underscore at the end)
-    scalars  the static parameters that are numbers of the formula
     vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default
+    partials the same of a function that works entry by entry: one for each operand. With a forward pass of its own, loops call that
     record   other fields of `Composite`, or, with a derivative of its own, of `Op`; and for each library that calls it otherwise, by
              its name, the signature there
     """
@@ -121,30 +144,29 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
     def define(body: Function) -> Any:
         code, defaults = body.__code__, body.__kwdefaults__ or {}
         doc, _, example = (body.__doc__ or "").partition(">>>")
-        names, keys = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-        rest = code.co_varnames[len(names) + len(keys)] if code.co_flags & CO_VARARGS else ""
-        called = name or body.__name__.rstrip("_")
-        for library in () if vjp else LIBRARIES & record.keys():
+        keys = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+        called, signature = name or body.__name__.rstrip("_"), signature_of(body)
+        is_node = vjp is not None or partials is not None
+        for library in () if is_node else LIBRARIES & record.keys():
             declare(f"{library}:\n{called}({record.pop(library)})")
         fields: dict[str, Any] = {
             "doc": " ".join(doc.split()),
             "example": example.strip(),
             "static": MappingProxyType({key: defaults.get(key, REQUIRED) for key in keys}),
             "public": not FORM.match(called),
-            "variadic": bool(rest) and not names,
-            "optional": names[len(names) - len(body.__defaults__ or ()) :],
-            "indices": ("index",) * ("index" in names),
             **record,
         }
-        operands = names or (rest,) * bool(rest)
+        if partials is not None:
+            own = {"definition": body} if "forward" in record else {"definition": body, "parts": body}
+            entries = {"forward": body, **fields, **own}
+            return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, **entries)
         if vjp is not None:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}
-            if scalars:
-                own["wider"] = composition(called, " ".join(names), body, static=fields["static"], scalars=scalars)
-            return register(Op(called, operands, **grouped({**own, **parts, **fields})))
-        fields |= {"rest": rest if names else "", "scalars": scalars}
-        return register(Composite(called, operands, body=body, **grouped(fields, "torch")))
+            if ":number" in signature:
+                own["wider"] = composition(called, signature, body, static=fields["static"])
+            return register(Op(called, signature, **grouped({**own, **parts, **fields})))
+        return register(Composite(called, signature, definition=body, **grouped(fields, "torch")))
 
     return define
 
@@ -154,14 +176,15 @@ def _opened(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     return m.opened(body, operands, static)
 
 
-def composition(name: str, operands: str, body: Function, *, doc: str = "", scalars: str = "", **record: Any) -> Composite:
+def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
+    """Return what the definition of a function of entries is of numbers of a context."""
+    entry = import_module("gradcli.ops.operands").Entry  # operators of operands are operations, which are made here
+    return body(*[entry(m, x) for x in operands], **static).value
+
+
+def composition(name: str, signature: str, body: Function, *, doc: str = "", **record: Any) -> Composite:
     """A function made of operations that has no name of its own: what an operation is, more widely."""
-    words = operands.lstrip("*").split()
-    rest = words.pop().lstrip("*") if words and words[-1].startswith("*") else ""
-    names = tuple(word.rstrip("?") for word in words)
-    optional = tuple(word.rstrip("?") for word in words if word.endswith("?"))
-    fields = {"variadic": operands.startswith("*"), "rest": rest, "scalars": scalars, "optional": optional, "public": not FORM.match(name)}
-    return Composite(name, names, doc, body=body, **grouped({**fields, **record}, "torch"))
+    return Composite(name, signature, doc, definition=body, **grouped({"public": not FORM.match(name), **record}, "torch"))
 
 
 def is_number(parameter: Any) -> bool:
@@ -171,7 +194,7 @@ def is_number(parameter: Any) -> bool:
 
 def elementwise(
     name: str,
-    operands: str,
+    signature: str,
     forward: Function,
     reference: Function,
     *partials: Function | None,
@@ -182,16 +205,17 @@ def elementwise(
     """Register an operation that works entry by entry, with one partial for each operand; a smooth one commonly needs all
     operands, and is right to 4 units, and a flat one rounds nothing.
     """
-    names = tuple(operands.split())
-    record = {**({"saves": names, "ulps": 4} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
+    record = {**({"saves": signature, "ulps": 4} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
+    if name in IN_HEADERS:
+        places = [f"{{{place}}}" for place in range(len(signature.split()))]
+        record = {"c": f"g_{name}({', '.join(places)})", **record}
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": kind, "partials": partials or None}
-    op: Op = register(Op(name, names, doc, **own, **grouped(record)))
+    op: Op = register(Op(name, signature, doc, **own, **grouped(record)))
     return op
 
 
-def structural(name: str, operands: str, forward: Function, reference: Function, *, doc: str, **record: Any) -> Op:
+def structural(name: str, signature: str, forward: Function, reference: Function, *, doc: str, **record: Any) -> Op:
     """Register any other operation, with its VJP."""
-    variadic = operands.startswith("*")
-    own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": "structural", "variadic": variadic}
-    op: Op = register(Op(name, tuple(operands.lstrip("*").split()), doc, **own, **grouped(record)))
+    own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": "structural"}
+    op: Op = register(Op(name, signature, doc, **own, **grouped(record)))
     return op

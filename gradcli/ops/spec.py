@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
 from gradcli.ops.fixed import Fixed
 from gradcli.ops.looping import Loops
 from gradcli.ops.pytorch import USUAL, Torch
-from gradcli.ops.text import IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
+from gradcli.ops.text import BY_SIGN, IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
 
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
 
@@ -60,12 +60,11 @@ _TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS = (
 
 def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
-    if record.get("moves"):
-        record = {"linear": True, "result": "same", "ulps": 0, **record}
-        record = {"integral": record["result"] == "same", **record}
+    if record.get("vjp") and record.get("ulps") == 0 and not record.get("saves"):
+        record = {"result": "same", **record}  # entries are moved
     if "core_dims" in record:
         record = {"ulps": 64, **record}
-    record = {field_: _listed(value) if field_ in _LISTS else value for field_, value in record.items()}
+    record = {field_: _listed(value, field_) if field_ in _LISTS else value for field_, value in record.items()}
     rest: dict[str, Any] = {}
     given: dict[str, dict[str, Any]] = {}
     for field_, value in record.items():
@@ -77,12 +76,12 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")  # before the name of a function in the form that a library has of it
 # Fields of several things, which records write as words, or as the one thing that there is.
-_LISTS = {"aliases", "indices", "kinks", "lists", "optional", "results", "saves", "scalars"}
+_LISTS = {"aliases", "kinks", "results", "saves"}
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: Any, name: str) -> Any:
     """Return the words of a text, or what it says of each name: "x: out; y: x out"."""
-    if isinstance(value, str) and ":" in value:
+    if name == "saves" and ":" in value:
         return {name.strip(): tuple(kept.split()) for name, _, kept in (part.partition(":") for part in value.split(";"))}
     return tuple(value.split()) if isinstance(value, str) else (value,) if isinstance(value, Kink) else value
 
@@ -92,11 +91,15 @@ class Record:
     """An operation, or a function made of some. Compared by identity.
 
     name        what graphs, formulas and reports call it
-    operands    names of the operands; ``variadic`` ones take a list of them
-    optional    operands that may be left out (None)
-    indices     operands that are whole numbers by which entries are addressed; of a definition, one that is called index
+    signature   its operands in words, with what they are beside arrays: "x? bounds:arrays *more". Those that end in a question mark may
+                be left out (None), ``index:index`` are whole numbers by which entries are addressed, ``choices:arrays`` a list of
+                arrays, each of its own shape, ``x:signed`` has zeros that count by their sign, and ``*more`` is any number of
+                operands. ``alpha:number`` is no operand, but a static parameter that is a number of the formula: what has a
+                derivative may stand for it, too. Nor is ``axis:stated``, which is written even if it has its default, where the
+                operand has several axes: people take the default for two things, so that a call without it is refused
     static      parameters that are part of the program (axes, shapes), with their defaults; `REQUIRED` where there is none
-    results     names of the results, where there are several
+    results     names of the results, where there are several; with a colon those that no gradient flows through on tensors, and
+                with their dtype behind it, if it is not that of the others
     domain      where it is defined, in words (domains.py); everywhere, if it says nothing
     torch       what PyTorch makes of it
     uncertified
@@ -104,12 +107,9 @@ class Record:
     """
 
     name: str
-    operands: tuple[str, ...]
+    signature: str
     doc: str
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    variadic: bool = False
-    optional: tuple[str, ...] = ()
-    indices: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
@@ -119,18 +119,63 @@ class Record:
     example: str = ""
     public: bool = True
 
+    def _marked(self, mark: str) -> tuple[str, ...]:
+        words = [word for word in self.signature.split() if mark in word]
+        return tuple([word.partition(":")[0].strip("*?") for word in words])
+
+    @cached_property
+    def result_names(self) -> tuple[str, ...]:
+        return tuple([word.partition(":")[0] for word in self.results])
+
+    @cached_property
+    def operands(self) -> tuple[str, ...]:
+        """Names of the operands, the one that stands for any number among them if there is no other."""
+        return tuple([name for name in self._marked("") if name not in (*self.numbers, *self.stated, self.rest)])
+
+    @cached_property
+    def variadic(self) -> bool:
+        """Return whether the operands are any number of arrays."""
+        return self.signature.startswith("*")
+
+    @cached_property
+    def rest(self) -> str:
+        """The name of operands that follow the others in any number; empty if there are none."""
+        return "" if self.variadic else "".join(self._marked("*"))
+
+    @cached_property
+    def optional(self) -> tuple[str, ...]:
+        """Names of the operands that may be left out."""
+        return self._marked("?")
+
+    @cached_property
+    def indices(self) -> tuple[str, ...]:
+        """Names of the operands that are whole numbers by which entries are addressed."""
+        return self._marked(":index")
+
+    @cached_property
+    def lists(self) -> tuple[str, ...]:
+        """Names of the operands that are lists of arrays."""
+        return self._marked(":arrays")
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the static parameters that are numbers of the formula."""
+        return self._marked(":number")
+
+    @cached_property
+    def stated(self) -> tuple[str, ...]:
+        """Names of the static parameters that are written even if they have their defaults."""
+        return self._marked(":stated")
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Op(Record):
     """One operation.
 
     forward     NumPy: ``forward(*arrays, **static)``
-    operator    Python's operator that it is, which rules and tensors have, too, and NumPy's scalars in a tenth of the ufunc's time.
-                IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's loops
     reference   multi-precision: ``reference(m, *scalars, **static)`` for elementwise operations, on object
                 arrays of scalars otherwise; m offers mpmath's functions. The source of truth of the judge
     symbolic    the same on sympy expressions, m being sympy; by default the reference itself
-    slopes      the reference's own derivatives ``slope(m, *scalars)``, where sympy's have no limits at the edges of the domain
     extended    the operation on whole arrays in long double, written anew for the judge (extended.py)
     kind        "smooth": elementwise, analytic in its domain. "piecewise": elementwise, the reference picks a
                 branch by comparisons and uses + - * / only. "flat": elementwise, locally constant.
@@ -142,7 +187,6 @@ class Op(Record):
     result      dtype of the result: "float", "bool", "int", or "same" as its operands
     saves       what backward keeps, by operand name, or "out" (as PyTorch does); as a mapping, what the derivative
                 by each operand keeps
-    always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     batched     ``batched(lead, *operands, **static)``: the result on a batch, whose axes of the extents ``lead`` stand in front of those
                 of each operand and of the result; None where it cannot say. Mostly it follows from the other fields (batching.py)
@@ -156,19 +200,17 @@ class Op(Record):
     loops       what loops over entries make of it, where it is not one on entries
     """
 
+    always: ClassVar[bool] = False  # whether the rule runs for a cotangent of zeros, too: a user's may do anything
     forward: Function
     reference: Function
     kind: Kind
     partials: tuple[Function | None, ...] | None = None
     vjp: Function | None = None
-    operator: Function | None = None
     symbolic: Function | None = None
-    slopes: tuple[Function, ...] | None = None
     extended: Rule | None = None
     shape: Function | None = None
     result: str = "float"
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
-    always: bool = False
     core_dims: tuple[int, ...] | None = None
     batched: Function | None = None
     text: Text = _TEXT
@@ -189,6 +231,26 @@ class Op(Record):
         return frozenset(i for i, name in enumerate(self.operands) if name in self.indices)
 
     @cached_property
+    def linear(self) -> bool:
+        """Return whether the result is linear in each operand: derivatives need no values, and no more is said of errors."""
+        return any(self.partials or (self.vjp,)) and not self.saves and self.accuracy.carries is None
+
+    @cached_property
+    def moves(self) -> bool:
+        """Return whether each entry of the result is one of the operands', or zero, and values do not decide which."""
+        return self.kind == "structural" and self.linear and not self.accuracy.ulps
+
+    @cached_property
+    def parity(self) -> int:
+        """1 where the result is the same of -x as of x, -1 where it is the opposite, 0 for others, by what some numbers become."""
+        if not self.elementwise or self.result != "float" or self.static or len(self.operands) != 1:
+            return 0
+        x = np.array([0.3, 0.7, 2.5])
+        with np.errstate(all="ignore"):
+            here, there = self.forward(x), self.forward(-x)
+        return next((sign for sign in (1, -1) if np.array_equal(here, sign * there, equal_nan=True)), 0)
+
+    @cached_property
     def broadcasts(self) -> bool:
         """Return whether the result is a float of the shape that the operands, which are floats, broadcast to."""
         return self.shape is None and self.result == "float" and not self.indices
@@ -198,10 +260,18 @@ class Op(Record):
         """Return whether it may take more memory or time than the sizes of its arrays say."""
         return self.facts.work is not None or self.core_dims is not None
 
+    @cached_property
+    def operator(self) -> Function | None:
+        """Python's operator that it is written as, which rules and tensors have, too, and NumPy's scalars in a tenth of the ufunc's time.
+
+        IEEE arithmetic has one right answer; powers are those of C, nearer to it than NumPy's loops.
+        """
+        return BY_SIGN.get((self.text.sign, len(self.operands))) if self.public else None
+
     @property
     def body(self) -> Function | None:
         """Return the definition of its result by other operations, or what stands for one; None where the record has none."""
-        return None if self.outputs > 1 else self.definition or self.loops.parts or self.rewriting.means
+        return None if self.outputs > 1 else self.definition or self.loops.parts
 
     @property
     def is_latex_command(self) -> bool:
@@ -234,20 +304,13 @@ class Op(Record):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Composite(Record):
-    """A function made of operations: its derivative is that of its body.
+    """A function made of operations: its derivative is that of its definition.
 
-    The body is mathematics as a rule is: operators and registered functions of its operands, branching on shapes
+    That is mathematics as a rule is: operators and registered functions of its operands, branching on shapes
     and static parameters only. It may return a tuple.
-
-    rest        the name of operands that follow these in any number
-    lists       the operands that are lists of arrays, each of its own shape
-    scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     """
 
-    body: Function
-    rest: str = ""
-    lists: tuple[str, ...] = ()
-    scalars: tuple[str, ...] = ()
+    definition: Function
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""
@@ -255,8 +318,8 @@ class Composite(Record):
         parameters = {**self.static, **static}
         calls = UNDER_WAY.get()
         if calls is None:
-            return self.body(*operands, *missing, **parameters)
-        call = expanded(self.name, (operands, tuple(static.values())), lambda: self.body(*operands, *missing, **parameters))
+            return self.definition(*operands, *missing, **parameters)
+        call = expanded(self.name, (operands, tuple(static.values())), lambda: self.definition(*operands, *missing, **parameters))
         calls.append(call)
         return call.result
 

@@ -11,7 +11,7 @@ from gradcli.ops.arrays.shapes import behind, getitem, indexed_shape, reshape
 from gradcli.ops.axes import numpy_index
 from gradcli.ops.carrying import steady
 from gradcli.ops.constants import number_of
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.registry import elementwise, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import witness
@@ -21,30 +21,30 @@ def _same(x: Any, **_: Any) -> Any:
     return x
 
 
-def _identity(name: str, doc: str, forward: Any = _same, flows: bool = True, **record: Any) -> Op:
+def _back(wanted: Any, cotangent: Any, out: Any, x: Any, **_: Any) -> tuple[Any]:
+    return (cotangent,)
+
+
+def _identity(name: str, doc: str, forward: Any = _same, vjp: Any = _back, **record: Any) -> Op:
     """Register what gives its operand as it is."""
-
-    def vjp(wanted: Any, cotangent: Any, out: Any, x: Any, **_: Any) -> tuple[Any]:
-        return (cotangent if flows else None,)
-
     return structural(
-        name, "x", forward, witness("moving.same"), vjp=vjp, shape=_same, algebra="identity", doc=doc, moves=flows,
+        name, "x", forward, witness("moving.same"), vjp=vjp, shape=_same, algebra="identity", doc=doc, ulps=0,
         **{"result": "same", **record},
     )  # fmt: skip
 
 
 alias = _identity(
     "alias", "x under a name and an identity of its own, so that something can be differentiated with respect to it.",
-    static={"name": "", "serial": 0}, public=False, transparent=True, simpler=lambda out, x, **_: x,
+    static={"name": "", "serial": 0}, public=False, written="{x}", simpler=lambda out, x, **_: x,
 )  # fmt: skip
 detach: Op = _identity(
-    "detach", "x as a constant: no gradient flows through it.", flows=False, integral=True, ulps=0,
-    extended=Linear(lambda cotangent, x: (None,)), aliases="stop_gradient lax.stop_gradient", simpler=lambda out, x: out,
+    "detach", "x as a constant: no gradient flows through it.", vjp=None,
+    aliases="stop_gradient lax.stop_gradient", simpler=lambda out, x: out,
     example="x*detach(x)", memory="alias",
 )  # fmt: skip
 derivative = _identity(
     "derivative", "A derivative that the engine's rules have expanded, together with its definition.", result="float",
-    static={"of": None}, public=False, transparent=True, simpler=lambda out, x, **_: x,
+    static={"of": None}, public=False, written="{x}", simpler=lambda out, x, **_: x,
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
@@ -65,9 +65,9 @@ to_float = elementwise(
     lambda out, x: 1, kind="piecewise", public=False, ulps=0, integral=True,
     extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, LONG_DOUBLE)),
     doc="A boolean or integer as a number.", backward="ToCopy",
-    transparent=True, simpler=_whole, on_floats="float({})",
+    written="{x}", simpler=_whole,
     carries=steady,
-    c="((real){0})",
+    c="((real)({0}))",
     numpy="np.asarray({0}, np.float64)",
     torch="_tensor({0})",
 )  # fmt: skip
@@ -103,7 +103,7 @@ def _overwrite_on_batch(lead: Any, base: Any, new: Any, index: Any) -> Any:
 
 overwrite: Op = structural(
     "overwrite", "base new", _overwrite, witness("moving.overwrite"),
-    vjp=_overwrite_vjp, shape=lambda base, new, index: base, static={"index": ()}, moves=True, result="float",
+    vjp=_overwrite_vjp, shape=lambda base, new, index: base, static={"index": ()}, ulps=0, result="float",
     public=False, backward="IndexPut", batched=_overwrite_on_batch,
     doc="The base with new entries at an index.",
 )  # fmt: skip

@@ -172,7 +172,7 @@ class Plan:
         """The program that does not assume all to be finite, if it is nothing but loops, and beside them what works entry by entry."""
         roots, _ = self._folded(assume_finite=False)
         steps = planned(roots, in_c=False)
-        plain = all(node.op is None or node.op.elementwise or node.op.facts.linear for node in reachable(roots))
+        plain = all(node.op is None or node.op.elementwise or node.op.linear for node in reachable(roots))
         if not plain or not any(isinstance(step, Nest) for step in steps):
             return None
         return compiled(written(self.leaves, roots, steps, self.precision, assume_finite=False, checked=False, threads=self.threads))

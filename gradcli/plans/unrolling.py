@@ -74,7 +74,7 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
 
 def takes_objects(op: Op) -> bool:
     """Return whether the forward pass does with arrays of objects, by their + and *, what it does with floats."""
-    return bool((op.facts.moves and op.result == "same") or op.rewriting.adds or op in (shapes.scatter_add, products.outer))
+    return bool((op.moves and op.result == "same") or op.rewriting.adds or op in (shapes.scatter_add, products.outer))
 
 
 def _work(node: Expr) -> int:

@@ -12,12 +12,13 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import flint
 from flint import arb
 
-from gradcli.reference.contexts import Undecidable
+from gradcli.reference.contexts import Undecidable, context
 
 
 def operand(x: Any) -> arb | None:
@@ -74,7 +75,8 @@ def power(x: arb, y: arb) -> arb:
 
 def checked(result: arb, given: Iterable[arb]) -> arb:
     """A result; one that is not finite because of balls that may reach out of a domain asks for more digits."""
-    if not result.is_finite() and any(not x.is_exact() and x.is_finite() for x in given):
+    is_certain = result is NAN or result is INF or result is MINUS_INF or result.is_finite()
+    if not is_certain and any(not x.is_exact() and x.is_finite() for x in given):
         raise Undecidable
     return result
 
@@ -194,10 +196,6 @@ class Ball:
     def is_zero(self) -> bool:
         return bool(self.ball.is_zero())
 
-    @property
-    def real(self) -> Ball:
-        return self
-
     def __float__(self) -> float:
         return float(self.ball.mid()) if self.ball.is_finite() else as_float(self.ball)
 
@@ -246,78 +244,77 @@ def _decimal(x: arb, rounding: str) -> str:
     return str(found.normalize(context)).lower()
 
 
-# -- Functions of one number in balls, under mpmath's names: where they are real, and their limits
-# and poles, which FLINT leaves open.
+# -- Functions in balls, under mpmath's names. At infinities, poles and ends of domains, where FLINT
+# leaves values open, they are mpmath's.
 
 
 INF, MINUS_INF, NAN = arb(float("inf")), arb(float("-inf")), arb(float("nan"))  # as results: certain
-POLE = "pole"  # where there is no value and mpmath divides by zero
+_UNKNOWN = arb(float("nan"))
 _FURTHER = (64, 320, 1200, 4800)  # bits more, at which a result of exact numbers is computed anew if it is too wide
 _ENOUGH = 12  # bits of the working precision that a result may lack
 _HUGE = arb(2) ** 18  # from which on what FLINT finds too large for its exponents is infinite
 
 
-class Real(NamedTuple):
-    """A function of one number.
-
-    low, high  the numbers between which it is real; NaN beyond
-    ends       its limits at the two infinities
-    at         its values at points where FLINT has none: a number, or `POLE`
-    """
-
-    method: Callable[[arb], arb]
-    ends: tuple[Any, Any] = (NAN, NAN)
-    low: Any = MINUS_INF
-    high: Any = INF
-    at: dict[float, Any] = {}  # noqa: RUF012, never written to
-
-    def __call__(self, x: arb) -> arb:
-        if not x.is_finite():
-            return as_limit(self.ends[x > 0]) if abs(x) == INF else NAN
-        for point, value in self.at.items():
-            if x == point:
-                if value is POLE:
-                    raise ZeroDivisionError
-                return as_limit(value)
-        if x < self.low or x > self.high:
-            return NAN
-        found = sharpened(self.method, (x,))
-        if not found.is_finite() and abs(x) > _HUGE and not (limit := as_limit(self.ends[x > 0])).is_finite():
-            return limit
+def enclosure(name: str, function: Callable[..., arb], *given: arb) -> arb:
+    """A function's value: what is not finite is certain if it is one of the three numbers above. Raises ZeroDivisionError at some poles."""
+    found = sharpened(function, given) if all(x.is_finite() for x in given) else _UNKNOWN
+    if found.is_finite():
         return found
+    *others, x = given
+    if abs(x) > _HUGE and abs(limit := _by_mpmath(name, *others, INF if x > 0 else MINUS_INF)) == INF:
+        return limit
+    return _by_mpmath(name, *given) if all(x.is_exact() for x in given) else found
 
 
-def as_limit(value: Any) -> arb:
-    found: arb = value() if callable(value) else value if type(value) is arb else arb(value)
-    return found
+def _by_mpmath(name: str, *given: arb) -> arb:
+    return _at_an_edge(name, flint.ctx.prec, *[float(x) if x.is_finite() else as_float(x) for x in given])
 
 
-def is_certain(found: arb) -> bool:
-    """Return whether a result that is not finite is one that the function has there, and none that FLINT could not tell."""
-    return found is NAN or found is INF or found is MINUS_INF
+@lru_cache(1_000)
+def _at_an_edge(name: str, bits: int, *numbers: float) -> arb:
+    """mpmath's value: NaN for what is not real, and unknown where mpmath has not a limit, but computes."""
+    m = _context()
+    with m.workprec(bits):
+        try:
+            value = getattr(m, name)(*map(m.mpf, numbers))
+        except (AttributeError, ValueError, TypeError):
+            return NAN
+    found = of_mpmath(value._mpf_) if isinstance(value, m.mpf) else NAN
+    if not found.is_finite():
+        return INF if found > 0 else MINUS_INF if found < 0 else NAN
+    if len(numbers) > 1 and numbers[-1] and math.isfinite(numbers[-1]):
+        return _UNKNOWN
+    return found if found.is_integer() else arb(found, abs(found) * arb(2) ** (2 - bits))
+
+
+@cache
+def _context() -> Any:
+    return context()
 
 
 def sharpened(function: Callable[..., arb], given: Sequence[arb]) -> arb:
     """A function's value; of exact numbers at more digits, where cancellation or large arguments have cost those at work."""
     bits = flint.ctx.prec
     found = function(*given)
-    if is_certain(found) or (found.is_finite() and found.rel_accuracy_bits() >= bits - _ENOUGH) or not all(x.is_exact() for x in given):
-        return found
-    try:
-        for more in _FURTHER:
-            flint.ctx.prec = bits + more
+    for more in _FURTHER if all(x.is_exact() for x in given) else ():
+        if found.is_finite() and found.rel_accuracy_bits() >= bits - _ENOUGH:
+            break
+        with flint.ctx.workprec(bits + more):
             again = function(*given)
-            if again.is_finite():
-                found = again
-                if found.rel_accuracy_bits() >= bits - _ENOUGH:
-                    break
-    finally:
-        flint.ctx.prec = bits
+        found = again if again.is_finite() else found
     return found
 
 
-def _quarter() -> arb:
-    return arb.pi() / 2
+class Real(NamedTuple):
+    """A function of one number, and the numbers between which it is real."""
+
+    name: str
+    method: Callable[[arb], arb]
+    low: Any = MINUS_INF
+    high: Any = INF
+
+    def __call__(self, x: arb) -> arb:
+        return NAN if x < self.low or x > self.high else enclosure(self.name, self.method, x)
 
 
 def _inverse(method: Callable[[arb], arb]) -> Callable[[arb], arb]:
@@ -333,58 +330,14 @@ def _erfc(x: arb) -> arb:
 
 
 _FAR_OUT = 30
-_GROWS = (INF, INF)
-_ODD = (MINUS_INF, INF)
-_FADES = (0, 0)
-_BOUNDED = (-1, 1)
-
-
-class RealFunctions:
-    """The functions of one number that a context of mpmath has, under its names."""
-
-    sin = Real(arb.sin)
-    cos = Real(arb.cos)
-    tan = Real(arb.tan)
-    sec = Real(arb.sec)
-    cot = Real(arb.cot, at={0: POLE})
-    csc = Real(arb.csc, at={0: POLE})
-    sinpi = Real(arb.sin_pi)
-    cospi = Real(arb.cos_pi)
-    sincpi = Real(arb.sinc_pi, _FADES)
-    asin = Real(arb.asin, low=-1, high=1)
-    acos = Real(arb.acos, low=-1, high=1)
-    atan = Real(arb.atan, (lambda: -_quarter(), _quarter))
-    acot = Real(_inverse(arb.atan), _FADES, at={0: _quarter})
-    asec = Real(_inverse(arb.acos), (_quarter, _quarter), at={0: POLE})
-    acsc = Real(_inverse(arb.asin), _FADES, at={0: POLE})
-    sinh = Real(arb.sinh, _ODD)
-    cosh = Real(arb.cosh, _GROWS)
-    tanh = Real(arb.tanh, _BOUNDED)
-    coth = Real(arb.coth, _BOUNDED, at={0: POLE})
-    sech = Real(arb.sech, _FADES)
-    csch = Real(arb.csch, _FADES, at={0: POLE})
-    asinh = Real(arb.asinh, _ODD)
-    acosh = Real(arb.acosh, (NAN, INF), low=1)
-    atanh = Real(arb.atanh, low=-1, high=1, at={1: INF, -1: MINUS_INF})
-    acoth = Real(_inverse(arb.atanh), _FADES, at={0: NAN, 1: INF, -1: MINUS_INF})
-    asech = Real(_inverse(arb.acosh), low=0, high=1, at={0: POLE})
-    acsch = Real(_inverse(arb.asinh), _FADES, at={0: POLE})
-    exp = Real(arb.exp, (0, INF))
-    expm1 = Real(arb.expm1, (-1, INF))
-    log = Real(arb.log, (NAN, INF), low=0, at={0: MINUS_INF})
-    log1p = Real(arb.log1p, (NAN, INF), low=-1, at={-1: MINUS_INF})
-    sqrt = Real(arb.sqrt, (NAN, INF), low=0)
-    cbrt = Real(lambda x: x.root(3), (NAN, INF), low=0)
-    gamma = Real(arb.gamma, (NAN, INF))
-    factorial = Real(arb.fac, (NAN, INF))
-    loggamma = Real(arb.lgamma, (NAN, INF), low=0)
-    digamma = Real(arb.digamma, (NAN, INF))
-    erf = Real(arb.erf, _BOUNDED)
-    erfc = Real(_erfc, (2, 0))
-    erfi = Real(arb.erfi, _ODD)
-    erfinv = Real(arb.erfinv, low=-1, high=1, at={1: INF, -1: MINUS_INF})
-    ei = Real(arb.ei, (0, INF), at={0: MINUS_INF})
-    si = Real(arb.si, (lambda: -_quarter(), _quarter))
-    ci = Real(arb.ci, (NAN, 0), low=0, at={0: MINUS_INF})
-    shi = Real(arb.shi, _ODD)
-    chi = Real(arb.chi, (NAN, INF), low=0, at={0: MINUS_INF})
+_UNDER_THE_SAME_NAME = "sin cos tan sec cot csc atan sinh cosh tanh coth sech csch asinh exp expm1 gamma digamma erf erfi ei si shi"
+REAL = {function.name: function for function in [
+    *(Real(name, getattr(arb, name)) for name in _UNDER_THE_SAME_NAME.split()),
+    Real("sinpi", arb.sin_pi), Real("cospi", arb.cos_pi), Real("sincpi", arb.sinc_pi), Real("factorial", arb.fac), Real("erfc", _erfc),
+    Real("asec", _inverse(arb.acos)), Real("acsc", _inverse(arb.asin)),
+    Real("acoth", _inverse(arb.atanh)), Real("acsch", _inverse(arb.asinh)), Real("asech", _inverse(arb.acosh), 0, 1),
+    Real("asin", arb.asin, -1, 1), Real("acos", arb.acos, -1, 1), Real("atanh", arb.atanh, -1, 1), Real("acosh", arb.acosh, 1),
+    Real("log", arb.log, 0), Real("log1p", arb.log1p, -1), Real("sqrt", arb.sqrt, 0), Real("cbrt", lambda x: x.root(3), 0),
+    Real("loggamma", arb.lgamma, 0), Real("erfinv", arb.erfinv, -1, 1), Real("ci", arb.ci, 0), Real("chi", arb.chi, 0),
+]}  # fmt: skip
+"""Functions of one number that are real between two others."""

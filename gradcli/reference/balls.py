@@ -5,43 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import flint
 from flint import arb
 
-from gradcli.reference.ball import (
-    Ball,
-    RealFunctions,
-    as_arb,
-    checked,
-    is_certain,
-    made,
-    of_mpmath,
-    power,
-    quotient,
-    sharpened,
-    whole,
-)
-from gradcli.reference.contexts import Undecidable, limit_of
+from gradcli.reference.ball import REAL, Ball, as_arb, checked, enclosure, made, of_mpmath, power, quotient, sharpened, whole
+from gradcli.reference.contexts import Undecidable
 from gradcli.reference.special_balls import FUNCTIONS, by_parameters
 
 _BITS = math.log2(10)
 _GUARD = 10  # further bits at which everything is computed
 
 
-def _on_scalars(function: Callable[..., arb], tried: bool = True) -> Callable[..., Ball]:
-    """A function of real numbers, on scalars; tried at more digits, where it does not do so itself."""
+def _on_scalars(function: Callable[..., arb]) -> Callable[..., Ball]:
+    """A function of real numbers, on scalars."""
 
     def on_scalars(*numbers: Any) -> Ball:
         given = [as_arb(x) for x in numbers]
-        found = sharpened(function, given) if tried else function(*given)
-        return made(found if is_certain(found) else checked(found, given))
+        return made(checked(function(*given), given))
 
     return on_scalars
 
 
-_LOG = _on_scalars(RealFunctions.log.__call__, tried=False)
+_LOG = _on_scalars(REAL["log"])
 
 
 class Balls:
@@ -50,7 +38,7 @@ class Balls:
     uncertified  the operations whose iterations have ended without a bound on what is left
     """
 
-    mpf, undecidable = Ball, Undecidable
+    mpf = Ball
     NoConvergence: tuple[()] = ()  # which mpmath raises: here it is `Undecidable`
     mpc = type("Complex", (), {})  # no number here is one
 
@@ -84,9 +72,6 @@ class Balls:
 
     def workprec(self, bits: int) -> Any:
         return self.working(int(bits))
-
-    def extraprec(self, bits: int) -> Any:
-        return self.working(self._bits + int(bits))
 
     @property
     def pi(self) -> Ball:
@@ -141,10 +126,6 @@ class Balls:
         return made(whole(as_arb(x), arb.ceil))
 
     @staticmethod
-    def maximum(x: Any, y: Any) -> Ball:
-        return made(as_arb(x).max(as_arb(y)))
-
-    @staticmethod
     def fabs(x: Any) -> Ball:
         return abs(Ball(x))
 
@@ -170,16 +151,11 @@ class Balls:
     def log(self, x: Any, base: Any = None) -> Ball:
         if base is not None:
             return made(quotient(self.log(x).ball, self.log(base).ball))
-        found: Ball = _LOG(x)
-        return found
+        return _LOG(x)
 
     def by_parameters(self, name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
         """A function's derivative by its parameters, so many times by each: what mpmath takes differences for."""
-        return self._limited(name, _on_scalars(lambda *given: by_parameters(name, orders, *given)))(*numbers)
-
-    def im(self, x: Any) -> Ball:
-        """The imaginary part."""
-        return self.zero
+        return _on_scalars(lambda *given: sharpened(partial(by_parameters, name, orders), given))(*numbers)
 
     @staticmethod
     def frexp(x: Any) -> tuple[Ball, int]:
@@ -206,18 +182,8 @@ class Balls:
 
     def __getattr__(self, name: str) -> Any:
         """A function that FLINT has."""
-        if (real := getattr(RealFunctions, name, None)) is not None:
-            function = _on_scalars(real.__call__, tried=False)
-        elif name in FUNCTIONS:
-            function = self._limited(name, _on_scalars(FUNCTIONS[name]))
-        else:
+        if name not in REAL and name not in FUNCTIONS:
             raise AttributeError(name)
+        function = _on_scalars(REAL[name] if name in REAL else partial(enclosure, name, FUNCTIONS[name]))
         setattr(self, name, function)
         return function
-
-    def _limited(self, name: str, function: Callable[..., Ball]) -> Callable[..., Ball]:
-        def limited(*numbers: Any) -> Ball:
-            found = limit_of(self, name, numbers)
-            return function(*numbers) if found is None else Ball(found)
-
-        return limited

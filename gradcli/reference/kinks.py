@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ _TINY = 1e-4  # below, what shrinks tends to zero
 _LASTING = 0.9  # of a difference of samples: the next one, where they grow without bounds
 _ALIKE = 12  # digits to which two extrapolations are one
 
-Sampled = Callable[[int], tuple[np.ndarray, np.ndarray]]
+At = Callable[[Any], tuple[Any, Any]]  # derivatives and values so far from a point
 
 
 class Side(NamedTuple):
@@ -47,25 +48,26 @@ class Side(NamedTuple):
     open: bool = False
 
 
-def from_one_side(m: Any, sampled: Sampled, value: Sequence[Any], size: Any) -> Side:
-    """One side of a point: ``sampled`` takes a power of ten, and gives derivatives and values at that distance.
+def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -> Side:
+    """One side of a point, where the values are known.
 
-    size  what distances are relative to, with the side's sign, where the derivatives are those of one value: then derivatives are
-          taken from their definition where they tend to nothing themselves; else None
+    size  what distances are relative to, where the derivatives are those of one value: then derivatives are taken from their
+          definition where they tend to nothing themselves; else None
     """
     for steps in (STEPS, _MORE):
-        samples = [sampled(step) for step in steps]
-        slopes, values = (_tended(m, column) for column in zip(*samples, strict=True))
+        moves = [sign * m.mpf(10) ** step for step in steps]
+        samples = [tuple(map(np.ravel, at(move))) for move in moves]
+        slopes, values = ([_limit(m, row) for row in zip(*column, strict=True)] for column in zip(*samples, strict=True))
         if all(limit is not None and m.isfinite(limit) for limit in (*slopes, *values)):
             break
-    last = np.ravel(samples[-1][1])
+    last = samples[-1][1]
     outside = any(v != v for v in last)
-    continuous = not outside and all(v is not None and is_same(m, v, at) for v, at in zip(values, value, strict=True))
+    continuous = not outside and all(v is not None and is_same(m, v, here) for v, here in zip(values, value, strict=True))
     if size is not None and not outside and (slopes[0] is None or not m.isfinite(slopes[0])):
         base = value[0] if continuous else last[0]
         if m.isfinite(base):
-            kept = list(zip(steps, samples, strict=True))[: None if continuous else -1]
-            defined = _limit(m, [(np.ravel(v)[0] - base) / (size * m.mpf(10) ** step) for step, (_, v) in kept])
+            kept = list(zip(moves, samples, strict=True))[: None if continuous else -1]
+            defined = _limit(m, [(v[0] - base) / (size * move) for move, (_, v) in kept])
             slopes = [slopes[0] if defined is None or defined != defined else defined]
     is_open = any(limit is None for limit in slopes)
     return Side([m.nan if v is None else v for v in slopes], [m.nan if v is None else v for v in values], continuous, outside, is_open)
@@ -79,10 +81,6 @@ def is_same(m: Any, x: Any, y: Any) -> bool:
 def is_close(m: Any, x: Any, y: Any) -> bool:
     """Tell whether two derivatives are one."""
     return bool(abs(x - y) <= m.mpf(10) ** -15 * max(abs(x), abs(y)) + m.mpf(10) ** -25)
-
-
-def _tended(m: Any, arrays: Sequence[Any]) -> list[Any]:
-    return [_limit(m, row) for row in zip(*map(np.ravel, arrays), strict=True)]
 
 
 def _limit(m: Any, samples: Sequence[Any]) -> Any:
@@ -134,18 +132,22 @@ class Sides:
     open    in words, the side whose derivative is not seen
     """
 
-    left: Any
-    right: Any
-    limit: Any
-    finite: bool
     place: str
     convention: str
+    left: Any = math.nan
+    right: Any = math.nan
+    limit: Any = None
     probed: bool = True
     least: Any = None  # of all values between them, that of least norm
     inside: Any = None
     gap: str = ""
     others: Sequence[Any] = ()
     open: str = ""
+
+    @property
+    def finite(self) -> bool:
+        """Tell whether both are."""
+        return bool(self.left - self.left == 0 == self.right - self.right)
 
     @property
     def range(self) -> tuple[Any, Any]:
@@ -166,9 +168,9 @@ def _beside(m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Any = Non
     return tape
 
 
-def _unseen(m: Any, event: Event, **more: Any) -> Sides:
-    """Sides of a kink that nobody has looked at."""
-    return Sides(m.nan, m.nan, None, False, event.kink.place, event.kink.convention, **more)
+def _on(event: Event, *sides: Any, **more: Any) -> Sides:
+    """Sides of a kink: unknown ones, if there are none."""
+    return Sides(event.kink.place, event.kink.convention, *sides, **more)
 
 
 def active_kinks(tape: ReferenceTape, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
@@ -201,16 +203,14 @@ class Prober:
 
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """The entries of a variable that need both sides: on a kink, or with a derivative that is not finite."""
-        m = self.tape.m
+        m, sizes = self.tape.m, self._sizes(x)
         events, slopes = dict(self.found.get(x, {})), np.ravel(slopes)
-        sides: dict[int, Sides] = {}
+        entries = np.ravel(self.tape.table[x])
         finite = all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool))
-        for i, entry in enumerate(np.ravel(self.tape.table[x])):
-            if i in events and not (finite and m.isfinite(plain(entry))):  # infinity has no sides
-                sides[i] = _unseen(m, events.pop(i))
+        sides = {i: _on(events.pop(i)) for i in list(events) if not (finite and m.isfinite(plain(entries[i])))}  # infinity has none
         if not finite:
             return sides
-        around = self._around(x, [i for i, event in events.items() if event.tie])
+        around = self._around(x, sizes, [i for i, event in events.items() if event.tie])
         steady = {i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)}
         sure = len(steady) == len(around) or len(around) <= _MOST_ORDERS
         gaps = [i for i, v in enumerate(slopes) if not m.isfinite(v) and i not in sides]
@@ -220,21 +220,23 @@ class Prober:
             room = self.left > 0 and budget.allows(self.cost)
             if event is not None and i in steady and (sure or not room):
                 limit = slope if m.isfinite(slope) and is_close(m, slope, nearby[0]) else nearby[0]
-                sides[i] = Sides(limit, limit, limit, True, event.kink.place, event.kink.convention, probed=sure)
+                sides[i] = _on(event, limit, limit, limit, probed=sure)
             elif room:
                 self.left -= 1
                 budget.spend(self.cost)
-                sides[i] = self._sides(x, i, event)
+                along = np.where(np.arange(sizes.size) == i, sizes, m.zero)
+                # a gap of a formula is no branch whose definition could be another
+                (sides[i],) = self._along(x, along, slice(i, i + 1), event, None if event is None else sizes[i])
                 if nearby and i not in steady:
                     sides[i].others, sides[i].limit = nearby, None
                 if sides[i].gap and m.isfinite(slope):
                     sides[i].others = [*sides[i].others, slope]
             elif event is not None:
-                sides[i] = _unseen(m, event, probed=False, others=nearby)
-        self._confirm(x, sides, slopes, gaps)
+                sides[i] = _on(event, probed=False, others=nearby)
+        self._confirm(x, sizes, sides, slopes, gaps)
         return sides
 
-    def _around(self, x: Expr, ties: Sequence[int]) -> dict[int, list[Any]]:
+    def _around(self, x: Expr, sizes: Array, ties: Sequence[int]) -> dict[int, list[Any]]:
         """The derivatives by some entries where these are no longer equal: each of a few takes each place once, each of many takes some.
 
         Nothing, where that would cost too much, and where the function jumps.
@@ -248,8 +250,7 @@ class Prober:
         orders = [np.roll(np.arange(n), k) for k in range(0, n, -(-n // _MOST_ORDERS))]
         with _probing(m):
             step = m.mpf(10) ** STEPS[0] / n
-            sizes = self._sizes(x)
-            (value,) = self._between(x)
+            _, (value,) = self._at(x, m.zero)
             found = []
             for order in orders:
                 move = np.full(sizes.size, m.zero, dtype=object)
@@ -260,35 +261,26 @@ class Prober:
                 found.append(slopes)
         return {i: [slopes[i] for slopes in found] for i in ties}
 
-    def _sides(self, x: Expr, i: int, event: Event | None) -> Sides:
-        sizes = self._sizes(x)
-        direction = np.where(np.arange(sizes.size) == i, sizes, self.tape.m.zero)
-        quotient = None if event is None else sizes[i]  # a gap of a formula is no branch whose definition could be another
-        (sides,) = self._along(x, direction, slice(i, i + 1), event, quotient)
-        return sides
-
     def _along(self, x: Expr, direction: Array, wanted: slice, event: Event | None = None, size: Any = None) -> list[Sides]:
         """Some derivatives on both sides of the point in a direction."""
-        m = self.tape.m
 
-        def beside(sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
-            slopes, value = self._at(x, sign * m.mpf(10) ** step * direction)
+        def at(move: Any) -> tuple[Array, Array]:
+            slopes, value = self._at(x, move * direction)
             return slopes[wanted], value
 
-        with _probing(m):
-            return both_sides(m, beside, self._between(x), event, size)
+        return both_sides(self.tape.m, at, self._weighted(self.value), event, size)
 
-    def _confirm(self, x: Expr, found: dict[int, Sides], slopes: np.ndarray, gaps: list[int]) -> None:
+    def _confirm(self, x: Expr, sizes: Array, found: dict[int, Sides], slopes: np.ndarray, gaps: list[int]) -> None:
         """Keep limits where a formula has a gap only if they are those from another direction, too: else there is no derivative."""
         wanted = [i for i in gaps if i in found and found[i].limit is not None]
-        m, sizes = self.tape.m, self._sizes(x)
+        m = self.tape.m
         if not wanted or sizes.size < 2:
             return
         others = self._along(x, sizes * [1 + m.mpf((7 * i) % 11) / 13 for i in range(sizes.size)], slice(None))
         known = [(found[i].limit if i in found else v, other.limit) for i, (v, other) in enumerate(zip(slopes, others, strict=True))]
         if any(v is not None and m.isfinite(v) and (limit is None or not is_close(m, v, limit)) for v, limit in known):
             for i in wanted:
-                found[i] = Sides(m.nan, m.nan, None, False, "the derivative depends on the direction", "")
+                found[i] = Sides("the derivative depends on the direction", "")
 
     def _sizes(self, x: Expr) -> Array:
         return Algebra.map(lambda v: abs(plain(v)) or self.tape.m.one, np.ravel(self.tape.table[x]))
@@ -302,11 +294,6 @@ class Prober:
         slope = other.gradient(y, exact_array(m, asked.seed, "float"), other.table[x])
         return Algebra.map(plain, np.ravel(slope)), self._weighted(Algebra.map(plain, y))
 
-    def _between(self, x: Expr) -> np.ndarray:
-        """The value at the point itself, to as many digits as those beside it; as it was chosen, where its formula has a gap."""
-        _, value = self._at(x, 0)
-        return value if all(map(self.tape.m.isfinite, value)) else self._weighted(self.value)
-
     def _weighted(self, y: np.ndarray) -> np.ndarray:
         """A value in the seed's weights."""
         m = self.tape.m
@@ -314,26 +301,24 @@ class Prober:
         return np.array([sum(parts, m.zero)], dtype=object)
 
 
-Beside = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
-
-
-def both_sides(m: Any, beside: Beside, value: np.ndarray, event: Event | None, size: Any = None) -> list[Sides]:
+def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = None) -> list[Sides]:
     """The derivatives from both sides, entry by entry.
 
-    beside  takes a sign and a power of ten, and gives the derivatives and the values that far to one side
-    value   the values between
+    chosen  the values between, where their formula has a gap
     size    what distances are relative to, where the derivatives are those of one value
     """
-    values = list(np.ravel(value))
-    left, right = (from_one_side(m, partial(beside, sign), values, None if size is None else sign * size) for sign in (-1, 1))
-    gap = _gap(m, values, left, right)
-    found = [_sides(m, a, b, gap, event) for a, b in zip(left.slopes, right.slopes, strict=True)]
+    with _probing(m):
+        _, between = at(m.zero)  # to as many digits as those beside it
+        values = list(np.ravel(between if all(map(m.isfinite, np.ravel(between))) else chosen))
+        left, right = (_from_one_side(m, at, sign, values, size) for sign in (-1, 1))
+        gap = _gap(m, values, left, right)
+        found = [_sides(m, a, b, gap, event) for a, b in zip(left.slopes, right.slopes, strict=True)]
     hidden = [name for name, side in (("left", left), ("right", right)) if side.open]
     inner = next((side for side, other in ((left, right), (right, left)) if other.outside and side.continuous), None)
     for i, sides in enumerate(found):
         sides.open = " and from the ".join(hidden)
-        if inner is not None:
-            sides.inside = inner.slopes[i] if m.isfinite(inner.slopes[i]) else None
+        if inner is not None and m.isfinite(inner.slopes[i]):
+            sides.inside = inner.slopes[i]
     return found
 
 
@@ -354,12 +339,13 @@ def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
 def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Sides:
     finite = bool(m.isfinite(left) and m.isfinite(right))
     equal = finite and is_close(m, left, right)
-    unnamed = ("the derivatives from both sides differ", "what the chain rule gives") if finite and not equal else ("", "")
-    place, convention = unnamed if event is None else (event.kink.place, event.kink.convention)
+    words = ("the derivatives from both sides differ", "what the chain rule gives") if finite and not equal else ("", "")
+    if event is not None:
+        words = event.kink.place, event.kink.convention
     middle = (left + right) / 2
     limit = None if not equal or gap else middle if abs(middle) > m.mpf(10) ** (STEPS[0] - 1) else m.zero
     least = m.zero if not left * right > 0 else min(left, right, key=abs)
-    return Sides(left, right, limit, finite, place, convention, least=least, gap=gap)
+    return Sides(*words, left, right, limit, least=least, gap=gap)
 
 
 # -- Kinks of what is differentiated inside of an expression, as in ``grad(abs(x), x)`` at 0, whose
@@ -433,15 +419,12 @@ class InnerKinks:
                 break
             wanted = np.ravel(np.arange(derivative.size).reshape(derivative.shape)[part])
 
-            def beside(sign: int, step: int, direction: Array = direction, wanted: Array = wanted) -> tuple[Array, Array]:
-                moved = np.asarray(x + sign * m.mpf(10) ** step * direction, dtype=object)
-                other = _beside(m, {**self.leaves, of.x: moved}, self.precision)
+            def at(move: Any, direction: Array = direction, wanted: Array = wanted) -> tuple[Array, Array]:
+                other = _beside(m, {**self.leaves, of.x: np.asarray(x + move * direction, dtype=object)}, self.precision)
                 slopes = np.ravel(other.run(node))[wanted]
                 return Algebra.map(plain, slopes), Algebra.map(plain, other.table[of.y])
 
-            with _probing(m):
-                sides = both_sides(m, beside, value, event)
-            found |= {int(i): s for i, s in zip(wanted, sides, strict=True) if s.finite}
+            found |= {int(i): sides for i, sides in zip(wanted, both_sides(m, at, value, event), strict=True) if sides.finite}
         return found
 
     def _ways(self, of: Derivation, tape: ReferenceTape, x: Array, derivative: Array) -> Iterator[tuple[Array, Any, Event | None]]:
@@ -484,7 +467,7 @@ def with_inner_choices(
             continue
         between = min(a, b) <= c <= max(a, b)  # but for products of several choices
         ends = (a, b) if between else (min(a, b, c), max(a, b, c))
-        sides[i] = Sides(*ends, None, True, kinks.first.place, kinks.first.convention, least=least[i])
+        sides[i] = Sides(kinks.first.place, kinks.first.convention, *ends, least=least[i])
     return chosen, y, sides
 
 

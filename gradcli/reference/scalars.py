@@ -192,15 +192,19 @@ class Differentiated(Step):
         return Traced(tape, value, Differentiated(f"the derivative of {self.name}", slope), tuple(arguments)) if traced else value
 
 
-class Stated(Step):
-    """An operation whose record has the reference's derivatives, with their limits at the edges of its domain."""
+class Power(Step):
+    """A power, whose derivatives have limits at the edges of its domain that sympy's have not."""
 
     def __init__(self, op: Op) -> None:
         self.op, self.name = op, op.name
 
     def partial(self, tape: Tracing, place: int, arguments: Sequence[Any], traced: bool) -> Any:
-        assert self.op.slopes is not None
-        return self.op.slopes[place](tape, *arguments)
+        x, y = arguments
+        if place == 0:
+            return tape.zero if y == 0 else y * tape.power(x, y - 1)
+        if x == 0:
+            return tape.zero if y > 0 else tape.power(x, y) * -tape.inf
+        return tape.power(x, y) * tape.log(x)
 
 
 _BESIDE = (1 + 2.0**-10, 1 - 2.0**-10)  # of a number, where something that is made of it is the same or not
@@ -330,8 +334,8 @@ class Tracing(Algebra):
         return self._made(value, lambda: self._step(op, static, len(arguments)), given, unmoving)
 
     def _step(self, op: Op, static: Mapping[str, Any], operands: int) -> Step:
-        if op.slopes is not None:
-            return Stated(op)
+        if op.rewriting.algebra == "power":
+            return Power(op)
         from gradcli.reference.symbolic.translate import smooth_function
 
         return Differentiated(op.name, smooth_function(op, operands, static))

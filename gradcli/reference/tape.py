@@ -32,13 +32,13 @@ class SignedZeros:
 
     def __init__(self, root: Expr, values: Mapping[Expr, Any], precision: str) -> None:
         self._found: dict[tuple[Expr, int], np.ndarray] = {}
-        readers = [node for node in reachable([root]) if node.op is not None and node.op.facts.signed]
+        readers = [node for node in reachable([root]) if node.op is not None and ":signed" in node.op.signature]
         if not readers:
             return
         table = forward([root], values, precision)
         for node in readers:
             for place, operand in enumerate(node.operands):
-                if operand is None or node.op is None or node.op.operands[place] not in node.op.facts.signed:
+                if operand is None or node.op is None or node.op.operands[place] + ":signed" not in node.op.signature.split():
                     continue
                 floats = np.asarray(table[operand])
                 minus = (floats == 0) & np.signbit(floats)

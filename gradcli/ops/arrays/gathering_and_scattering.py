@@ -36,7 +36,7 @@ from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.order import argsort
 from gradcli.ops.reductions.sums import is_truth, max_, min_, prod
-from gradcli.ops.registry import function, is_number
+from gradcli.ops.registry import Arrays, Index, Number, function, is_number
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_int
@@ -58,7 +58,7 @@ def spread_index(index: Any, shape: Shape, axis: int) -> Any:
 @function(
     numpy="x|a, index|indices, axis, -out, mode", torch="x, index"
 )
-def take(x: Any, index: Any, *, axis: int | None = None, mode: str = "raise") -> Any:
+def take(x: Any, index: Index, *, axis: int | None = None, mode: str = "raise") -> Any:
     """The entries at indices among all of them, or the rows along an axis.
 
     >>> take(x, [0, 2])
@@ -76,7 +76,7 @@ def take(x: Any, index: Any, *, axis: int | None = None, mode: str = "raise") ->
 
 
 @function(numpy="x, axis, index")
-def index_select(x: Any, index: Any, *, axis: int) -> Any:
+def index_select(x: Any, index: Index, *, axis: int) -> Any:
     """The rows at indices along an axis.
 
     >>> index_select(x, 0, [0, 0])
@@ -88,7 +88,7 @@ def index_select(x: Any, index: Any, *, axis: int) -> Any:
 
 
 @function(numpy="x, axis, index, -sparse_grad")
-def gather(x: Any, index: Any, *, axis: int) -> Any:
+def gather(x: Any, index: Index, *, axis: int) -> Any:
     """The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j] along axis 0.
 
     >>> gather(x, 0, [0])
@@ -100,7 +100,7 @@ def gather(x: Any, index: Any, *, axis: int) -> Any:
 
 
 @function(numpy="x, index|indices, axis", backward="Gather")
-def take_along_dim(x: Any, index: Any, *, axis: int | None = None) -> Any:
+def take_along_dim(x: Any, index: Index, *, axis: int | None = None) -> Any:
     """The entries at indices along an axis, for each of the others; x and the index broadcast."""
     if axis is None:
         return take_along(vector_of(x), vector_of(index), axis=0)
@@ -269,7 +269,7 @@ def _reduction(x: Any, index: Any, source: Any, axis: int, reduce: str, include_
 
 
 @function(numpy="x, axis, index, source|src|value, *, reduce")
-def scatter(x: Any, index: Any, source: Any, *, axis: int, reduce: str | None = None) -> Any:
+def scatter(x: Any, index: Index, source: Any, *, axis: int, reduce: str | None = None) -> Any:
     """x with the entries of source (or one number) put to indices along an axis: out[index[i, j], j] = source[i, j] along axis 0. Of
     several entries put to one place the last one is taken, and has the whole gradient.
     """
@@ -283,46 +283,46 @@ _SOURCE = "x, axis, index, source|src"
 
 
 @function()
-def torch_scatter_add(x: Any, index: Any, source: Any, *, axis: int) -> Any:
+def torch_scatter_add(x: Any, index: Index, source: Any, *, axis: int) -> Any:
     """x with the entries of source added at indices along an axis: out[index[i, j], j] += source[i, j] along axis 0."""
     return _at_entries(_sum, x, index, source, axis)
 
 
 @function(numpy=f"{_SOURCE}, reduce, *, include_self", kinks=_TIES)
-def scatter_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
+def scatter_reduce(x: Any, index: Index, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
     """The sum, product, mean, smallest or largest of what is put to each place along an axis, with the entry of x or without it: then
     the entry has no part in a tie.
     """
     return _at_entries(_reduction, x, index, source, axis, reduce=reduce, include_self=include_self)
 
 
-@function(numpy=f"{_SOURCE}, *, alpha", scalars="alpha")
-def index_add(x: Any, index: Any, source: Any, *, axis: int, alpha: float = 1) -> Any:
+@function(numpy=f"{_SOURCE}, *, alpha")
+def index_add(x: Any, index: Index, source: Any, *, axis: int, alpha: Number = 1) -> Any:
     """x with alpha times the rows of source added at indices along an axis."""
     return _at_rows("index_add", _sum, x, index, source, axis, alpha=alpha)
 
 
 @function(numpy=_SOURCE)
-def index_copy(x: Any, index: Any, source: Any, *, axis: int) -> Any:
+def index_copy(x: Any, index: Index, source: Any, *, axis: int) -> Any:
     """x with the rows of source put to indices along an axis."""
     return _at_rows("index_copy", _copy, x, index, source, axis)
 
 
 @function(numpy=f"{_SOURCE}, reduce, *, include_self", kinks=_TIES)
-def index_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
+def index_reduce(x: Any, index: Index, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
     """The product, mean, smallest or largest of the rows put to each place along an axis, with that of x or without it."""
     return _at_rows("index_reduce", _reduction, x, index, source, axis, reduce=reduce, include_self=include_self)
 
 
 @function(numpy="x, axis, index, value")
-def index_fill(x: Any, index: Any, value: Any, *, axis: int) -> Any:
+def index_fill(x: Any, index: Index, value: Any, *, axis: int) -> Any:
     """x with one value in the rows at indices along an axis."""
     rows = spread_index(index, at_least_1d(x).shape, one_axis(axis, len(x.shape)))
     return index_copy(x, index, broadcast_to(one_number("index_fill", value), shape=rows.shape), axis=axis)
 
 
 @function(numpy="x, index, source, accumulate")
-def put(x: Any, index: Any, source: Any, *, accumulate: bool = False) -> Any:
+def put(x: Any, index: Index, source: Any, *, accumulate: bool = False) -> Any:
     """x with entries put to (or added at) indices among all entries."""
     if math.prod(index.shape) != math.prod(source.shape):
         raise ShapeError(f"put: the index has the shape {tuple(index.shape)}, the source {tuple(source.shape)}")
@@ -365,8 +365,8 @@ def torch_where(condition: Any, x: Any, y: Any) -> Any:
     return where(condition, x, y)
 
 
-@function(lists="conditions choices")
-def numpy_select(conditions: Any, choices: Any, default: Any = None) -> Any:
+@function()
+def numpy_select(conditions: Arrays, choices: Arrays, default: Any = None) -> Any:
     """np.select: of several arrays the first whose condition holds; the default where none does."""
     if not conditions or len(conditions) != len(choices):
         raise ShapeError("select needs as many conditions as choices")

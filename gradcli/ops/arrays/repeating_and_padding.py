@@ -31,7 +31,7 @@ from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.order import median
 from gradcli.ops.reductions.sums import max_, mean, min_
-from gradcli.ops.registry import function, is_number
+from gradcli.ops.registry import Number, function, is_number
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Carrier
 from gradcli.ops.writing import one_axis
@@ -266,11 +266,10 @@ _OF_MODES = {
 
 @function(
     numpy="x|array, pad_width, mode, constant_values, reflect_type, stat_length, end_values",
-    scalars="constant_values end_values",
 )  # fmt: skip
 def pad(
-    x: Any, *, pad_width: Any, mode: str = "constant", constant_values: Any = 0, reflect_type: str = "even", stat_length: Any = None,
-    end_values: Any = 0,
+    x: Any, *, pad_width: Any, mode: str = "constant", constant_values: Number = 0, reflect_type: str = "even", stat_length: Any = None,
+    end_values: Number = 0,
 ) -> Any:  # fmt: skip
     """The array made longer at both ends of each axis, with constants, entries repeated or reflected, a ramp or a statistic.
 
@@ -310,8 +309,8 @@ def _shorter(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
     return x
 
 
-@function(scalars="value")
-def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
+@function()
+def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: Number = None) -> Any:
     """The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular."""
     ends = pad if isinstance(pad, tuple) else (pad,)
     if len(ends) % 2 or len(ends) > 2 * len(x.shape):

@@ -257,7 +257,7 @@ def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: A
 
 @function(
     vjp=_roll_vjp, forward=_roll, shape=shape_by_example(_roll),
-    moves=True, parts=None,
+    ulps=0, parts=None,
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
 def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
@@ -326,7 +326,7 @@ def _triangle(part: Any) -> Function:
     def define(body: Function) -> Op:
         op: Op = function(
             vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),), forward=checked, shape=shape_by_example(checked),
-            moves=True,
+            ulps=0,
             batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None, example=f"{name}(x)",
             numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=text(f"torch.{name}"), jax=text(f"jnp.{name}"),
         )(body)  # fmt: skip

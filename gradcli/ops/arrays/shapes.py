@@ -83,7 +83,7 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 reshape: Op = structural(
     "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
-    moves=True, doc="The same entries in another shape; one extent may be -1.",
+    ulps=0, doc="The same entries in another shape; one extent may be -1.",
     example="reshape(x, (2, -1))", backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
     axes=axes.reshaped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
@@ -118,7 +118,7 @@ def _broadcast_on_batch(lead: Shape, x: Any, shape: Shape) -> Any:
 broadcast_to: Op = structural(
     "broadcast_to", "x", _broadcast, witness("moving.broadcast_to"),
     vjp=lambda wanted, cotangent, out, x, shape: (named("sum_to_size")(cotangent, shape=x.shape),),
-    shape=_broadcast_shape, static={"shape": ()}, moves=True,
+    shape=_broadcast_shape, static={"shape": ()}, ulps=0,
     written="broadcast_to({x}, {shape})", algebra="repetition",
     axes=lambda m, x, shape: m.repeated(x, shape),
     simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", memory="view",
@@ -143,7 +143,7 @@ def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
 
 transpose: Op = structural(
     "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
-    static={"axes": None}, moves=True,
+    static={"axes": None}, ulps=0,
     doc="The axes reversed, or in the given order.", example="x.T", backward="Permute", memory="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
     simpler=_simpler_transpose, axes=axes.transposed, batched=_transpose_on_batch,
@@ -166,7 +166,7 @@ def _swapaxes_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis1: int, axi
 @function(
     axes=lambda m, x, axis1, axis2: m.arranged(x, _exchanged(len(x.shape), axis1, axis2)),
     vjp=_swapaxes_vjp, forward=np.swapaxes,
-    shape=shape_by_example(np.swapaxes), moves=True, backward="Transpose", memory="view", simpler=_simpler_swap,
+    shape=shape_by_example(np.swapaxes), ulps=0, backward="Transpose", memory="view", simpler=_simpler_swap,
     written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"},
     numpy=lambda shapes, axis1, axis2: f"np.swapaxes({{0}}, {axis1}, {axis2})",
 )  # fmt: skip
@@ -221,7 +221,7 @@ def _getitem_on_batch(lead: Shape, x: Any, index: Index) -> Any:
 
 getitem: Op = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
-    moves=True, public=False, doc="x[index], as in NumPy.",
+    ulps=0, public=False, doc="x[index], as in NumPy.",
     backward=pytorch.node_of_getitem, memory="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
     axes=lambda m, x, index: m.chosen(x, index), batched=_getitem_on_batch,
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
@@ -249,7 +249,7 @@ def _scatter_on_batch(lead: Shape, x: Any, index: Index, shape: Shape) -> Any:
 scatter_add: Op = structural(
     "scatter_add", "x", _scatter_add, witness("moving.scatter_add"),
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
-    shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, rounding="terms",
+    shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, public=False, ulps=1, rounding="terms",
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", simpler=_simpler_scatter,
     axes=lambda m, x, index, shape: m.added(x, index, shape), batched=_scatter_on_batch,
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
@@ -280,9 +280,9 @@ def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
 
 
 take_along: Op = structural(
-    "take_along", "x index", _take_along, witness("moving.take_along"),
+    "take_along", "x index:index", _take_along, witness("moving.take_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
-    shape=_take_along_shape, static={"axis": -1}, indices="index", saves="index", result="same", ulps=0, carries=taken,
+    shape=_take_along_shape, static={"axis": -1}, saves="index", result="same", ulps=0, carries=taken,
     backward="Gather", axes=lambda m, x, index, axis: m.picked(x, index, axis),
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
     numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",
@@ -298,9 +298,9 @@ def _add_along(x: Any, index: Any, axis: int, shape: Shape) -> Any:
 
 
 add_along: Op = structural(
-    "add_along", "x index", _add_along, witness("moving.add_along"),
+    "add_along", "x index:index", _add_along, witness("moving.add_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
-    shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices="index", saves="index",
+    shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, saves="index",
     public=False, ulps=4, rounding="terms", carries=added,
     axes=lambda m, x, index, axis, shape: m.put(x, index, axis, shape),
     doc="Zeros with x added at indices along an axis: the transpose of take_along.",
@@ -328,7 +328,7 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 
 
 stack = structural(
-    "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, moves=True,
+    "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, ulps=0,
     doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
     written={(0,): "[{arrays}]"}, example="stack([x, y], axis=1)",
     numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
@@ -345,7 +345,7 @@ def _flip_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple
 
 
 @function(
-    vjp=_flip_vjp, forward=np.flip, shape=_flip_shape, moves=True, parts=None,
+    vjp=_flip_vjp, forward=np.flip, shape=_flip_shape, ulps=0, parts=None,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
 def flip(x: Any, *, axis: Any = None) -> Any:

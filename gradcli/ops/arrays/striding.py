@@ -61,7 +61,7 @@ def _as_strided_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, **region: Any
     return (reshape(getitem(sums, index=((0, n, None),)), shape=tuple(x.shape)),)
 
 
-@function(vjp=_as_strided_vjp, shape=lambda old, size, **_: size, moves=True, public=False)
+@function(vjp=_as_strided_vjp, shape=lambda old, size, **_: size, ulps=0, public=False)
 def as_strided(x: Any, *, size: Shape = (), stride: Strides = (), offset: int = 0, source: Strides = ()) -> Any:
     """A region of the memory that x is laid out in."""
     n = math.prod(x.shape)
@@ -81,7 +81,7 @@ def _scatter_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, **r
     return where(kept, cotangent, 0.0), as_strided(cotangent, **region) if wanted[1] else None
 
 
-@function(vjp=_scatter_vjp, shape=lambda base, new, **_: base, moves=True, result="float", public=False)
+@function(vjp=_scatter_vjp, shape=lambda base, new, **_: base, ulps=0, result="float", public=False)
 def as_strided_scatter(
     base: Any, new: Any, *, size: Shape = (), stride: Strides = (), offset: int = 0, source: Strides = ()
 ) -> Any:

@@ -281,7 +281,7 @@ def chosen(host: Host, record: Op | Composite, given: Mapping[str, Any]) -> Op |
         more = (name in wider.optional and name not in record.operands) or (name in wider.static and name not in record.static)
         if more and argument is not None:
             return wider
-        if name in wider.scalars and host.varies(argument):
+        if name in wider.numbers and host.varies(argument):
             return wider
     return record
 
@@ -303,8 +303,7 @@ def prepared(
         if default is REQUIRED and (given_there is REQUIRED or (given_there is None and key in record.static)):
             raise missing(name, key, signature)
     operands = _variadic(host, record, name, rest) if record.variadic else _operands(host, record, name, rest)
-    scalars = record.scalars if isinstance(record, Composite) else ()
-    varying = {key: rest.pop(key) for key in scalars if key in rest and host.varies(rest[key])}
+    varying = {key: rest.pop(key) for key in record.numbers if key in rest and host.varies(rest[key])}
     fixed = {key: host.static(value, (record, name, key)) for key, value in rest.items()}
     static = static_parameters(record, fixed)
     static.update((key, _varying(host, name, key, value)) for key, value in varying.items())
@@ -359,11 +358,11 @@ def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any
             if operand not in record.optional:
                 raise MistypedArgumentError(f"{name} needs the argument {operand!r}", help=f"{name}({', '.join(record.operands)})")
             operands.append(None)
-        elif isinstance(record, Composite) and operand in record.lists:
+        elif operand in record.lists:
             operands.append(_listed_arrays(host, value, (record, name, operand)))
         else:
             operands.append((host.whole if operand in record.indices else host.operand)(value, (record, name, operand)))
-    if isinstance(record, Composite) and record.rest:
+    if record.rest:
         more = rest.pop(record.rest, None)
         of = (record, name, record.rest)
         operands += [host.operand(item, of) for item in (more if isinstance(more, (list, tuple)) else () if more is None else (more,))]

@@ -313,7 +313,7 @@ def stated(name: str) -> str:
     """The parameter without which a function means two things of an array of several axes; empty if it has none."""
     found = lookup(name, NUMPY)
     record = registry().get(found.target) if found is not None else None
-    return record.text.stated if isinstance(record, Op) else ""
+    return "".join(record.stated) if isinstance(record, Op) else ""
 
 
 @cache

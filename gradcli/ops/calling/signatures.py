@@ -141,6 +141,6 @@ def called_by(target: str, library: str) -> list[str]:
 def own_signature(record: Op | Composite) -> Signature:
     """A function's signature as its record has it: operands, then static parameters."""
     operands = ("**" + record.operands[0],) if record.variadic else record.operands
-    if isinstance(record, Composite) and record.rest:
+    if record.rest:
         operands = (*operands, "**" + record.rest)
     return signature(record.name, ",".join((*operands, *record.static)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -17,33 +16,33 @@ from gradcli.ops.elementwise.logic import equal, isnan, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
-from gradcli.ops.registry import elementwise, function
+from gradcli.ops.registry import Number, elementwise, function
 from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 
 add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
-    kind="piecewise", doc="x + y", linear=True, integral=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: 1)), operator=operator.add,
-    infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
+    kind="piecewise", doc="x + y", integral=True,
+    extended=Entrywise((lambda x, y: 1, lambda x, y: 1)),
+    written="+", latex=Form("{x:sum} + {y:sum}", SUM), algebra="sum",
     c="({0} + {1})",
 )
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
-    kind="piecewise", aliases="subtract", doc="x - y", linear=True, integral=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: -1)), operator=operator.sub,
-    refuses=pytorch.no_differences_of_booleans, infix="-",
-    latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
+    kind="piecewise", aliases="subtract", doc="x - y", integral=True,
+    extended=Entrywise((lambda x, y: 1, lambda x, y: -1)),
+    refuses=pytorch.no_differences_of_booleans, written="-",
+    latex=Form("{x:sum} - {y:term}", SUM), algebra="difference",
     c="({0} - {1})",
 )
 mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True,
-    extended=Entrywise((lambda x, y: y, lambda x, y: x)), operator=operator.mul,
-    infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
+    extended=Entrywise((lambda x, y: y, lambda x, y: x)),
+    written="*", latex=product_in_latex, algebra="product",
     carries=product,
     c="({0} * {1})",
 )
@@ -60,22 +59,22 @@ div = elementwise(
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
     kind="piecewise", aliases="divide true_divide", doc="x / y", saves="x: y; y: x y",
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain="y is not 0",
-    operator=operator.truediv, infix="/",
+    written="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
-    on_floats="{} / {}", algebra="quotient",
+    algebra="quotient",
     carries=quotient,
     c="({0} / {1})",
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases="negative", doc="-x", linear=True, power=1, ulps=0, integral=True,
-    extended=Entrywise((lambda x: -1,)), operator=operator.neg, refuses=pytorch.no_booleans, prefix="-",
-    latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
+    kind="piecewise", aliases="negative", doc="-x", power=1, ulps=0, integral=True,
+    extended=Entrywise((lambda x: -1,)), refuses=pytorch.no_booleans, written="-",
+    latex=Form("-{x:term}", UNARY), algebra="negation",
     c="(-{0})",
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
-    kind="piecewise", doc="+x", linear=True, power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
+    kind="piecewise", doc="+x", power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
     algebra="identity",
     c="({0})",
 )
@@ -100,13 +99,12 @@ chain = elementwise(
     "chain", "cotangent partial", _chain,
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
-    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True, extended=extended.CHAIN,
+    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, extended=extended.CHAIN,
     saves="cotangent: partial; partial: cotangent",
-    infix="*", latex=product_in_latex, algebra="chain",
+    written="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
     "nothing flows back from a value that the result does not depend on.", backward="Mul",
     carries=product,
-    c="g_chain({0}, {1})",
     numpy="_chain({0}, {1})",
 )
 
@@ -114,7 +112,7 @@ chain = elementwise(
 def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str, **record: Any) -> Op:
     return elementwise(
         name, "x", forward, reference, None, kind="flat", doc=doc, aliases=aliases, integral=True,
-        kinks=Kink(where, place, "0, as everywhere", SAME), between=(), **record,
+        kinks=Kink(where, place, "0, as everywhere", SAME), carries=(), **record,
     )  # fmt: skip
 
 
@@ -132,18 +130,16 @@ def _integer(x: Any) -> Any:
 
 sign = _flat(
     "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
-    parity="odd", algebra="sign",
-    on_floats="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0})",
-    c="g_sign({0})",
+    algebra="sign",
 )
-floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer, c="g_floor({0})",
+floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer,
               refuses=pytorch.no_booleans)
-ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer, c="g_ceil({0})",
+ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer,
              refuses=pytorch.no_booleans)
 trunc = _flat(
     "trunc", np.trunc, lambda m, x: m.floor(x) if x > 0 else m.ceil(x), "The integer towards 0; the derivative is 0.",
     "integers but 0", lambda x: x != 0 and _integer(x), "fix",
-    c="g_trunc({0})", refuses=pytorch.no_booleans,
+    refuses=pytorch.no_booleans,
 )  # fmt: skip
 rint = _flat(
     "round", np.rint, _half_even, "The nearest integer, halves to even; the derivative is 0.", "halves between integers",
@@ -157,82 +153,96 @@ abs_ = elementwise(
     kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0, power=1,
     integral=True, extended=Entrywise((np.sign,)),
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
-    latex=r"\left|{x}\right|", on_floats="abs({})", parity="even", means=lambda x: x * sign(x),
+    latex=r"\left|{x}\right|", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
-    called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
+    doc="The absolute value; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
     carries=steady,
     c="g_fabs({0})",
 )
 
 
-def _floordiv(m: Any, x: Any, y: Any) -> Any:
-    return m.floor(x / y)
-
-
-floor_divide = elementwise(
-    "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", integral=True,
-    infix="//",
+@function(
+    forward=np.floor_divide, partials=(None, None), kind="flat", integral=True, written="//",
     kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
-    operator=operator.floordiv, refuses=pytorch.no_division_by_zero,
-    between=((), (0.0,)),
-    c="g_floor_divide({0}, {1})",
+    refuses=pytorch.no_division_by_zero,
+    carries=((), (0.0,)),
 )
-remainder = elementwise(
-    "remainder", "x y", np.remainder, lambda m, x, y: x - y * m.floor(x / y),
-    lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y)),
+def floor_divide(x: Any, y: Any) -> Any:
+    """x // y; the derivative is 0."""
+    return floor(x / y)
+
+
+@function(
+    forward=np.remainder,
+    partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y))),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases="mod", saves="y: x y", ulps=0, integral=True,
     extended=extended.REMAINDER, kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
     domain="y is not 0",
-    doc="x % y, with the sign of y.", example="7.5 % 2", operator=operator.mod,
     refuses=pytorch.no_division_by_zero,
-    infix="%",
+    written="%",
     carries=remaining,
-    c="g_remainder({0}, {1})",
 )
-fmod: Op = elementwise(
-    "fmod", "x y", np.fmod, lambda m, x, y: x - y * (m.floor(x / y) if x / y > 0 else m.ceil(x / y)),
-    lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y)),
+def remainder(x: Any, y: Any) -> Any:
+    """x % y, with the sign of y.
+
+    >>> 7.5 % 2
+    """
+    return x - y * floor(x / y)
+
+
+@function(
+    forward=np.fmod,
+    partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y))),
     kind="piecewise", saves="y: x y out", ulps=0,
-    extended=extended.FMOD,
-    domain="y is not 0", doc="The remainder of x / y, with the sign of x.", integral=True,
+    extended=extended.FMOD, domain="y is not 0", integral=True,
     kinks=Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),
     refuses=pytorch.no_division_by_zero,
     carries=remaining,
-    c="g_fmod({0}, {1})",
 )
-square = elementwise(
-    "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves="x", power=2, called="power", doc="x**2",
-    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
+def fmod(x: Any, y: Any) -> Any:
+    """The remainder of x / y, with the sign of x."""
+    return x - y * trunc(x / y)
+
+
+@function(
+    forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x", power=2,
+    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
-    c="g_square({0})",
 )
-reciprocal = elementwise(
-    "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
-    kind="piecewise", saves="out", power=-1, domain="x is not 0", doc="1 / x",
-    extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
+def square(x: Any) -> Any:
+    """x**2"""
+    return x * x
+
+
+@function(
+    forward=np.reciprocal, partials=(lambda out, x: -out * out,), kind="piecewise", saves="out", power=-1, domain="x is not 0",
+    extended=Entrywise((lambda x: -1 / x / x,)), algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
     c="(1 / {0})",
 )
+def reciprocal(x: Any) -> Any:
+    """1 / x"""
+    return 1 / x
 
 
 def _scaled(y: Any, alpha: float) -> Any:
     return y if alpha == 1 else y * alpha
 
 
-@function(scalars="alpha")
-def torch_add(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+@function()
+def torch_add(x: Any, y: Any, *, alpha: Number = 1) -> Any:
     """torch.add: x + alpha*y."""
     return x + _scaled(y, alpha)
 
 
-@function(scalars="alpha")
-def torch_sub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+@function()
+def torch_sub(x: Any, y: Any, *, alpha: Number = 1) -> Any:
     """torch.sub: x - alpha*y."""
     return x - _scaled(y, alpha)
 
 
-@function(torch="x, y|other, *, alpha", scalars="alpha")
-def rsub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+@function(torch="x, y|other, *, alpha")
+def rsub(x: Any, y: Any, *, alpha: Number = 1) -> Any:
     """y - alpha*x, as in PyTorch."""
     return y - _scaled(x, alpha)
 

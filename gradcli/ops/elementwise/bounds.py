@@ -27,10 +27,10 @@ def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op,
     return elementwise(
         name, "x y", ufunc, lambda m, x, y: x + y if x != x or y != y else x if wins(x, y) else y,
         Pieces(lambda out, x, y: behind(x, y), slope), Pieces(lambda out, x, y: beyond(x, y), slope),
-        kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", integral=True, selects=True, ulps=0,
+        kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", integral=True, algebra="extreme", ulps=0,
         kinks=Kink(lambda x, y: x == y, "x = y", "half to each operand", SAME),
         extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * half, lambda x, y: wins(y, x) + (x == y) * half)),
-        between=((), ()), c=f"g_{name}({{0}}, {{1}})", **record,
+        carries=((), ()), **record,
     )  # fmt: skip
 
 
@@ -83,13 +83,12 @@ def _clip_reference(m: Any, x: Any, low: Any, high: Any) -> Any:
 
 clip = elementwise(
     "clip",
-    "x low high",
+    "x low? high?",
     _clip,
     _clip_reference,
     kind="piecewise",
     vjp=_clip_vjp,
     extended=extended.CLIP,
-    optional="low high",
     symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
     kinks=Kink(
             lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_jax_vjp)
@@ -100,7 +99,7 @@ clip = elementwise(
     backward="Clamp", doc="x limited to the range from low to high; either bound may be None.",
     example="clip(x, -1, 1)",
     ulps=0,
-    between=((), (), ()),
+    carries=((), (), ()),
     c={
         (True, True, True): "g_minimum(g_maximum({0}, {1}), {2})", (True, True, False): "g_maximum({0}, {1})",
         (True, False, True): "g_minimum({0}, {1})", (True, False, False): "({0})",

@@ -16,34 +16,33 @@ from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import equal, isfinite, isnan, less, logical_not, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.facts import Kink
-from gradcli.ops.registry import elementwise, function
+from gradcli.ops.registry import Number, elementwise, function
 from gradcli.ops.text import number_in_c
 
 copysign = elementwise(
-    "copysign", "x y", np.copysign, lambda m, x, y: -x if bool(x < 0) != bool(y < 0) else x,
+    "copysign", "x y:signed", np.copysign, lambda m, x, y: -x if bool(x < 0) != bool(y < 0) else x,
     lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, kind="piecewise", saves="x: x out", ulps=0,
     extended=extended.COPYSIGN,
-    signed=frozenset({"y"}),
     symbolic=lambda s, x, y: s.Abs(x) * s.sign(y), doc="x with the sign of y; its derivative by y is 0.",
     kinks=(
         Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the sign that y's zero has, 0 for y"),
     ),
     carries=lambda m, out, x, y, e, f: e + m.where(m.logical_and(m.less_equal(m.abs(y), f), m.greater(f, 0.0)), 2 * m.abs(x), 0.0),
-    c="g_copysign({0}, {1})",
 )
 signbit = elementwise(
-    "signbit", "x", np.signbit, lambda m, x: x < 0, kind="flat", result="bool", signed=frozenset({"x"}),
+    "signbit", "x:signed", np.signbit, lambda m, x: x < 0, kind="flat", result="bool",
     doc="Whether x has a minus sign.",
     carries=sign,
-    c="g_signbit({0})",
 )
-heaviside = elementwise(
-    "heaviside", "x values", np.heaviside, lambda m, x, values: m.zero if x < 0 else values if x == 0 else m.one, None, None,
-    kind="flat", doc="0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values.",
-    kinks=Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),
-    between=((0.0,), ()),
-    c="g_heaviside({0}, {1})",
-)
+
+
+@function(
+    forward=np.heaviside, partials=(None, None), kind="flat", kinks=Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),
+    carries=((0.0,), ()),
+)  # fmt: skip
+def heaviside(x: Any, values: Any) -> Any:
+    """0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values."""
+    return where(equal(x, 0), values, where(less(x, 0), 0.0, 1.0))
 
 
 @function(kinks=Kink(lambda x: x == 0, "x = 0", "0, as everywhere"))
@@ -89,7 +88,7 @@ def _finite_reference(m: Any, x: Any) -> Any:
 
 finite = elementwise(
     "finite", "x", _finite, _finite_reference, Pieces(lambda out, x: logical_not(isfinite(x))), kind="piecewise", symbolic=lambda s, x: x,
-    saves="x", ulps=0, sees_nan=True, extended=extended.NUMBERS, memory="format", public=False, written="nan_to_num({x})",
+    saves="x", ulps=0, result="same", extended=extended.NUMBERS, memory="format", public=False, written="nan_to_num({x})",
     doc="x with NaN replaced by 0, and infinities by the largest numbers; the derivative there is 0.", backward="NanToNum",
     carries=steady,
     c=f"g_nan_to_num({{0}}, {number_in_c(0.0)}, g_largest(), -g_largest())",
@@ -98,10 +97,10 @@ finite = elementwise(
 
 
 @function(
-    scalars="nan posinf neginf", numpy="x, -copy, nan, posinf, neginf", torch="x, nan, posinf, neginf", memory="format",
+    numpy="x, -copy, nan, posinf, neginf", torch="x, nan, posinf, neginf", memory="format",
     backward="NanToNum",
 )  # fmt: skip
-def nan_to_num(x: Any, *, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(x: Any, *, nan: Number = None, posinf: Number = None, neginf: Number = None) -> Any:
     """x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0.
 
     >>> nan_to_num(1/x, posinf=10)
@@ -125,7 +124,7 @@ binary_exponent = elementwise(
 )
 
 
-@function(results="mantissa exponent", aside={1: "int32"})
+@function(results="mantissa exponent:int32")
 def frexp(x: Any) -> tuple[Any, Any]:
     """The mantissa m and the exponent e of x = m * 2**e, with 0.5 <= abs(m) < 1. The exponent's derivative is 0.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from gradcli.ops.text import SUM, Form
 
 
 def _comparison(
-    name: str, symbol: str, latex: str, forward: Function, operator: Function, reference: Function, *aliases: str
+    name: str, symbol: str, latex: str, forward: Function, reference: Function, *aliases: str
 ) -> Op:
     def simpler(out: Any, x: Any, y: Any) -> Any:
         a, b = number_of(x), number_of(y)
@@ -28,18 +27,18 @@ def _comparison(
 
     return elementwise(
         name, "x y", forward, reference, kind="flat", result="bool", aliases=aliases,
-        operator=operator, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
-        algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
+        doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        algebra="comparison", simpler=simpler, written=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM),
         c=f"({{0}} {symbol} {{1}})",
     )
 
 
-equal = _comparison("equal", "==", "=", np.equal, operator.eq, lambda m, x, y: x == y, "eq")
-not_equal = _comparison("not_equal", "!=", "\\ne", np.not_equal, operator.ne, lambda m, x, y: x != y, "ne")
-less = _comparison("less", "<", "<", np.less, operator.lt, lambda m, x, y: x < y, "lt")
-less_equal = _comparison("less_equal", "<=", "\\le", np.less_equal, operator.le, lambda m, x, y: x <= y, "le")
-greater = _comparison("greater", ">", ">", np.greater, operator.gt, lambda m, x, y: x > y, "gt")
-greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, operator.ge, lambda m, x, y: x >= y, "ge")
+equal = _comparison("equal", "==", "=", np.equal, lambda m, x, y: x == y, "eq")
+not_equal = _comparison("not_equal", "!=", "\\ne", np.not_equal, lambda m, x, y: x != y, "ne")
+less = _comparison("less", "<", "<", np.less, lambda m, x, y: x < y, "lt")
+less_equal = _comparison("less_equal", "<=", "\\le", np.less_equal, lambda m, x, y: x <= y, "le")
+greater = _comparison("greater", ">", ">", np.greater, lambda m, x, y: x > y, "gt")
+greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, lambda m, x, y: x >= y, "ge")
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
@@ -59,23 +58,22 @@ def _simpler_or(out: Any, x: Any, y: Any) -> Any:
     return x if both_nan and x.op is equal else None
 
 
-
 logical_and = _truth(
     "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), "Both are true.",
-    infix="and", on_floats="bool({} and {})", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
+    written="and", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
 )
 logical_or = _truth(
     "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), "At least one is true.",
-    infix="or", on_floats="bool({} or {})", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
+    written="or", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
 )
 logical_not = _truth(
-    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", prefix="not ", on_floats="not {}", c="({0} == 0)",
+    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", written="not", c="({0} == 0)",
 
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )  # fmt: skip
-isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", on_floats="{0} != {0}", carries=no_number, c="g_isnan({0})")
-isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number, c="g_isinf({0})")
-isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number, c="g_isfinite({0})")
+isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", carries=no_number)
+isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number)
+isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number)
 
 
 @function()
@@ -161,17 +159,13 @@ where = elementwise(
     result="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves="condition",
-    selects=True,
-    sees_nan=True,
     extended=Entrywise((None, lambda c, x, y: np.where(c, LONG_DOUBLE(1), 0), lambda c, x, y: np.where(c, LONG_DOUBLE(0), 1))),
     doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value.",
     example="where(x > 0, x, 0.1*x)",
     algebra="choice",
     simpler=_simpler_where,
     latex=r"\begin{{cases}} {x} & \text{{if }} {condition} \\ {y} & \text{{else}} \end{{cases}}",
-    on_floats="{1} if {0} else {2}",
     ulps=0,
     carries=chosen,
-    c="g_where({0}, {1}, {2})",
     numpy="np.where({0}, {1}, {2})",
 )

@@ -26,7 +26,7 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import function, structural
+from gradcli.ops.registry import Index, function, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, witness
@@ -127,8 +127,8 @@ def _permutation(pivots: Any, n: int) -> Any:
 
 
 permutation = structural(
-    "permutation", "pivots", _permutation, witness("factors.permutation"),
-    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices="pivots", result="bool", public=False,
+    "permutation", "pivots:index", _permutation, witness("factors.permutation"),
+    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, result="bool", public=False,
     ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
 )  # fmt: skip
 
@@ -153,13 +153,13 @@ def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
     return solve_triangular(x, half, upper=True)
 
 
-@function(results="P L U", aside={0: ""})
+@function(results="P: L U")
 def torch_linalg_lu(x: Any, *, pivot: bool = True) -> Any:
     """torch.linalg.lu: P, L and U with x = P @ L @ U."""
     return parts_of(lu, x, pivot=pivot)
 
 
-@function(results="LU pivots", backward="LinalgLuFactorEx", aside={1: "int32"})
+@function(results="LU pivots:int32", backward="LinalgLuFactorEx")
 def lu_factor(x: Any, *, pivot: bool = True) -> Any:
     """L and U in one matrix, and LAPACK's pivots, counting from 1.
 
@@ -169,15 +169,15 @@ def lu_factor(x: Any, *, pivot: bool = True) -> Any:
     return _packed(lower, upper), pivots_of(x) if pivot else np.broadcast_to(np.arange(1, upper.shape[-2] + 1), upper.shape[:-1])
 
 
-@function(backward="LinalgLuFactorEx", aside={1: "int32", 2: "int32"})
+@function(results="LU pivots:int32 infos:int32", backward="LinalgLuFactorEx")
 def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> Any:
     """torch.lu: L and U in one matrix, LAPACK's pivots, and zeros if asked for."""
     found = lu_factor(x, pivot=pivot)
     return (*found, no_info(x)) if get_infos else found
 
 
-@function(indices="pivots", results="P L U")
-def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
+@function(results="P L U")
+def lu_unpack(x: Any, pivots: Index, *, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
     """P, L and U of what lu_factor gives."""
     n, m = matrix(x.shape, "lu_unpack")[-2:]
     k = min(n, m)
@@ -188,8 +188,8 @@ def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: b
     )
 
 
-@function(indices="pivots", backward="LinalgLuSolve")
-def lu_solve(x: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+@function(backward="LinalgLuSolve")
+def lu_solve(x: Any, pivots: Index, y: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The z with A @ z = y (or z @ A = y, or with the transpose of A), from what lu_factor gives of A."""
     p = _matrix_of(pivots, square(x.shape, "lu_solve")[-1], x)
     if not left:

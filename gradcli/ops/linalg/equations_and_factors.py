@@ -143,7 +143,7 @@ def _read(x: Any, upper: bool, mirrored: bool) -> Any:
 read: Op = structural(
     "read", "x", _read, witness("factors.read"), shape=lambda x, upper, mirrored: x,
     vjp=lambda wanted, cotangent, out, x, upper, mirrored: (cotangent,), static={"upper": False, "mirrored": False}, public=False,
-    ulps=0, batched=lambda lead, x, upper, mirrored: read(x, upper=upper, mirrored=mirrored),
+    ulps=0, result="float", batched=lambda lead, x, upper, mirrored: read(x, upper=upper, mirrored=mirrored),
     extended=Linear(lambda cotangent, x, **_: (cotangent,)),
     doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
     "which all entries are.",
@@ -296,7 +296,7 @@ cholesky = structural(
 )  # fmt: skip
 
 
-@function(results="L info", aside={1: "int32"})
+@function(results="L info:int32")
 def cholesky_ex(x: Any, *, upper: Any = False, check_errors: Any = False) -> Any:
     """The Cholesky factor of a matrix, and zeros."""
     return (cholesky(x, upper=upper), no_info(x))
@@ -356,7 +356,7 @@ def _complement_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 complement = structural(
     "complement", "x", _complement, witness("factors.complement"), vjp=_complement_vjp,
-    shape=_complement_shape, core_dims=(2,), public=False,
+    shape=_complement_shape, core_dims=(2,), saves="x", public=False,
     doc="An orthonormal basis of what is orthogonal to all columns, as LAPACK chooses it. Not differentiable, as in PyTorch.",
 )  # fmt: skip
 

@@ -161,7 +161,7 @@ def logdet(x: Any) -> Any:
     return where(less(sign, 0), math.nan, size)
 
 
-@function(results="inverse info", aside={1: "int32"})
+@function(results="inverse info:int32")
 def inv_ex(x: Any, *, check_errors: bool = False) -> Any:
     """The inverse of a matrix, and zeros; of a singular matrix, infinities."""
     return inv(x, check_errors=check_errors), no_info(x)

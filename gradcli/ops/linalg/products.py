@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import as_column, as_row, transposed
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import function, is_number, structural
+from gradcli.ops.registry import Number, function, is_number, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.text import TERM, Form
@@ -82,8 +81,8 @@ matmul: Op = structural(
     "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves="x: y; y: x",
     core_dims=(2, 2), batched=_matmul_on_batch, doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     example="x @ w + b", rounding="terms", ulps=8, integral=True, work=_products_added,
-    extended=Whole("matrices.MATMUL"), operator=operator.matmul,
-    backward=pytorch.node_of_matmul, one_dtype=True, infix="@",
+    extended=Whole("matrices.MATMUL"),
+    backward=pytorch.node_of_matmul, one_dtype=True, written="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product",
     carries=multilinear, axes=axes.matrix_product,
     numpy="({0:term} @ {1:power})",
@@ -148,7 +147,7 @@ def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1
 
 
 @function(
-    vjp=_trace_vjp, shape=_trace_shape, linear=True, integral=True, rounding="terms", ulps=4,
+    vjp=_trace_vjp, shape=_trace_shape, integral=True, rounding="terms", ulps=4,
     numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
     torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, {axis2}).sum(-1)",
 )  # fmt: skip
@@ -272,32 +271,32 @@ def _added(x: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return found
 
 
-@function(scalars="beta alpha", torch="input, mat1, mat2, *, beta, alpha")
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+@function(torch="input, mat1, mat2, *, beta, alpha")
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
     """beta*input + alpha times a product of matrices; with beta=0 the input is not read."""
     return _added(input, _product(mat1, mat2, 2, 2), beta, alpha)
 
 
-@function(scalars="beta alpha", torch="input, mat, vec, *, beta, alpha")
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+@function(torch="input, mat, vec, *, beta, alpha")
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
     """beta*input + alpha times a product of a matrix and a vector; with beta=0 the input is not read."""
     return _added(input, _product(mat, vec, 2, 1), beta, alpha)
 
 
-@function(scalars="beta alpha", torch="input, batch1, batch2, *, beta, alpha")
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+@function(torch="input, batch1, batch2, *, beta, alpha")
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
     """beta*input + alpha times the sum of a batch's products of matrices; with beta=0 the input is not read."""
     return _added(input, sum_(_product(batch1, batch2, 3, 3), axis=0), beta, alpha)
 
 
-@function(scalars="beta alpha", torch="input, batch1, batch2, *, beta, alpha")
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+@function(torch="input, batch1, batch2, *, beta, alpha")
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
     """beta*input + alpha times a batch's products of matrices; with beta=0 the input is not read."""
     return _added(input, _product(batch1, batch2, 3, 3), beta, alpha)
 
 
-@function(scalars="beta alpha", torch="input, vec1, vec2, *, beta, alpha")
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+@function(torch="input, vec1, vec2, *, beta, alpha")
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
     """beta*input + alpha times the outer product of vectors; with beta=0 the input is not read."""
     return _added(input, outer(vec1, vec2), beta, alpha)
 

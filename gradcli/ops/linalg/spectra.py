@@ -276,10 +276,7 @@ def numpy_pinv(x: Any, *, rcond: Any = None, hermitian: bool = False, rtol: Any 
     return pinv(x, rtol=rcond if rcond is not None else 1e-15 if rtol is None else rtol, hermitian=hermitian)
 
 
-_RESULTS = ("solution", "residuals", "rank", "singular_values")
-
-
-@function(results=_RESULTS, backward="LinalgLstsq", aside={3: ""}, uncertified=EQUAL_SIZES)
+@function(results="solution residuals rank singular_values:", backward="LinalgLstsq", uncertified=EQUAL_SIZES)
 def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None) -> tuple[Any, Any, Any, Any]:
     """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's driver tells."""
     driver = driver or "gelsy"
@@ -298,7 +295,7 @@ def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | Non
 @function(
     numpy="x, y|b, rcond",
     scipy="x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver",
-    results=_RESULTS,
+    results="solution residuals rank singular_values",
     uncertified=EQUAL_SIZES,
 )
 def lstsq(x: Any, y: Any, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:

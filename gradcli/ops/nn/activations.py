@@ -20,7 +20,7 @@ from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Kink, noted
 from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax
-from gradcli.ops.registry import elementwise, function, is_number
+from gradcli.ops.registry import Number, elementwise, function, is_number
 from gradcli.ops.special.error_functions import ndtr
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.writing import one_axis
@@ -31,10 +31,10 @@ from gradcli.ops.writing import one_axis
 relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else m.zero,
     Pieces(lambda out, x: less_equal(out, 0)),
-    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, integral=True, selects=True,
+    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, integral=True, algebra="extreme",
     extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=Kink(lambda x: x == 0, "x = 0", "0", SAME),
     doc="x where it is positive, 0 elsewhere.", example="relu(x)", parts=lambda x: maximum(x, 0.0),
-    between=(),
+    carries=(),
     c="g_maximum({0}, 0)",
     numpy="np.maximum({0}, 0.0)",
     torch="torch.relu({0})",
@@ -53,10 +53,10 @@ def _hardtanh_in_jax(wanted: Any, cotangent: Any, out: Any, x: Any, min_val: flo
 
 
 @function(
-    vjp=_hardtanh_vjp, saves="x", ulps=0, scalars="min_val max_val",
+    vjp=_hardtanh_vjp, saves="x", ulps=0,
     kinks=noted("x = min_val or x = max_val", "0", Choice("1", _hardtanh_in_jax)),
 )  # fmt: skip
-def hardtanh(x: Any, *, min_val: Any = -1.0, max_val: Any = 1.0) -> Any:
+def hardtanh(x: Any, *, min_val: Number = -1.0, max_val: Number = 1.0) -> Any:
     """x limited to the range from min_val to max_val; the derivative is 0 at both.
 
     >>> hardtanh(x)
@@ -92,8 +92,8 @@ def _leaky_in_jax(wanted: Any, cotangent: Any, out: Any, x: Any, negative_slope:
     return (where(less(x, 0), cotangent * negative_slope, cotangent),)
 
 
-@function(vjp=_leaky_vjp, saves="x", scalars="negative_slope", kinks=noted("x = 0", "negative_slope", Choice("1", _leaky_in_jax)))
-def leaky_relu(x: Any, *, negative_slope: Any = 0.01) -> Any:
+@function(vjp=_leaky_vjp, saves="x", kinks=noted("x = 0", "negative_slope", Choice("1", _leaky_in_jax)))
+def leaky_relu(x: Any, *, negative_slope: Number = 0.01) -> Any:
     """x where it is positive, negative_slope*x elsewhere.
 
     >>> leaky_relu(x, 0.1)
@@ -113,10 +113,10 @@ def _exponential_slope(cotangent: Any, x: Any, scale: float, alpha: float, width
 
 
 @function(
-    vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, 1.0), saves="x", ulps=8, scalars="alpha",
+    vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, 1.0), saves="x", ulps=8,
     kinks=noted("x = 0", "alpha", SAME),
 )  # fmt: skip
-def elu(x: Any, *, alpha: Any = 1.0) -> Any:
+def elu(x: Any, *, alpha: Number = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x) - 1) elsewhere.
 
     >>> elu(x)
@@ -125,9 +125,9 @@ def elu(x: Any, *, alpha: Any = 1.0) -> Any:
 
 
 @function(
-    vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, alpha), saves="x", ulps=8, scalars="alpha",
+    vjp=lambda wanted, cotangent, out, x, alpha: _exponential_slope(cotangent, x, 1.0, alpha, alpha), saves="x", ulps=8,
 )  # fmt: skip
-def celu(x: Any, *, alpha: Any = 1.0) -> Any:
+def celu(x: Any, *, alpha: Number = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0."""
     if is_number(alpha) and not alpha:
         raise ArgumentError("celu: alpha must not be 0")
@@ -176,14 +176,14 @@ def gelu(x: Any, *, approximate: str = "none") -> Any:
 _AT_LAMBDA = (noted("|x| = lambd", "0"),)
 
 
-@function(scalars="lambd", kinks=_AT_LAMBDA)
-def hardshrink(x: Any, *, lambd: Any = 0.5) -> Any:
+@function(kinks=_AT_LAMBDA)
+def hardshrink(x: Any, *, lambd: Number = 0.5) -> Any:
     """x where its size is more than lambd, 0 elsewhere."""
     return where(less_equal(abs_(x), lambd), 0.0, x)
 
 
-@function(scalars="lambd", kinks=_AT_LAMBDA)
-def softshrink(x: Any, *, lambd: Any = 0.5) -> Any:
+@function(kinks=_AT_LAMBDA)
+def softshrink(x: Any, *, lambd: Number = 0.5) -> Any:
     """x moved towards 0 by lambd, and 0 where its size is less."""
     if is_number(lambd) and lambd < 0:
         raise ArgumentError(f"softshrink: lambd must be at least 0, not {lambd}")
@@ -201,14 +201,13 @@ softsign = elementwise(
     lambda out, x: 1 / (1 + abs_(x)) ** 2, kind="piecewise", saves="x", ulps=2,
     extended=extended.SOFTSIGN,
     doc="x/(1 + |x|).",
-    between=(),
-    c="g_softsign({0})",
+    carries=(),
     numpy="({0:atom} / (1.0 + np.abs({0})))",
 )
 
 
-@function(scalars="threshold value", kinks=noted("x = threshold", "0"))
-def threshold(x: Any, *, threshold: Any, value: Any) -> Any:
+@function(kinks=noted("x = threshold", "0"))
+def threshold(x: Any, *, threshold: Number, value: Number) -> Any:
     """x where it is more than the threshold, the value elsewhere.
 
     >>> threshold(x, 0.1, 20)

@@ -17,7 +17,7 @@ from gradcli.ops.elementwise.bounds import clip, maximum
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.facts import noted
 from gradcli.ops.reductions.sums import norm, sum_
-from gradcli.ops.registry import function
+from gradcli.ops.registry import Number, function
 from gradcli.ops.room import room_for
 from gradcli.ops.structure import detach
 from gradcli.ops.writing import axes_of, one_axis
@@ -121,8 +121,8 @@ def cosine_similarity(x1: Any, x2: Any, *, axis: int = 1, eps: float = 1e-8) -> 
     return sum_(first * second, axis=axis)
 
 
-@function(torch="x1, x2, p, eps, keepdims", scalars="eps", kinks=_AT_ZERO)
-def pairwise_distance(x1: Any, x2: Any, *, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False) -> Any:
+@function(torch="x1, x2, p, eps, keepdims", kinks=_AT_ZERO)
+def pairwise_distance(x1: Any, x2: Any, *, p: float = 2.0, eps: Number = 1e-6, keepdims: bool = False) -> Any:
     """The p-norm of x1 - x2 + eps along the last axis.
 
     >>> pairwise_distance(x, y)
@@ -130,8 +130,8 @@ def pairwise_distance(x1: Any, x2: Any, *, p: float = 2.0, eps: float = 1e-6, ke
     return _row_norm(x1 - x2 + eps, p, -1, keepdims)
 
 
-@function(torch="x, p, axis, eps, -out", scalars="eps", kinks=_AT_ZERO)
-def normalize(x: Any, *, p: float = 2.0, axis: Any = 1, eps: float = 1e-12) -> Any:
+@function(torch="x, p, axis, eps, -out", kinks=_AT_ZERO)
+def normalize(x: Any, *, p: float = 2.0, axis: Any = 1, eps: Number = 1e-12) -> Any:
     """x over its p-norm along an axis, which is at least eps.
 
     >>> normalize(x, axis=0)

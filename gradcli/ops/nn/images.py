@@ -35,7 +35,7 @@ from gradcli.ops.facts import noted
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.order import argmax
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import function
+from gradcli.ops.registry import Index, function
 from gradcli.ops.room import room_for
 from gradcli.ops.structure import to_int
 
@@ -502,11 +502,11 @@ def _unpooling(n: int) -> None:
     name = f"max_unpool{n}d"
 
     @function(
-        name, indices="indices",
+        name,
         example=f"F.{name}({nested('x', n)}, {nested('[0, 2, 4]', n)}, {(1, 1, 2)[-n:] if n > 1 else 2})",
     )  # fmt: skip
     def max_unpool(
-        input: Any, indices: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+        input: Any, indices: Index, *, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
     ) -> Any:
         """Zeros with entries at the places where max pooling found them."""
         shape = tuple(input.shape)

@@ -18,7 +18,7 @@ from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
-from gradcli.ops.registry import function, is_number, structural
+from gradcli.ops.registry import Number, function, is_number, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.structure import detach
 from gradcli.ops.writing import witness
@@ -88,7 +88,7 @@ def _standardized_rounds(m: Any, out: Any, x: Any, axis: Any, eps: float) -> Any
     return 16 * (m.abs(out) + size / m.sqrt(m.var(x, axis=axis, keepdims=True) + eps))
 
 
-@function(vjp=_standardized_vjp, shape=lambda shape, **_: shape, saves="x out", rounds=_standardized_rounds, public=False)
+@function(vjp=_standardized_vjp, shape=lambda shape, **_: shape, saves="x out", rounding=_standardized_rounds, public=False)
 def standardized(x: Any, *, axis: Any, eps: float) -> Any:
     """(x - mean)/sqrt(variance + eps) over axes."""
     return _standardized(x, axis, eps)
@@ -116,7 +116,7 @@ def _last_axes(name: str, x: Any, normalized_shape: Any, *parameters: Any) -> tu
 machine_epsilon = structural(
     "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
     witness("products.machine_epsilon"), shape=lambda x: (),
-    vjp=lambda wanted, cotangent, out, x: (None,), ulps=0, public=False,
+    ulps=0, public=False,
     extended=Whole("running.EPSILON", epsilon=True), doc="The distance from 1 to the next number of x's precision.",
     numpy="np.finfo(np.float64).eps",
 )  # fmt: skip
@@ -138,10 +138,10 @@ def _by_statistics(name: str, x: Any, running_mean: Any, running_var: Any, eps: 
     return (x - centre) * rsqrt(spread + eps)
 
 
-@function(scalars="eps", backward="NativeBatchNorm")
+@function(backward="NativeBatchNorm")
 def batch_norm(
     x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None, *, training: bool = False,
-    momentum: Any = 0.1, eps: Any = 1e-5,
+    momentum: Any = 0.1, eps: Number = 1e-5,
 ) -> Any:  # fmt: skip
     """(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias; mean and variance are those of the batch (training), or
     running_mean and running_var.
@@ -157,10 +157,10 @@ def batch_norm(
     return _affine(found, *_by_channel("batch_norm", x, weight, bias))
 
 
-@function(torch="x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps", scalars="eps")
+@function(torch="x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps")
 def instance_norm(
     x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None, *, use_input_stats: bool = True,
-    momentum: Any = 0.1, eps: Any = 1e-5,
+    momentum: Any = 0.1, eps: Number = 1e-5,
 ) -> Any:  # fmt: skip
     """(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias."""
     axes = tuple(range(2, len(x.shape)))
@@ -172,10 +172,10 @@ def instance_norm(
 
 @function(
     torch="x, normalized_shape, weight, bias, eps",
-    scalars="eps",
+
     backward="NativeLayerNorm",
 )
-def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, normalized_shape: Any, eps: float = 1e-5) -> Any:
+def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, normalized_shape: Any, eps: Number = 1e-5) -> Any:
     """(x - mean)/sqrt(variance + eps) over the last axes, times weight, plus bias.
 
     >>> layer_norm(x, normalized_shape=(3,))
@@ -183,15 +183,15 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, normalized_shape
     return _affine(_normalized(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps), weight, bias)
 
 
-@function(torch="x, normalized_shape, weight, eps", scalars="eps")
-def rms_norm(x: Any, weight: Any = None, *, normalized_shape: Any, eps: float | None = None) -> Any:
+@function(torch="x, normalized_shape, weight, eps")
+def rms_norm(x: Any, weight: Any = None, *, normalized_shape: Any, eps: Number = None) -> Any:
     """x/sqrt(mean of squares + eps) over the last axes, times weight; eps is by default the precision's."""
     axes = _last_axes("rms_norm", x, normalized_shape, weight)
     return _affine(x * rsqrt(mean(square(x), axis=axes, keepdims=True) + (machine_epsilon(x) if eps is None else eps)), weight, None)
 
 
-@function(torch="x, num_groups, weight, bias, eps", scalars="eps", backward="NativeGroupNorm")
-def group_norm(x: Any, weight: Any = None, bias: Any = None, *, num_groups: int, eps: float = 1e-5) -> Any:
+@function(torch="x, num_groups, weight, bias, eps", backward="NativeGroupNorm")
+def group_norm(x: Any, weight: Any = None, bias: Any = None, *, num_groups: int, eps: Number = 1e-5) -> Any:
     """(x - mean)/sqrt(variance + eps) over groups of channels and all later axes, times weight, plus bias."""
     if len(x.shape) < 2 or num_groups < 1 or x.shape[1] % num_groups:
         raise ShapeError(f"group_norm: the second axis of the shape {tuple(x.shape)} does not divide into {num_groups} groups")
@@ -200,8 +200,8 @@ def group_norm(x: Any, weight: Any = None, bias: Any = None, *, num_groups: int,
     return _affine(reshape(groups, shape=x.shape), *_by_channel("group_norm", x, weight, bias))
 
 
-@function(scalars="alpha beta k")
-def local_response_norm(x: Any, *, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+@function()
+def local_response_norm(x: Any, *, size: int, alpha: Number = 1e-4, beta: Number = 0.75, k: Number = 1.0) -> Any:
     """x/(k + alpha*m)**beta, m being the mean of squares over a window of size channels."""
     if len(x.shape) < 3:
         raise ShapeError(f"local_response_norm: at least 3 axes are wanted, not the shape {tuple(x.shape)}")

@@ -24,7 +24,7 @@ from gradcli.ops.nn.distances_and_similarities import held_at, pairwise_distance
 from gradcli.ops.nn.softmax_and_attention import _log_softmax, log_softmax
 from gradcli.ops.reductions.cumulative import cumprod, cumsum
 from gradcli.ops.reductions.sums import mean, sum_
-from gradcli.ops.registry import composite, elementwise, function, is_number, structural
+from gradcli.ops.registry import Index, Number, composite, elementwise, function, is_number, signature_of, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.special.gamma import logaddexp, sigmoid, softplus
 from gradcli.ops.structure import detach, to_float, to_int
@@ -52,9 +52,7 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
     """
 
     def define(body: Function) -> Any:
-        code, static = body.__code__, body.__kwdefaults__ or {}
-        names = code.co_varnames[: code.co_argcount]
-        needed = len(names) - len(body.__defaults__ or ())
+        static = body.__kwdefaults__ or {}
         reduces = "reduction" in static
 
         def reducing(*arrays: Any, reduction: str, size_average: bool | None, reduce: bool | None, **rest: Any) -> Any:
@@ -63,7 +61,7 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
             return body(*arrays, reduction=reduction, **rest) if reduces else total(body(*arrays, **rest), reduction)
 
         made = composite(
-            body.__name__, " ".join([*names[:needed], *(f"{name}?" for name in names[needed:])]), reducing,
+            body.__name__, signature_of(body), reducing,
             doc=" ".join((body.__doc__ or "").split()), static={**static, "reduction": "mean", "size_average": None, "reduce": None},
             **record,
         )
@@ -96,8 +94,8 @@ def l1_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "me
     return _weighted(abs_(input - target), weight, reduction)
 
 
-@loss("input, target, size_average, reduce, reduction, beta", scalars="beta", kinks=_TIE)
-def smooth_l1_loss(input: Any, target: Any, *, beta: Any = 1.0) -> Any:
+@loss("input, target, size_average, reduce, reduction, beta", kinks=_TIE)
+def smooth_l1_loss(input: Any, target: Any, *, beta: Number = 1.0) -> Any:
     """d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones."""
     if is_number(beta) and beta < 0:
         raise ArgumentError(f"smooth_l1_loss: beta must be at least 0, not {beta}")
@@ -107,8 +105,8 @@ def smooth_l1_loss(input: Any, target: Any, *, beta: Any = 1.0) -> Any:
     return where(greater(size, beta), size - beta / 2, square(input - target) / (2 * beta))
 
 
-@loss("input, target, reduction, delta, weight, size_average, reduce", scalars="delta")
-def huber_loss(input: Any, target: Any, weight: Any = None, *, delta: Any = 1.0) -> Any:
+@loss("input, target, reduction, delta, weight, size_average, reduce")
+def huber_loss(input: Any, target: Any, weight: Any = None, *, delta: Number = 1.0) -> Any:
     """d**2/2 of differences d up to delta, delta*(|d| - delta/2) of larger ones."""
     if is_number(delta) and delta <= 0:
         raise ArgumentError(f"huber_loss: delta must be more than 0, not {delta}")
@@ -158,8 +156,8 @@ def gaussian_nll_loss(input: Any, target: Any, var: Any, *, full: bool = False, 
     return losses + 0.5 * math.log(2 * math.pi) if full else losses
 
 
-@loss("input, target, log_input, full, size_average, eps, reduce, reduction", scalars="eps")
-def poisson_nll_loss(input: Any, target: Any, *, log_input: bool = True, full: bool = False, eps: Any = 1e-8) -> Any:
+@loss("input, target, log_input, full, size_average, eps, reduce, reduction")
+def poisson_nll_loss(input: Any, target: Any, *, log_input: bool = True, full: bool = False, eps: Number = 1e-8) -> Any:
     """exp(input) - target*input, or input - target*log(input + eps) where the input is no logarithm; if full, Stirling's approximation
     of log(target!) more where the target is above 1.
     """
@@ -200,7 +198,7 @@ bernoulli_nll = structural(
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1).",
     example="bernoulli_nll([0.2, 0.7], [0, 1])",
-    composed=lambda x, y: -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST)),
+    definition=lambda x, y: -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST)),
 )  # fmt: skip
 
 
@@ -268,8 +266,8 @@ def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
 
 
 class_labels = elementwise(
-    "class_labels", "x", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", result="int",
-    static={"classes": 1, "ignored": None}, indices="x", public=False,
+    "class_labels", "x:index", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", result="int",
+    static={"classes": 1, "ignored": None}, public=False,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
     numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",
     torch=lambda shapes, classes, ignored: "" if ignored is not None else "torch.as_tensor({0}).to(torch.int64)",
@@ -325,10 +323,10 @@ def _label_nll_vjp(wanted: Any, cotangent: Any, out: Any, input: Any, target: An
 
 
 @function(
-    vjp=_label_nll_vjp, forward=_label_nll, shape=_label_nll_shape, saves="input target", indices="target", public=False,
-    rounds=lambda m, out, input, target, **_: (12 + m.size(target)) * m.abs(out),
+    vjp=_label_nll_vjp, forward=_label_nll, shape=_label_nll_shape, saves="input target", public=False,
+    rounding=lambda m, out, input, target, **_: (12 + m.size(target)) * m.abs(out),
 )  # fmt: skip
-def label_nll(input: Any, target: Any, *, ignored: int, reduction: str) -> Any:
+def label_nll(input: Any, target: Index, *, ignored: int, reduction: str) -> Any:
     """nll_loss of log_softmax(input), without weights."""
     return _nll(log_softmax(input, axis=_class_axis(input.shape, target.shape)), target, None, ignored, reduction)
 
@@ -348,8 +346,8 @@ def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, sm
     return sum_(losses) / sum_(where(ignored, 0.0, masses))
 
 
-@loss("input, target, weight, size_average, ignore_index, reduce, reduction", indices="target")
-def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
+@loss("input, target, weight, size_average, ignore_index, reduce, reduction")
+def nll_loss(input: Any, target: Index, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
     """-input at the labels, the input being log-probabilities with the classes along the second axis; the mean is weighted by the
     classes' weights, and leaves out the label ignore_index.
     """
@@ -357,11 +355,11 @@ def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int =
 
 
 @loss(
-    "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing", scalars="label_smoothing",
+    "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing",
     backward="NllLoss", example="cross_entropy([1.5, -0.3, 0.2], 0)",
 )  # fmt: skip
 def cross_entropy(
-    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: Any = 0.0
+    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: Number = 0.0
 ) -> Any:
     """nll_loss of log_softmax(input): the target holds labels, or, in the input's shape, probabilities of all classes. label_smoothing is
     shared evenly by all classes.
@@ -382,8 +380,8 @@ def cross_entropy(
     return total(-sum_(shares * weighted, axis=axis), reduction)
 
 
-@function(indices="x")
-def one_hot(x: Any, *, num_classes: int) -> Any:
+@function()
+def one_hot(x: Index, *, num_classes: int) -> Any:
     """1 at the label and 0 at the other classes, along a new last axis.
 
     >>> one_hot([2, 0], 3)
@@ -447,10 +445,9 @@ def _log_likelihood(log_probs: Any, targets: Any, input_lengths: Any, target_len
 
 @loss(
     "log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity, size_average, reduce",
-    indices="targets input_lengths target_lengths",
 )  # fmt: skip
 def ctc_loss(
-    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *, blank: int = 0, zero_infinity: bool = False,
+    log_probs: Any, targets: Index, input_lengths: Index, target_lengths: Index, *, blank: int = 0, zero_infinity: bool = False,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """Minus the logarithm of the probability of the labels, over all their alignments to the sequence; the mean is over losses by the
@@ -489,15 +486,15 @@ def _above(x: Any, low: float = 0.0) -> Any:
     return clip(x, low, None)
 
 
-@loss(f"input, target, margin, {_REDUCED}", scalars="margin", kinks=_FREE)
-def hinge_embedding_loss(input: Any, target: Any, *, margin: Any = 1.0) -> Any:
+@loss(f"input, target, margin, {_REDUCED}", kinks=_FREE)
+def hinge_embedding_loss(input: Any, target: Any, *, margin: Number = 1.0) -> Any:
     """The input where the target is 1, max(0, margin - input) where it is -1."""
     target = detach(target)
     return where(equal(target, 1), 0.0, _above(margin - input)) + where(equal(target, -1), 0.0, input)
 
 
-@loss(f"input1, input2, target, margin, {_REDUCED}", scalars="margin", kinks=_FREE)
-def margin_ranking_loss(input1: Any, input2: Any, target: Any, *, margin: Any = 0.0) -> Any:
+@loss(f"input1, input2, target, margin, {_REDUCED}", kinks=_FREE)
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, *, margin: Number = 0.0) -> Any:
     """max(0, margin - target*(input1 - input2))."""
     return _above(margin - target * (input1 - input2))
 
@@ -508,9 +505,9 @@ def soft_margin_loss(input: Any, target: Any) -> Any:
     return softplus(-target * input)
 
 
-@loss(f"anchor, positive, negative, margin, p, eps, swap, {_REDUCED}", scalars="margin eps", kinks=_FREE)
+@loss(f"anchor, positive, negative, margin, p, eps, swap, {_REDUCED}", kinks=_FREE)
 def triplet_margin_loss(
-    anchor: Any, positive: Any, negative: Any, *, margin: Any = 1.0, p: float = 2.0, eps: Any = 1e-6, swap: bool = False
+    anchor: Any, positive: Any, negative: Any, *, margin: Number = 1.0, p: float = 2.0, eps: Number = 1e-6, swap: bool = False
 ) -> Any:
     """max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor and positive counts."""
     if is_number(margin) and margin <= 0:
@@ -530,8 +527,8 @@ declare("""
 _EPSILON = float(np.float32(1e-12))  # a float32 in PyTorch
 
 
-@loss(f"input1, input2, target, margin, {_REDUCED}", scalars="margin", kinks=_FREE)
-def cosine_embedding_loss(input1: Any, input2: Any, target: Any, *, margin: Any = 0.0) -> Any:
+@loss(f"input1, input2, target, margin, {_REDUCED}", kinks=_FREE)
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, *, margin: Number = 0.0) -> Any:
     """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1; 1e-12 is added to squared lengths."""
     x, y = input1, input2
     if len(x.shape) not in (1, 2) or len(target.shape) != len(x.shape) - 1 or len(y.shape) != len(x.shape):
@@ -545,8 +542,8 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, *, margin: Any 
 _AT_MARGIN = (noted("exactly at the margin", "0"),)
 
 
-@loss(f"input, target, p, margin, weight, {_REDUCED}", scalars="margin", indices="target", kinks=_AT_MARGIN)
-def multi_margin_loss(input: Any, target: Any, weight: Any = None, *, p: int = 1, margin: Any = 1.0) -> Any:
+@loss(f"input, target, p, margin, weight, {_REDUCED}", kinks=_AT_MARGIN)
+def multi_margin_loss(input: Any, target: Index, weight: Any = None, *, p: int = 1, margin: Number = 1.0) -> Any:
     """The sum of max(0, margin - x[label] + x[i])**p over the other classes i, over the number of classes."""
     if p not in (1, 2):
         raise ArgumentError(f"multi_margin_loss: p must be 1 or 2, not {p}")
@@ -560,8 +557,8 @@ def multi_margin_loss(input: Any, target: Any, weight: Any = None, *, p: int = 1
     return sum_(terms, axis=axis) / x.shape[axis]
 
 
-@loss(f"input, target, {_REDUCED}", indices="target", kinks=_AT_MARGIN)
-def multilabel_margin_loss(input: Any, target: Any) -> Any:
+@loss(f"input, target, {_REDUCED}", kinks=_AT_MARGIN)
+def multilabel_margin_loss(input: Any, target: Index) -> Any:
     """The sum of max(0, 1 - x[j] + x[i]) over labels j (those before the first negative one) and classes i that are no label, over the
     number of classes.
     """

@@ -14,7 +14,7 @@ from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.softmax_and_attention import logsumexp
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import mean as mean_of
-from gradcli.ops.registry import function
+from gradcli.ops.registry import Number, function
 
 _REDUCED = "size_average, reduce, reduction"
 _PLACED = "kernel_size, stride, padding"
@@ -111,8 +111,8 @@ for _names, _why, _help in (
 # -- What jax.nn and jax.lax call functions, and the few that no other library has -----------------
 
 
-@function(public=False, scalars="epsilon")
-def standardize(x: Any, mean: Any = None, variance: Any = None, *, axis: Any = -1, epsilon: Any = 1e-5) -> Any:
+@function(public=False)
+def standardize(x: Any, mean: Any = None, variance: Any = None, *, axis: Any = -1, epsilon: Number = 1e-5) -> Any:
     """jax.nn.standardize: x less its mean over its deviation along an axis."""
     centre = mean_of(x, axis=axis, keepdims=True) if mean is None else mean
     spread = mean_of(square(x), axis=axis, keepdims=True) - square(centre) if variance is None else variance

@@ -17,7 +17,7 @@ from gradcli.ops.elementwise.logic import equal, isfinite, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
-from gradcli.ops.registry import composition, function
+from gradcli.ops.registry import Number, Stated, composition, function
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach
@@ -66,10 +66,6 @@ def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: b
     return (size, sign(reshape(total, shape=tuple(size.shape)))) if return_sign else size
 
 
-def _exponential_of_difference(axis: Any, keepdims: bool) -> tuple[Op, dict[str, Any]]:
-    return softmax, {"axis": axis}
-
-
 logsumexp: Op = reduction(
     "logsumexp",
     _logsumexp,
@@ -78,9 +74,8 @@ logsumexp: Op = reduction(
     saves="x out",
     ulps=4,
     parts=_logsumexp_of_entries,
-    less=_exponential_of_difference,
     doc="log(sum(exp(x))), without overflow.",
-    stated="axis",
+    signature="x axis:stated",
     wider=composition(
         "logsumexp",
         "x b?",
@@ -114,11 +109,10 @@ def _softmax_of_entries(x: Any, axis: Any) -> Any:
     forward=_softmax,
     shape=_softmax_shape,
     saves="out",
-    stated="axis",
     ulps=6,
     parts=_softmax_of_entries,
 )
-def softmax(x: Any, *, axis: Any = None) -> Any:
+def softmax(x: Any, *, axis: Stated = None) -> Any:
     """exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special)."""
     return exp(x - logsumexp(x, axis=axis, keepdims=True))
 
@@ -130,22 +124,11 @@ def _log_softmax(x: Any, axis: Any) -> Any:
     return apart - np.log1p(others + (np.add.reduce(apart == 0, axis=axis, keepdims=True, dtype=others.dtype) - 1))
 
 
-def _apart(x: Any, axis: Any) -> tuple[Any, Any]:
-    """Entries less the largest, and the sum of all their exponentials but one of the largest."""
+def _log_softmax_of_entries(x: Any, axis: Any) -> Any:
     apart = x - max_(x, axis=axis, keepdims=True)
     ties = equal(apart, 0)
     others = sum_(where(ties, 0.0, exp(apart)), axis=axis, keepdims=True)
-    return apart, others + (sum_(where(ties, 1.0, 0.0), axis=axis, keepdims=True) - 1)
-
-
-def _log_softmax_of_entries(x: Any, axis: Any) -> Any:
-    apart, others = _apart(x, axis)
-    return apart - log1p(others)
-
-
-def _log_softmax_raised(x: Any, axis: Any) -> Any:
-    apart, others = _apart(x, axis)
-    return exp(apart) * (1 / (1 + others))
+    return apart - log1p(others + (sum_(where(ties, 1.0, 0.0), axis=axis, keepdims=True) - 1))
 
 
 def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
@@ -161,10 +144,8 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
     saves="out",
     ulps=12,
     parts=_log_softmax_of_entries,
-    raised=_log_softmax_raised,
-    stated="axis",
 )
-def log_softmax(x: Any, *, axis: Any = None) -> Any:
+def log_softmax(x: Any, *, axis: Stated = None) -> Any:
     """log(softmax(x)) along an axis, without overflow."""
     return x - logsumexp(x, axis=axis, keepdims=True)
 
@@ -176,7 +157,7 @@ def _masked_softmax(scores: Any) -> Any:
 
 
 @function(
-    torch="query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa", scalars="scale",
+    torch="query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa",
 )  # fmt: skip
 def scaled_dot_product_attention(
     query: Any,
@@ -186,7 +167,7 @@ def scaled_dot_product_attention(
     *,
     dropout_p: float = 0.0,
     is_causal: bool = False,
-    scale: float | None = None,
+    scale: Number = None,
     enable_gqa: bool = False,
 ) -> Any:
     """softmax(query @ key.T / sqrt(d)) @ value, of keys that the mask (truth values, or numbers to add) leaves.

@@ -14,7 +14,6 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import equal, greater_equal, isnan, where
-from gradcli.ops.facts import Function
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.registry import find, function, structural
 from gradcli.ops.spec import Op
@@ -52,26 +51,23 @@ def _put_back(rows: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
     return transpose(found, axes=tuple(np.argsort(order).tolist())) if len(order) > 1 else found
 
 
-def _running_composed(reduce: str, unit: float) -> Function:
-    """A running reduction for exports: at each place that of the entries up to it. Its file imports this one, so it has its name here."""
-
-    def body(x: Any, axis: int | None) -> Any:
-        if axis is None or not x.shape:
-            x, axis = vector_of(x), 0
-        axes = (axis % len(x.shape),)
-        rows = rows_along(x, axes)
-        *lead, n = rows.shape
-        count = x.graph.constant(np.arange(float(n)))
-        up_to = where(greater_equal(reshape(count, shape=(n, 1)), count), reshape(rows, shape=(*lead, 1, n)), unit)
-        return _put_back(find(reduce)(up_to, axis=-1), x.shape, axes)
-
-    return body
+def reductions_up_to(op: Op, x: Any, axis: int | None) -> Any:
+    """Return running sums or products as reductions, at each place of the entries up to it: for exports to what has neither."""
+    reduce, unit = ("sum", 0.0) if op is cumsum else ("prod", 1.0)
+    if axis is None or not x.shape:
+        x, axis = vector_of(x), 0
+    axes = (axis % len(x.shape),)
+    rows = rows_along(x, axes)
+    *lead, n = rows.shape
+    count = x.graph.constant(np.arange(float(n)))
+    up_to = where(greater_equal(reshape(count, shape=(n, 1)), count), reshape(rows, shape=(*lead, 1, n)), unit)
+    return _put_back(find(reduce)(up_to, axis=-1), x.shape, axes)
 
 
 cumsum = structural(
-    "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
+    "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None},
     doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
-    extended=extended.CUMSUM, composed=_running_composed("sum", 0.0),
+    extended=extended.CUMSUM,
     numpy=lambda shapes, axis: f"np.cumsum({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumsum(np.ravel({0}), 0)",
 )  # fmt: skip
 
@@ -113,8 +109,8 @@ cumprod = structural(
     "cumprod", "x", _cumprod, witness("reducing.cumprod"), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
     saves="x out",
     doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, algebra="product of entries",
-    carries=carried.product_of_entries, rounds=carried.product_rounds,
-    integral=True, composed=_running_composed("prod", 1.0),
+    carries=carried.product_of_entries, rounding=carried.product_rounds,
+    integral=True,
     numpy=lambda shapes, axis: f"np.cumprod({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumprod(np.ravel({0}), 0)",
 )  # fmt: skip
 
@@ -138,7 +134,7 @@ def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int
 
 @function(
     vjp=_horner_vjp, forward=_horner, shape=lambda c, x, axis: np.broadcast_shapes(c, x), parts=None, public=False, saves="x out",
-    ulps=8, carries=carried.product_of_entries, rounds=lambda m, out, c, x, axis: m.at(2 * m.abs(out) + m.abs(c), m.abs(x)),
+    ulps=8, carries=carried.product_of_entries, rounding=lambda m, out, c, x, axis: m.at(2 * m.abs(out) + m.abs(c), m.abs(x)),
 )  # fmt: skip
 def reversed_horner(c: Any, x: Any, *, axis: int = 0) -> Any:
     """S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod."""
@@ -173,8 +169,8 @@ def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) 
 
 @function(
     vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=carried.ordered_shape, parts=_logcumsumexp_of_entries,
-    saves="x out", between=(), ulps=8,
-    rounds=carried.running_rounds,
+    saves="x out", carries=(), ulps=8,
+    rounding=carried.running_rounds,
 )  # fmt: skip
 def logcumsumexp(x: Any, *, axis: int) -> Any:
     """log(cumsum(exp(x))) along an axis, without overflow.

@@ -15,7 +15,6 @@ from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import laid_along, part_of, reshape, shape_with, take_along, transpose, vector_of
 from gradcli.ops.calling.signatures import declare
-from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.logic import isfinite, isnan, less, not_equal, where
@@ -253,7 +252,7 @@ lower_median = structural(
     vjp=lambda wanted, cotangent, out, x, ignore_nan: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=noted("several entries equal to the median", "shared evenly among them"),
     doc="torch.median of all entries: the lower one of two in the middle; of those that are numbers, if NaN is ignored.",
-    between=(), among=entries,
+    carries=(),
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import max_, mean, min_, sum_, variation
-from gradcli.ops.registry import function, is_number
+from gradcli.ops.registry import Number, function, is_number
 from gradcli.ops.writing import axes_of
 
 
@@ -54,10 +54,10 @@ def _squeezed(matrix: Any) -> Any:
 
 
 @function(
-    numpy="x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype", scalars="ddof"
+    numpy="x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype"
 )  # fmt: skip
 def cov(
-    x: Any, y: Any = None, fweights: Any = None, aweights: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: Any = None
+    x: Any, y: Any = None, fweights: Any = None, aweights: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: Number = None
 ) -> Any:
     """The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default).
 
@@ -79,8 +79,8 @@ def _correlation(covariance: Any) -> Any:
     return covariance / reshape(size, shape=(-1, 1)) / size
 
 
-@function(scalars="correction")
-def torch_cov(x: Any, fweights: Any = None, aweights: Any = None, *, correction: float = 1) -> Any:
+@function()
+def torch_cov(x: Any, fweights: Any = None, aweights: Any = None, *, correction: Number = 1) -> Any:
     """torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations."""
     return _squeezed(_covariance("cov", _observations("cov", x), fweights, aweights, correction))
 
@@ -122,14 +122,14 @@ def ptp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 _SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, mean"
 
 
-@function(numpy=_SPREAD, scalars="ddof")
-def nanvar(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Any = 0) -> Any:
+@function(numpy=_SPREAD)
+def nanvar(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
     """The variance of the entries that are numbers, divided by n - ddof."""
     return variation("nanvar", False, x, where, mean, axis, keepdims, ddof, True)
 
 
-@function(numpy=_SPREAD, scalars="ddof")
-def nanstd(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Any = 0) -> Any:
+@function(numpy=_SPREAD)
+def nanstd(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
     """The standard deviation of the entries that are numbers."""
     return variation("nanstd", True, x, where, mean, axis, keepdims, ddof, True)
 

@@ -13,7 +13,6 @@ from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.reshaping import one_number
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.signatures import declare
-from gradcli.ops.carrying import entries
 from gradcli.ops.constants import difference, exactly
 from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
 from gradcli.ops.elementwise.bounds import maximum, minimum
@@ -24,7 +23,7 @@ from gradcli.ops.looping import product_in_torch, reduced_text
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
-from gradcli.ops.registry import composition, function, is_number, structural
+from gradcli.ops.registry import Number, composition, function, is_number, structural
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape, witness
 
@@ -125,12 +124,12 @@ def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
 
 
 def _wider(name: str, operands: str, body: Function, **static: Any) -> Composite:
-    return composition(name, operands, body, static={**AXES, **static}, scalars="ddof" if static else "")
+    return composition(name, operands + (" ddof:number" if static else ""), body, static={**AXES, **static})
 
 
 def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
     static = {**AXES, **record.pop("static", {})}
-    return structural(name, "x", forward, reference, vjp=vjp, shape=reduced, static=static, **record)
+    return structural(name, record.pop("signature", "x"), forward, reference, vjp=vjp, shape=reduced, static=static, **record)
 
 
 def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -139,7 +138,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 _total: Function = np.add.reduce
 sum_: Op = reduction(
-    "sum", _total, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True,
+    "sum", _total, witness("reducing.sum_"), _sum_vjp, integral=True,
     doc="The sum of the entries.", example="sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total",
     axes=axes.Reduction(axes.SUM),
     wider=_wider("sum", "x where? initial?", lambda *call, **axes: _begun(sum_, 0.0, add, *call, **axes)),
@@ -167,7 +166,7 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 @function(
-    vjp=_mean_vjp, shape=reduced, linear=True, algebra="mean", rounding="terms", ulps=4,
+    vjp=_mean_vjp, shape=reduced, algebra="mean", rounding="terms", ulps=4,
     wider=_wider("mean", "x where?", partial(_average, "mean")),
     refuses=pytorch.only_floats("mean"),
 )  # fmt: skip
@@ -221,7 +220,7 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 prod: Op = reduction(
     "prod", np.prod, witness("reducing.prod"), _prod_vjp,
     saves="x", doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
-    carries=carried.product_of_entries, rounds=carried.product_rounds,
+    carries=carried.product_of_entries, rounding=carried.product_rounds,
     algebra="product of entries", integral=True, extended=extended.PROD,
     axes=axes.Reduction(axes.PRODUCT),
     wider=_wider("prod", "x where? initial?", lambda *call, **axes: _begun(prod, 1.0, mul, *call, **axes)),
@@ -253,7 +252,7 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
         kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python.", axes=axes.Reduction(rule),
         wider=_wider(name, "x where? initial?", lambda *call, **static: _begun(made, unit, pair, *call, **static)),
-        between=(), among=entries, numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
+        carries=(), numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
         **record,
     )  # fmt: skip
     return made
@@ -289,7 +288,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 @function(
     vjp=_norm_vjp, forward=lambda x, **static: _scaled_norm(x, **static)[()], shape=reduced, parts=_scaled_norm,
-    saves="x out", ulps=4, extended=extended.NORM, carries=carried.norm_errors, rounds=carried.norm_rounds,
+    saves="x out", ulps=4, extended=extended.NORM, carries=carried.norm_errors, rounding=carried.norm_rounds,
     kinks=Kink(lambda out: out == 0, "x = 0", "0"), backward="LinalgVectorNorm",
 )  # fmt: skip
 def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -> Any:
@@ -319,26 +318,26 @@ def _with_mean(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool,
     return _corrected(op, x, axis, unbiased, keepdims, correction), mean(x, axis=None if axis == () else axis, keepdims=keepdims)
 
 
-@function(scalars="correction")
-def torch_var(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+@function()
+def torch_var(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
     """torch.var: divided by n - correction (1 by default)."""
     return _corrected(var, x, axis, unbiased, keepdims, correction)
 
 
-@function(scalars="correction")
-def torch_std(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+@function()
+def torch_std(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
     """torch.std: divided by n - correction (1 by default)."""
     return _corrected(std, x, axis, unbiased, keepdims, correction)
 
 
-@function(scalars="correction")
-def var_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+@function()
+def var_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
     """var and mean in one, as in PyTorch."""
     return _with_mean(var, x, axis, unbiased, keepdims, correction)
 
 
-@function(scalars="correction")
-def std_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Any = None) -> Any:
+@function()
+def std_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
     """std and mean in one, as in PyTorch."""
     return _with_mean(std, x, axis, unbiased, keepdims, correction)
 

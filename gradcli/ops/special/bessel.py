@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from gradcli.errors import ArgumentError
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
@@ -15,6 +13,7 @@ from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import elementwise, function, is_number
 from gradcli.ops.spec import Op
+from gradcli.ops.special.integrals import hypergeometric
 from gradcli.ops.writing import OfSciPy
 
 
@@ -49,19 +48,19 @@ def _out_of_phase(m: Any, out: Any, x: Any, v: float) -> Any:
 
 
 jv = _bessel(
-    "jv", "besselj", _falling, "The Bessel function of the first kind and of order v.", ulps=1500, rounds=_out_of_phase,
+    "jv", "besselj", _falling, "The Bessel function of the first kind and of order v.", ulps=1500, rounding=_out_of_phase,
     carries=lambda m, out, x, e, v: e * 1.0 if v == int(v) else None,
     domain="x >= 0, or v an integer",
 )
 yv = _bessel(
-    "yv", "bessely", _falling, "The Bessel function of the second kind and of order v.", ulps=1500, rounds=_out_of_phase,
+    "yv", "bessely", _falling, "The Bessel function of the second kind and of order v.", ulps=1500, rounding=_out_of_phase,
     domain="x > 0",
 )
 iv = _bessel(
     "iv", "besseli",
     lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
     "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an integer", ulps=16,
-    between=(0.0,),
+    carries=(0.0,),
     torch=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
     jax=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
 )
@@ -69,7 +68,7 @@ kv = _bessel(
     "kv", "besselk",
     lambda op, x, v: -op(x, v=1) if v == 0 else -(op(x, v=v - 1) + op(x, v=v + 1)) / 2,
     "The modified Bessel function of the second kind and of order v.", domain="x > 0", ulps=40,
-    between=(0.0,),
+    carries=(0.0,),
 )
 
 
@@ -109,52 +108,49 @@ def k1(x: Any) -> Any:
     return kv(x, v=1)
 
 
-i0 = elementwise(
-    "i0", "x", OfSciPy("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), ulps=6,
-    aliases="modified_bessel_i0", latex=r"I_{{0}}\left({x}\right)", doc="The modified Bessel function iv(0, x).",
-    between=(0.0,),
-)
-i1: Op = elementwise(
-    "i1", "x", OfSciPy("i1"), lambda m, x: m.besseli(1, x), lambda out, x: (i0(x) + iv(x, v=2)) / 2, ulps=16,
-    aliases="modified_bessel_i1", latex=r"I_{{1}}\left({x}\right)", doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
-    between=(),
-)
+@function(
+    forward=OfSciPy("i0"), partials=(lambda out, x: i1(x),), ulps=6, aliases="modified_bessel_i0", latex=r"I_{{0}}\left({x}\right)",
+    carries=(0.0,),
+)  # fmt: skip
+def i0(x: Any) -> Any:
+    """The modified Bessel function iv(0, x)."""
+    return iv(x, v=0)
 
 
-_FAR = 1e18  # where 1F1(n + 1/2, n + 1, -2*x) is the first term of its asymptotic series, to the last digit
+@function(
+    forward=OfSciPy("i1"), partials=(lambda out, x: (i0(x) + iv(x, v=2)) / 2,), ulps=16, aliases="modified_bessel_i1",
+    latex=r"I_{{1}}\left({x}\right)", backward="SpecialI1", carries=(),
+)  # fmt: skip
+def i1(x: Any) -> Any:
+    """The modified Bessel function iv(1, x)."""
+    return iv(x, v=1)
 
 
-def _fall(x: Any, n: int) -> Any:
-    from scipy import special
-
-    x = np.asarray(x)
-    far = float(special.gamma(n + 1.0) / np.sqrt(np.pi)) / (2 * np.maximum(x, 1)) ** (n + 0.5)  # the first term of the series there
-    return np.where(x > _FAR, far, special.hyp1f1(n + 0.5, n + 1.0, -2 * np.minimum(x, _FAR)))[()]
-
-
-i0e_slope: Op = elementwise(
-    "i0e_slope", "x", _fall, lambda m, x, n: m.hyp1f1(n + m.mpf(1) / 2, n + 1, -2 * x),
-    lambda out, x, n: -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1), static={"n": 1}, public=False, ulps=100,
+@function(
+    partials=(lambda out, x, n: -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1),), public=False, ulps=100,
     symbolic=lambda s, x, n: s.diff(s.exp(-x) * s.besseli(0, x), x, n) * (-1) ** n * s.factorial(n) / s.rf(s.Rational(1, 2), n) / 2**n,
     written={(1,): "(i0e({x}) - i1e({x}))"},
     latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - \operatorname{{i1e}}\left({x}\right)\right)"},
-    doc="The n-th derivative of exp(-x)*i0(x) but for its factor, as 1F1(n + 1/2, n + 1, -2*x): nothing cancels at large x.",
-    between=(),
-    numpy=lambda shapes, n: f"special.hyp1f1({n + 0.5!r}, {n + 1.0!r}, -2.0 * np.minimum({{0}}, 1e18))",
+    carries=(),
     torch=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
     jax=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
 )
+def i0e_slope(x: Any, *, n: int = 1) -> Any:
+    """The n-th derivative of exp(-x)*i0(x) but for its factor: nothing cancels at large x."""
+    return hypergeometric(-2 * x, above=(n + 0.5,), below=(n + 1.0,))
+
+
 i0e = elementwise(
     "i0e", "x", OfSciPy("i0e"), lambda m, x: m.besseli(0, x) * m.exp(-abs(x)),
     lambda out, x: -sign(x) * i0e_slope(abs_(x), n=1), symbolic=lambda s, x: s.besseli(0, x) * s.exp(-s.Abs(x)),
     kinks=Kink(lambda x: x == 0, "x = 0", "0"), doc="exp(-abs(x))*i0(x), without overflow.", backward="SpecialI0E", ulps=12,
-    between=(0.0,),
+    carries=(0.0,),
 )
 i1e = elementwise(
     "i1e", "x", OfSciPy("i1e"), lambda m, x: m.besseli(1, x) * m.exp(-abs(x)),
     lambda out, x: where(equal(x, 0), 0.5, i0e_slope(abs_(x), n=1) - out / x), backward="SpecialI1E",
     symbolic=lambda s, x: s.besseli(1, x) * s.exp(-s.Abs(x)), saves="x out", doc="exp(-abs(x))*i1(x), without overflow.", ulps=16,
-    between=(-1.5451371173815606, 1.5451371173815606),
+    carries=(-1.5451371173815606, 1.5451371173815606),
 )
 
 declare("""

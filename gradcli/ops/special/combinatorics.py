@@ -105,11 +105,21 @@ def _fallen(x: Any, y: Any, power: int) -> Any:
 
 
 def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
-    if y == 0:
+    if y == 0 and (x > 0 or not m.isint(x)):
         return m.zero
     with m.workprec(m.prec + 2 * abs(m.mag(x)) + 2 * abs(m.mag(y))):
         value = m.psi(n, x + y) - m.psi(n, x)
     return +value
+
+
+def _rise_in(library: str) -> Function:
+    """The text for a library: the difference of two of its polygamma's."""
+
+    def text(shapes: Any, n: int) -> str:
+        one: str = getattr(polygamma.text, library)(shapes, n)
+        return f"({one.replace('{0}', '{0} + {1}')} - {one})"
+
+    return text
 
 
 psi_rise: Op = elementwise(
@@ -122,7 +132,10 @@ psi_rise: Op = elementwise(
     latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
     doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
     domain="x > 0 and x + y > 0",
-    composed=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
+    numpy=_rise_in("numpy"),
+    torch=_rise_in("torch"),
+    algebra="composed", carries=(),
+    definition=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
 )
 
 
@@ -172,22 +185,23 @@ beta = elementwise(
     lambda out, x, y: -out * psi_rise(x, y), lambda out, x, y: -out * psi_rise(y, x),
     symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves="x y out", ulps=8000,
     domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
-    between=((0.0,), (0.0,)), above=0.0,
+    carries=((-math.inf, 0.0), (-math.inf, 0.0)),
     numpy="special.beta({0}, {1})",
     torch="_beta({0}, {1})",
     jax="_beta({0}, {1})",
 )
-betaln = elementwise(
-    "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
-    lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
-    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), ulps=40,
-    domain="x > 0 and y > 0",
-    doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
-    between=((0.0,), (0.0,)), above=0.0,
-    numpy="special.betaln({0}, {1})",
-    torch="",
-    composed=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
-)
+
+
+@function(
+    forward=_betaln, partials=(lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x)), ulps=40, domain="x > 0 and y > 0",
+    rounding="operands", carries=((-math.inf, 0.0), (-math.inf, 0.0)), numpy="special.betaln({0}, {1})", torch="",
+    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y),
+)  # fmt: skip
+def betaln(x: Any, y: Any) -> Any:
+    """The logarithm of beta(x, y), without overflow."""
+    return lgamma(x) + lgamma(y) - lgamma(x + y)
+
+
 binomial = elementwise(
     "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
@@ -292,7 +306,7 @@ hurwitz_zeta: Op = elementwise(
     "hurwitz_zeta", "x q", _zeta, _zeta_reference,
     lambda out, x, q: zeta_slope(x, q, n=1), lambda out, x, q: -x * hurwitz_zeta(x + 1, q),
     symbolic=_zeta_symbolic, domain="x > -5 and q > 0, or q = 1", ulps=300,
-    rounds=_zeta_rounds,
+    rounding=_zeta_rounds,
     written="zeta({x}, {q})", latex=r"\zeta\left({x}, {q}\right)",
     doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
     numpy="special.zeta({0}, {1})",

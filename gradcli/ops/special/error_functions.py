@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import HALF_SQRT_PI, SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI, TWO_BY_SQRT_PI
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.bounds import clip, minimum
-from gradcli.ops.elementwise.exponential import exp_square, log
+from gradcli.ops.elementwise.exponential import exp, exp_square, log, xlogy
 from gradcli.ops.elementwise.logic import greater, isnan, less, where
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
@@ -19,25 +20,21 @@ from gradcli.ops.writing import OfSciPy
 erf = elementwise(
     "erf", "x", OfSciPy("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The error function.", example="erf(x/sqrt(2))",
-    between=(),
-    c="g_erf({0})",
-    moderate=True,
+    carries=(),
 )
 
 
 erfc = elementwise(
     "erfc", "x", OfSciPy("erfc"), lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
-    between=(),
-    c="g_erfc({0})",
-    moderate=True,
+    carries=(),
 )
 
 
 erfi = elementwise(
     "erfi", "x", OfSciPy("erfi"), lambda m, x: m.erfi(x), lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI,
     doc="The imaginary error function, -i*erf(i*x).", ulps=160,
-    between=(),
+    carries=(),
     torch="",
     jax="",
 )
@@ -80,20 +77,25 @@ erfcx_integral: Op = elementwise(
     written={(1,): "(1/sqrt(pi) - {x:atom}*erfcx({x}))"},
     latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} \operatorname{{erfcx}}\left({x}\right)\right)"},
     doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives never cancel.",
-    between=(),
+    carries=(),
     numpy=lambda shapes, n: "_erfcx_integral({0})" if n == 1 else "",
     jax="",
 )
-erfcx = elementwise(
-    "erfcx", "x", OfSciPy("erfcx"), lambda m, x: m.exp(x * x) * m.erfc(x), lambda out, x: -2 * erfcx_integral(x, n=1),
-    doc="exp(x**2)*erfc(x), without underflow.", backward="SpecialErfcx", ulps=600, scalar="g_erfcx({0})",
-    between=(),
-    jax="_erfcx({0})",
-)
+
+
+@function(
+    forward=OfSciPy("erfcx"), partials=(lambda out, x: -2 * erfcx_integral(x, n=1),), backward="SpecialErfcx", ulps=600,
+    jax="_erfcx({0})", carries=(),
+)  # fmt: skip
+def erfcx(x: Any) -> Any:
+    """exp(x**2)*erfc(x), without underflow."""
+    return exp(x * x) * erfc(x)
+
+
 erfinv = elementwise(
     "erfinv", "x", OfSciPy("erfinv"), lambda m, x: m.erfinv(x), lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
     saves="out", domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.",
-    between=(-1.0, 1.0),
+    carries=(-1.0, 1.0),
 )
 
 
@@ -120,14 +122,15 @@ def _log_ndtr(x: Any) -> Any:
     return np.where(np.less(x, -1), tail, np.log1p(-_ndtr(-np.maximum(x, -1))))[()]
 
 
-ndtr = elementwise(
-    "ndtr", "x", _ndtr, lambda m, x: m.erfc(-x / m.sqrt(2)) / 2, lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,
-    doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=11,
-    between=(),
-    c="g_ndtr({0})",
+@function(
+    forward=_ndtr, partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(),
     numpy="special.ndtr({0})",
-    moderate=True,
-)
+)  # fmt: skip
+def ndtr(x: Any) -> Any:
+    """The probability that a standard normal variable is below x, accurate in the tail."""
+    return erfc(-x / SQRT_2) / 2
+
+
 log_ndtr = elementwise(
     "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
     # beyond 1 without the overflow of erfcx
@@ -136,8 +139,7 @@ log_ndtr = elementwise(
     ),
     symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2), backward="SpecialLogNdtr", ulps=12,
     doc="The logarithm of ndtr, without underflow.",
-    between=(),
-    c="g_log_ndtr({0})",
+    carries=(),
     numpy="special.log_ndtr({0})",
 )
 
@@ -152,7 +154,7 @@ ndtri = elementwise(
     "ndtri", "x", OfSciPy("ndtri"), _ndtri, lambda out, x: exp_square(out, c=0.5) * SQRT_TWO_PI,
     symbolic=lambda s, x: s.sqrt(2) * s.erfinv(2 * x - 1), saves="out", domain="0 <= x <= 1", backward="SpecialNdtri",
     doc="The inverse of ndtr: the quantile of the standard normal distribution.",
-    between=(0.0, 1.0),
+    carries=(0.0, 1.0),
 )
 
 
@@ -162,13 +164,13 @@ def erfcinv(x: Any) -> Any:
     return -ndtri(x / 2) / SQRT_2
 
 
-logit = elementwise(
-    "logit", "x", OfSciPy("logit"), lambda m, x: m.log(x / (1 - x)),
-    lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves="x out", domain="0 <= x <= 1",
-    doc="The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative.",
-    between=(0.0, 1.0),
-    c="g_logit({0})",
-)
+@function(
+    forward=OfSciPy("logit"), partials=(lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))),), saves="x out", domain="0 <= x <= 1",
+    carries=(0.0, 1.0),
+)  # fmt: skip
+def logit(x: Any) -> Any:
+    """The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative."""
+    return log(x / (1 - x))
 
 
 @function()
@@ -177,18 +179,14 @@ def torch_logit(x: Any, *, eps: Any = None) -> Any:
     return logit(x if eps is None else clip(x, eps, 1 - eps))
 
 
-def _entr_reference(m: Any, x: Any) -> Any:
-    return m.zero if x == 0 else m.ninf if x < 0 else -x * m.log(x)
+@function(
+    forward=OfSciPy("entr"), partials=(lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),), symbolic=lambda s, x: -x * s.log(x),
+    domain="x >= 0", backward="SpecialEntr", extended=extended.ENTROPY, ulps=3, carries=(0.0, 0.36787944117144233),
+)  # fmt: skip
+def entr(x: Any) -> Any:
+    """-x*log(x), and 0 at x = 0, where the derivative is infinite."""
+    return where(less(x, 0), -math.inf, -xlogy(x, x))
 
-
-entr = elementwise(
-    "entr", "x", OfSciPy("entr"), _entr_reference, lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),
-    symbolic=lambda s, x: -x * s.log(x), domain="x >= 0", backward="SpecialEntr",
-    extended=extended.ENTROPY,
-    doc="-x*log(x), and 0 at x = 0, where the derivative is infinite.", ulps=3,
-    between=(0.0, 0.36787944117144233),
-    c="g_entr({0})",
-)
 
 declare("""
     numpy scipy torch:

@@ -11,6 +11,7 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import joined_rounds
 from gradcli.ops.constants import LN2
 from gradcli.ops.elementwise import extended
+from gradcli.ops.elementwise.exponential import exp
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise, function
 from gradcli.ops.spec import Op
@@ -57,8 +58,7 @@ polygamma: Op = elementwise(
     doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
     example="polygamma(1, x)",
     ulps=16,
-    between=(0.0,),
-    above=0.0,
+    carries=(-math.inf, 0.0),
     numpy=lambda shapes, n: f"special.polygamma({n}, {{0}})",
     torch=lambda shapes, n: f"_polygamma({n}, {{0}}, {float(math.factorial(n))!r})" if n else "torch.special.digamma({0})",
 )
@@ -73,8 +73,7 @@ digamma = elementwise(
     latex=r"\psi\left({x}\right)",
     doc="The derivative of lgamma.",
     ulps=200,
-    between=(0.0,),
-    above=0.0,
+    carries=(-math.inf, 0.0),
 )
 gamma = elementwise(
     "gamma",
@@ -88,10 +87,8 @@ gamma = elementwise(
     doc="The gamma function.",
     example="gamma(x)",
     ulps=10,
-    between=(0.0, 1.4616321449683622),
-    above=0.0,
+    carries=(-math.inf, 0.0, 1.4616321449683622),
     torch="_gamma({0})",
-    scalar="g_tgamma({0})",
 )
 
 def _lgamma_reference(m: Any, x: Any) -> Any:
@@ -109,10 +106,8 @@ lgamma = elementwise(
     domain="x is not 0, -1, -2, ...",
     doc="The logarithm of the absolute value of gamma(x).",
     ulps=40,
-    rounds=lambda m, out, x: 40 * m.abs(out) + 4 * m.abs(x),  # SciPy's, beside zeros
-    between=(0.0, 1.4616321449683622),
-    above=0.0,
-    scalar="g_lgamma({0})",
+    rounding=lambda m, out, x: 40 * m.abs(out) + 4 * m.abs(x),  # SciPy's, beside zeros
+    carries=(-math.inf, 0.0, 1.4616321449683622),
 )
 
 
@@ -122,22 +117,16 @@ def _sigmoid(x: Any) -> Any:
     return np.where(np.greater_equal(x, 0), 1 / (1 + small), small / (1 + small))[()]
 
 
-sigmoid: Op = elementwise(
-    "sigmoid",
-    "x",
-    _sigmoid,
-    lambda m, x: 1 / (1 + m.exp(-x)),
-    lambda out, x: out * sigmoid(-x),
-    aliases="expit",
-    saves="x out",
-    doc="1/(1 + exp(-x)), accurate in both tails.",
-    example="sigmoid(w*x + b)",
-    between=(), by_result=True,
-    c="g_sigmoid({0})",
-    numpy="special.expit({0})",
-    torch="torch.sigmoid({0})",
-    moderate=True,
-)
+@function(
+    forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", carries=(), by_result=True,
+    numpy="special.expit({0})", torch="torch.sigmoid({0})",
+)  # fmt: skip
+def sigmoid(x: Any) -> Any:
+    """1/(1 + exp(-x)), accurate in both tails.
+
+    >>> sigmoid(w*x + b)
+    """
+    return 1 / (1 + exp(-x))
 
 
 def _larger(m: Any, x: Any, y: Any) -> Any:
@@ -153,12 +142,10 @@ logaddexp = elementwise(
     lambda out, x, y: sigmoid(x - y),
     lambda out, x, y: sigmoid(y - x),
     symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)),
-    rounds=joined_rounds,
+    rounding=joined_rounds,
     doc="log(exp(x) + exp(y)), without overflow.",
     ulps=8,
-    between=((), ()),
-    c="g_logaddexp({0}, {1})",
-    moderate=True,
+    carries=((), ()),
 )
 
 
@@ -217,15 +204,13 @@ softplus: Op = elementwise(
     example="softplus(x)",
     wider=composition(
         "softplus",
-        "x",
+        "x beta:number",
         _softplus_by,
         static={"beta": 1, "threshold": float("inf")},
-        scalars="beta",
     ),
-    between=(),
+    carries=(),
     c=_softplus_in_c,
     numpy=lambda shapes, beta, threshold: _softplus_in_numpy(float(beta), float(threshold)),
-    moderate=True,
 )
 
 declare("""

@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.exponential import exp, log, log1p, xlog1py, xlogy
 from gradcli.ops.facts import Function
-from gradcli.ops.registry import elementwise
+from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 from gradcli.ops.special.combinatorics import betaln, in_sympy
 from gradcli.ops.special.gamma import digamma, lgamma, polygamma
@@ -133,14 +133,18 @@ gammainc_slope: Op = elementwise(
     symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), static={"n": 1}, public=False, ulps=4000,
     domain="a > 0 and x >= 0", doc="The n-th derivative of gammainc(a, x) by a.",
 )
-gammainc: Op = elementwise(
-    "gammainc", "a x", OfSciPy("gammainc"), _gammainc_reference,
-    lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x),
-    symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), ulps=200, domain="a > 0 and x >= 0",
-    doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
-    example="gammainc(a, x)",
-    between=((0.0,), (0.0,)),
-)
+
+
+@function(
+    forward=OfSciPy("gammainc"), partials=(lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x)), ulps=200,
+    domain="a > 0 and x >= 0", carries=((0.0,), (0.0,)),
+)  # fmt: skip
+def gammainc(a: Any, x: Any) -> Any:
+    """The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.
+
+    >>> gammainc(a, x)
+    """
+    return gammainc_slope(a, x, n=0)
 
 
 gammaincc: Op = elementwise(
@@ -148,7 +152,7 @@ gammaincc: Op = elementwise(
     lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
     symbolic=in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1)), ulps=400, domain="a > 0 and x >= 0",
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", example="gammaincc(a, x)",
-    between=((0.0,), (0.0,)),
+    carries=((0.0,), (0.0,)),
 )
 
 
@@ -230,18 +234,23 @@ betainc_slope: Op = elementwise(
     ulps=4000,
     domain="a > 0 and b > 0 and 0 <= x <= 1", doc="The derivative of betainc(a, b, x) by a and b, n and k times.",
 )
-betainc: Op = elementwise(
-    "betainc", "a b x", OfSciPy("betainc"), _betainc_reference,
-    lambda out, a, b, x: betainc_slope(a, b, x, n=1, k=0), lambda out, a, b, x: betainc_slope(a, b, x, n=0, k=1),
-    lambda out, a, b, x: beta_density(a, b, x),
-    symbolic=in_sympy("betainc", _betainc_reference, _beta_in_sympy),
-        ulps=400,
-    domain="a > 0 and b > 0 and 0 <= x <= 1",
-    doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
-    example="betainc(a, b, x)",
-    between=((0.0,), (0.0,), (0.0, 1.0)),
-    torch="",
-)
+
+
+@function(
+    forward=OfSciPy("betainc"),
+    partials=(
+        lambda out, a, b, x: betainc_slope(a, b, x, n=1, k=0), lambda out, a, b, x: betainc_slope(a, b, x, n=0, k=1),
+        lambda out, a, b, x: beta_density(a, b, x),
+    ),
+    ulps=400, domain="a > 0 and b > 0 and 0 <= x <= 1", carries=((0.0,), (0.0,), (0.0, 1.0)), torch="",
+)  # fmt: skip
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.
+
+    >>> betainc(a, b, x)
+    """
+    return betainc_slope(a, b, x, n=0, k=0)
+
 
 declare("""
     numpy scipy torch:

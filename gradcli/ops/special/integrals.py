@@ -62,11 +62,15 @@ hypergeometric: Op = elementwise(
     numpy=lambda shapes, above, below: f"special.hyp{len(above)}f1({', '.join(map(repr, (*above, *below)))}, {{0}})",
     **_SCIPYS,
 )  # fmt: skip
-exprel = elementwise(
-    "exprel", "x", OfSciPy("exprel"), lambda m, x: m.hyp1f1(1, 2, x),
-    lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2, symbolic=lambda s, x: _in_sympy(s, x, (1.0,), (2.0,)),
-    ulps=200, doc="(exp(x) - 1)/x, and 1 at 0.", between=(), **_SCIPYS,
-)
+
+
+@function(
+    forward=OfSciPy("exprel"), partials=(lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2,), ulps=200, carries=(),
+    **_SCIPYS,
+)  # fmt: skip
+def exprel(x: Any) -> Any:
+    """(exp(x) - 1)/x, and 1 at 0."""
+    return hypergeometric(x, above=(1.0,), below=(2.0,))
 
 
 def _lambert(x: Any, k: int) -> Any:
@@ -76,16 +80,11 @@ def _lambert(x: Any, k: int) -> Any:
     return np.where(np.abs(value.imag) > 0, np.nan, value.real).astype(np.result_type(np.asarray(x).dtype, np.float32))[()]
 
 
-def _lambert_reference(m: Any, x: Any, k: int) -> Any:
-    value = m.lambertw(x, k)
-    return value.real if m.im(value) == 0 else m.nan
-
-
 lambertw: Op = elementwise(
     "lambertw",
     "x",
     _lambert,
-    _lambert_reference,
+    lambda m, x, k: m.lambertw(x, k),
     lambda out, x, k: exp(-out) / (1 + out),
     symbolic=lambda s, x, k: s.LambertW(x, k),
     static={"k": 0},
@@ -93,30 +92,37 @@ lambertw: Op = elementwise(
     ulps=64,
     domain="x > -0.367879",
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
-    between=(-0.36787944117144233, 0.0),
+    carries=(-0.36787944117144233, 0.0),
     numpy=lambda shapes, k: f"special.lambertw({{0}}, {k}).real",
     **_SCIPYS,
 )
 
 
-dawsn = elementwise(
-    "dawsn", "x", OfSciPy("dawsn"), lambda m, x: x * m.hyp1f1(1, m.mpf(3) / 2, -x * x),
-    lambda out, x: hypergeometric(-square(x), above=(1.0,), below=(0.5,)),
-    symbolic=lambda s, x: s.sqrt(s.pi) / 2 * s.exp(-(x**2)) * s.erfi(x),
-    ulps=2000, doc="Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x).", carries=steady, **_SCIPYS,
-)
-ellipk = elementwise(
-    "ellipk", "m", OfSciPy("ellipk"), lambda m, x: m.nan if x > 1 else m.pi / 2 * m.hyp2f1(m.mpf(0.5), m.mpf(0.5), 1, x),
-    lambda out, m: hypergeometric(m, above=(1.5, 1.5), below=(2.0,)) * PI / 8,
-    symbolic=lambda s, x: s.pi / 2 * _in_sympy(s, x, (0.5, 0.5), (1.0,)), domain="m < 1", ulps=2000,
-    doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared).", between=(1.0,), **_SCIPYS,
-)
-ellipe = elementwise(
-    "ellipe", "m", OfSciPy("ellipe"), lambda m, x: m.nan if x > 1 else m.pi / 2 * m.hyp2f1(m.mpf(-0.5), m.mpf(0.5), 1, x),
-    lambda out, m: hypergeometric(m, above=(0.5, 1.5), below=(2.0,)) * PI / -8,
-    symbolic=lambda s, x: s.pi / 2 * _in_sympy(s, x, (-0.5, 0.5), (1.0,)), domain="m <= 1", ulps=2000,
-    doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared).", between=(1.0,), **_SCIPYS,
-)
+@function(
+    forward=OfSciPy("dawsn"), partials=(lambda out, x: hypergeometric(-square(x), above=(1.0,), below=(0.5,)),),
+    symbolic=lambda s, x: s.sqrt(s.pi) / 2 * s.exp(-(x**2)) * s.erfi(x), ulps=2000, carries=steady, **_SCIPYS,
+)  # fmt: skip
+def dawsn(x: Any) -> Any:
+    """Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x)."""
+    return x * hypergeometric(-square(x), above=(1.0,), below=(1.5,))
+
+
+@function(
+    forward=OfSciPy("ellipk"), partials=(lambda out, m: hypergeometric(m, above=(1.5, 1.5), below=(2.0,)) * PI / 8,), domain="m < 1",
+    ulps=2000, carries=(1.0,), **_SCIPYS,
+)  # fmt: skip
+def ellipk(m: Any) -> Any:
+    """The complete elliptic integral of the first kind of the parameter m (the modulus squared)."""
+    return hypergeometric(m, above=(0.5, 0.5), below=(1.0,)) * PI / 2
+
+
+@function(
+    forward=OfSciPy("ellipe"), partials=(lambda out, m: hypergeometric(m, above=(0.5, 1.5), below=(2.0,)) * PI / -8,), domain="m <= 1",
+    ulps=2000, carries=(1.0,), **_SCIPYS,
+)  # fmt: skip
+def ellipe(m: Any) -> Any:
+    """The complete elliptic integral of the second kind of the parameter m (the modulus squared)."""
+    return hypergeometric(m, above=(-0.5, 0.5), below=(1.0,)) * PI / 2
 
 
 # Made of others
@@ -322,18 +328,19 @@ sine_quotient: Op = elementwise(
     doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
     carries=lambda m, out, x, e, n, turns: e * ((math.pi if turns else 1.0) / (n + 2)),
     numpy=lambda shapes, n, turns: _quotient_written("np.sinc", "_sine_slope", n, turns),
-    scalar=lambda n, turns: _quotient_written("g_sinc", "g_sine_slope", n, turns),
 )
-sinc = elementwise(
-    "sinc", "x", lambda x: _quotient(x, 0, True), lambda m, x: m.sincpi(x), lambda out, x: sine_quotient(x, n=1, turns=True) * PI,
-    extended=extended.SINC,
-    symbolic=lambda s, x: _quotient_symbolic(s, x, n=0, turns=True), ulps=5,
-    doc="sin(pi*x)/(pi*x), and 1 at x = 0.", example="sinc(x)",
-    carries=lambda m, out, x, e: e * (math.pi / 2),
-    c="g_sinc({0})",
-    numpy="np.sinc({0})",
-    moderate=True,
-)
+
+
+@function(
+    forward=lambda x: _quotient(x, 0, True), partials=(lambda out, x: sine_quotient(x, n=1, turns=True) * PI,),
+    extended=extended.SINC, ulps=5, carries=lambda m, out, x, e: e * (math.pi / 2), numpy="np.sinc({0})",
+)  # fmt: skip
+def sinc(x: Any) -> Any:
+    """sin(pi*x)/(pi*x), and 1 at x = 0.
+
+    >>> sinc(x)
+    """
+    return sine_quotient(x, n=0, turns=True)
 
 
 def _integral(name: str, family: str, place: int, partial: Any, doc: str, **record: Any) -> Op:
@@ -354,17 +361,17 @@ ci = _integral(
 )
 shi = _integral(
     "Shi", "shichi", 0, lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
-    "The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16, between=(),
+    "The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16, carries=(),
 )  # fmt: skip
 chi = _integral(
     "Chi", "shichi", 1, lambda out, x: cosh(x) / x,
-    "The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16, between=(0.0,),
+    "The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16, carries=(0.0,),
 )  # fmt: skip
 ei = elementwise(
     "Ei", "x", OfSciPy("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
     aliases="expi",
     domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
-    between=(0.0,),
+    carries=(0.0,),
     torch="",
 )
 
@@ -387,7 +394,7 @@ expn: Op = elementwise(
     static={"n": 1}, saves="x out", domain="x > 0", ulps=24, example="expn(2, x)",
     written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first.",
-    between=(0.0,),
+    carries=(0.0,),
     numpy=lambda shapes, n: f"special.expn({n}, {{0}})",
     torch="",
 )

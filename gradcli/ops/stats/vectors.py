@@ -176,6 +176,6 @@ def _categoricals(p: Any, logits: Any, q: Any, others: Any) -> Any:
 for _name, _density in (("Categorical", _categorical), ("OneHotCategorical", _one_hot)):
     declare_family(
         TORCH, _name, "probs?, logits?", {"log_prob": _density, "entropy": _information, "probs": _shares, "logits": _log_shares},
-        ignored="-validate_args", properties="probs logits", indices=frozenset({"x"} if _density is _categorical else ()),
+        ignored="-validate_args", properties="probs logits", first="x:index" if _density is _categorical else "x",
     )  # fmt: skip
     declare_divergence(_name, "probs? logits?", _categoricals)

@@ -15,7 +15,7 @@ import flint
 from flint import acb, arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ball import NAN, Real, RealFunctions
+from gradcli.reference.ball import REAL, Real
 
 # -- Intervals: two exact ends, rounded outwards at FLINT's precision; an end may be infinite.
 # Boxes of them.
@@ -290,7 +290,7 @@ def _gamma(x: Interval) -> Found:
 def _loggamma(x: Interval) -> Found:
     found = _gamma(x)
     a, b = found.interval or EVERYTHING
-    return found._replace(interval=EVERYTHING if a < 0 < b else hull([RealFunctions.log(abs(end)) for end in (a, b)]))
+    return found._replace(interval=EVERYTHING if a < 0 < b else hull([REAL["log"](abs(end)) for end in (a, b)]))
 
 
 def _polygamma(order: Interval, x: Interval) -> Found:
@@ -354,8 +354,8 @@ def _floor(x: Interval) -> Found:
 
 
 _SHAPES: dict[str, Shape] = {
-    **{name: partial(_monotone, getattr(RealFunctions, name)) for name in _MONOTONE.split()},
-    "lambertw": partial(_monotone, Real(arb.lambertw, (NAN, INFINITE), -(arb(-1).exp()))),
+    **{name: partial(_monotone, REAL[name]) for name in _MONOTONE.split()},
+    "lambertw": partial(_monotone, Real("lambertw", arb.lambertw, -(arb(-1).exp()))),
     "cosh": lambda x: Found(_valley(arb.cosh, x, ZERO, ONE)),
     "gamma": _gamma,
     "loggamma": _loggamma,

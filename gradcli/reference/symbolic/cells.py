@@ -13,7 +13,7 @@ from flint import fmpq
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Number
-from gradcli.reference.symbolic.translate import OfSympy, Steps
+from gradcli.reference.symbolic.translate import OfSympy, Steps, expression_of
 
 _SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
 
@@ -57,7 +57,7 @@ def _symbol(place: int) -> Any:
 
 @cache
 def _operation(op: Op, static: tuple[tuple[str, Any], ...], given: tuple[Any, ...]) -> Steps:
-    return Steps.of([(op.symbolic or op.reference)(sympy, *given, **dict(static))], tuple(map(_symbol, range(len(given)))))
+    return Steps.of([expression_of(op, given, dict(static))], tuple(map(_symbol, range(len(given)))))
 
 
 @cache

@@ -18,8 +18,8 @@ from gradcli.ops.constants import Constant
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.deadline import in_time
-from gradcli.reference.scalars import Arithmetic, Differentiated, Stated, Traced, Tracing, behind, plain
-from gradcli.reference.symbolic.translate import Smooth, Steps, smooth_function
+from gradcli.reference.scalars import Arithmetic, Differentiated, Power, Traced, Tracing, behind, plain
+from gradcli.reference.symbolic.translate import Smooth, Steps, expression_of, smooth_function
 from gradcli.reference.tape import ReferenceTape, constant_array, exact_array
 
 _HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy may have to look at
@@ -96,7 +96,7 @@ def _written(node: Traced, expressions: list[Any]) -> Any:
     step: Any = node.function
     if isinstance(step, Arithmetic):
         return step.value(*expressions)
-    if isinstance(step, Stated):
+    if isinstance(step, Power):
         if any(x.is_Rational and x.q > _FINEST for x in expressions[1:]):
             raise Unsupported("an exponent of so many digits")
         smooth: Smooth = smooth_function(step.op, len(expressions), {})
@@ -193,10 +193,9 @@ def written_for_sympy(op: Any, count: int, static: Mapping[str, Any]) -> str:
     if op.rewriting.algebra == "choice":
         return "sympy.Piecewise(({1}, {0}), ({2}, True))"
     places = [sympy.Symbol(f"_{place}", real=True) for place in range(count)]
-    function = op.symbolic or op.reference
     try:
-        found = function(sympy, *places, **static)
-        found = sympy.sympify(found).replace(_has_formula, lambda part: part.formula(part.args[0], int(part.args[1])))
+        found = sympy.sympify(expression_of(op, places, static))
+        found = found.replace(_has_formula, lambda part: part.formula(part.args[0], int(part.args[1])))
     except Exception:  # a reference that compares, or calls what sympy does not have
         return ""
     if any(not _is_sympys(part) for part in sympy.preorder_traversal(found)):

@@ -22,8 +22,8 @@ from gradcli.reference.algebra import Unsupported, real
 OTHERS = {
     sympy.sec: sympy.cos, sympy.csc: sympy.sin, sympy.cot: sympy.tan,
     sympy.sech: sympy.cosh, sympy.csch: sympy.sinh, sympy.coth: sympy.tanh,
-    sympy.asec: sympy.acos, sympy.acsc: sympy.asin, sympy.acot: sympy.atan,
-    sympy.asech: sympy.acosh, sympy.acsch: sympy.asinh, sympy.acoth: sympy.atanh,
+    sympy.asec: sympy.acos, sympy.acsc: sympy.asin, sympy.asech: sympy.acosh,
+    sympy.acsch: sympy.asinh, sympy.acoth: sympy.atanh,
 }  # fmt: skip
 
 
@@ -94,6 +94,12 @@ class Smooth:
         return self._program.run(m, arguments)[0]
 
 
+def expression_of(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+    """An operation on expressions: the reciprocal functions, and their inverses, by the names that sympy has for them, too."""
+    own = getattr(sympy, op.name, None)
+    return own(*operands) if own in OTHERS else (op.symbolic or op.reference)(sympy, *operands, **static)
+
+
 def smooth_function(op: Op, count: int, static: Mapping[str, Any]) -> Smooth:
     """An elementwise operation as a sympy function of ``count`` real variables."""
     return _smooth_function(op, count, tuple(sorted(static.items())))
@@ -102,7 +108,7 @@ def smooth_function(op: Op, count: int, static: Mapping[str, Any]) -> Smooth:
 @cache
 def _smooth_function(op: Op, count: int, static: tuple[tuple[str, Any], ...]) -> Smooth:
     symbols = tuple(sympy.Dummy(f"v{i}", real=True) for i in range(count))
-    return Smooth((op.symbolic or op.reference)(sympy, *symbols, **dict(static)), symbols)
+    return Smooth(expression_of(op, symbols, dict(static)), symbols)
 
 
 _IN_MPMATH = {sympy.ceiling: "ceil", sympy.Abs: "fabs"}  # of functions that are not sympy's name in small letters there

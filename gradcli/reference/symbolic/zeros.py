@@ -14,6 +14,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.symbolic.translate import expression_of
 
 _DEGREE = 4
 _LONGEST = 24  # characters of a solution
@@ -49,10 +50,10 @@ class _Expressions(Domain[Any]):
         return payload.reference(sympy) if isinstance(payload, Constant) else sympy.Rational(Fraction(str(float(payload))))
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        branches = op.kind == "flat" or (op.kind == "piecewise" and (op.kinks or op.facts.selects))
+        branches = op.kind == "flat" or (op.kind == "piecewise" and (op.kinks or op.rewriting.selects))
         if not op.elementwise or branches or None in operands:
             raise Unsupported(op.name)
-        return (op.symbolic or op.reference)(sympy, *operands, **node.static)
+        return expression_of(op, operands, node.static)
 
 
 def _of_factor(factor: Any, x: Any) -> dict[str, float] | None:

@@ -174,11 +174,11 @@ def _opened_only(*_: Any, **__: Any) -> Any:
 
 FUNCTION = Op(
     "function",
-    ("x",),
+    "*x",
     "A call of a function.",
-    variadic=True,
     forward=_opened_only,
     reference=_opened_only,
     kind="structural",
     vjp=_rule,
+    saves=("x",),
 )

@@ -114,7 +114,7 @@ def _tangent(op: Op, operands: Sequence[Any], static: Mapping[str, Any], result:
     """How the result of an operation moves, as its operands do; of several results, each; None if it does not."""
     if (op.partials is None and op.vjp is None) or (isinstance(result, Tensor) and result.array.dtype.kind not in dtypes.FLOATS):
         return None
-    if op.facts.linear and not op.elementwise:
+    if op.linear and not op.elementwise:
         moving = [t if t is not None or x is None else _still(x) for x, t in zip(operands, tangents, strict=True)]
         return apply(op, moving, static)
     if op.accuracy.carries is multilinear:

@@ -258,14 +258,14 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         if out is not None:
             raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
         result = tuple(_own(record, given_tensors, _as_result(part)) for part in result)
-        result = tuple(
-            _aside(record.torch.aside[place], part) if place in record.torch.aside else part for place, part in enumerate(result)
-        )
+        aside = [word.partition(":")[1:] for word in record.results] or [("", "")] * len(result)
+        result = tuple(_aside(kind, part) if colon else part for (colon, kind), part in zip(aside, result, strict=False))
         for place, part in enumerate(result):
             _relabel(record, part, start)
             if record.torch.memory == "parts" and isinstance(part, Tensor):
                 one_of_several(part, place)
-        return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
+        names = record.result_names if isinstance(record, Composite) else ()
+        return named_results(name, names, result) if len(names) == len(result) else result
     result = _own(record, given_tensors, _as_result(result))
     _relabel(record, result, start)
     return result if out is None else _written(name, out, result)

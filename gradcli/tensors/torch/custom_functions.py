@@ -128,12 +128,18 @@ def _forms(made: Sequence[Any]) -> tuple[Any, Any]:
     return (shapes[0], kinds[0]) if len(made) == 1 else (shapes, kinds)
 
 
+class _Users(Op):
+    """A user's function."""
+
+    always = True
+
+
 @cache
 def _record(cls: type[Any], inputs: int, outputs: int) -> tuple[Op, type[Any]]:
     """Return what stands for a user's function among the operations: its rule is the user's."""
-    names = tuple([f"x{i}" for i in range(inputs)])
-    passes: dict[str, Any] = {"forward": _unregistered, "reference": _unregistered, "vjp": _pulled(cls), "always": True}
-    op = Op(cls.__name__, names, cls.__doc__ or "", results=("",) * outputs, kind="structural", **passes)
+    names = " ".join([f"x{i}" for i in range(inputs)])
+    passes: dict[str, Any] = {"forward": _unregistered, "reference": _unregistered, "vjp": _pulled(cls), "saves": ("out",)}
+    op = _Users(cls.__name__, names, cls.__doc__ or "", results=("",) * outputs, kind="structural", **passes)
     return op, node_class(f"{cls.__name__}Backward", _FunctionNode)
 
 
