@@ -21,8 +21,8 @@ from gradcli.cli import interrupts, main
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib", "fast_sugiyama", "ml_dtypes")
 BELOW_CLI = (
-    "inert", "characters", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference",
-    "batch", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
+    "inert", "characters", "spelling", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language",
+    "reference", "batch", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
 )  # fmt: skip
 
 ROOMS = (  # from the lowest up

@@ -274,8 +274,8 @@ MAKERS = {
     "print": {"files/stores.py", "cli/write/streams.py"},  # an end of line after a prompt that Ctrl-D left
     "Text": {"cli/write/terminal.py", "cli/decide/texts.py"},  # the latter are programs
     "write": {"cli/write/streams.py", "report/"},
-    "dumps": {"report/data.py", "report/identities.py", "cli/write/expectations.py", "cli/write/array_formats.py",
-              "query/baseline.py","cli/write/catalogue_text.py"},
+    "dumps": {"report/data.py", "report/identities.py", "cli/write/expectations.py", "cli/write/saving.py",
+              "query/baseline.py", "cli/decide/about.py"},
     "writer": {"report/table.py"},
     "quote": {"inert.py", "cli/inputs/"}, "translate": {"inert.py", "report/derivative_record.py"},
     "html": set(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from typing import get_args, get_origin
 
 import pytest
 
@@ -107,11 +108,8 @@ def test_the_command_gives_the_same_failure(call_cli, inputs, arguments, lines):
         assert len(found) == lines.count(failure["source"]["line"]), f"{command} gives other failures, too"
 
 
-ASKED = CheckRequest(
-    arguments=[], files=[], input_format=None, wrt=None, freeze=[], seed=None, save=[], timeout=None, output_format="text", dtype="float64",
-    random_state=None, fail_fast=False, limit=[], dialect=None, quiet=False, color="auto", expression="x**2", function="m:f", by="torch",
-)  # fmt: skip
-OTHER = {"str": "other", "int": 2, "float": 0.5, "bool": True, "tuple": ("other=1",), "list": ["other=1"]}  # than usual
+ASKED = CheckRequest(expression="x**2", function="m:f", by="torch")
+OTHER = {str: "other", int: 2, float: 0.5, bool: True}  # than usual
 OF_THE_WHOLE_RUN = {
     "arguments", "files", "line",  # where a case stands is the record's to say, and bindings are the inputs'
     "functions", "changed_since", "jobs", "on", "fail_fast", "budget", "baseline", "update", "allow_empty", "cache", "save",
@@ -119,11 +117,12 @@ OF_THE_WHOLE_RUN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(set(CheckRequest._fields) - OF_THE_WHOLE_RUN))
+@pytest.mark.parametrize("name", sorted(set(CheckRequest.options()) - OF_THE_WHOLE_RUN))
 def test_every_option_that_decides_a_case_is_in_its_command(name):
     """A new option of `check` is one of these, or of the whole run."""
-    kinds = {field: kind for each in reversed(CheckRequest.__mro__[:2]) for field, kind in each.__annotations__.items()}
-    other = ASKED.but(**{name: OTHER[kinds[name].partition("[")[0].partition(" ")[0]]})
+    kind = get_args(CheckRequest.options()[name])[0]
+    several = get_origin(kind) is tuple
+    other = ASKED.but(**{name: ("other=1",) if several else OTHER[(get_args(kind) or (kind,))[0]]})
     commands = [Repeating(asked, Inputs(asked.expression, {}, [])).command(Record("x**2")) for asked in (ASKED, other)]
     assert commands[0] == "gradcli check -e 'x**2' --function m:f --by torch"
     assert commands[1] not in (None, commands[0])

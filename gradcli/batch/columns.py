@@ -131,7 +131,7 @@ def gradient_of_terms(
 ) -> Found | None:
     """The value and the gradient of a sum, or of what is around a sum in brackets. None if it is for the ordinary way.
 
-    of_short   gives the same of a short expression, of a new template when it is asked for the second time
+    of_short   gives the same of a short expression
     nodes      how many the program has already
     """
     outside: list[str] = []  # texts around brackets, the outermost first
@@ -148,7 +148,7 @@ def gradient_of_terms(
             return None
         value, slopes = found
         within = _with_number(lookup, value)
-        whole = of_short(around, within, functions) or of_short(around, within, functions)
+        whole = of_short(around, within, functions)
         if whole is None:
             return None
         value, outer = whole
@@ -363,7 +363,7 @@ class BatchedBindings:
         return value, gradient
 
 
-def batched(
+def in_columns(
     held: HeldBindings, templates: Templates, outer: Lookup, taken: Container[str], frozen: Container[str], mentioned: set[str]
 ) -> BatchedBindings | None:
     """The bindings that are held back, in columns. None if they are for the ordinary way.

@@ -45,7 +45,7 @@ class Template:
         self.numbers = [f"c{i}" for i in range(numbers)]
         self.deciding = deciding  # places of names that, if they are whole numbers, may decide what is computed
         self.callees = callees
-        self.compiled: Any = None  # what `gradcli.batch.single_queries` makes of it
+        self.compiled: Any = None  # what `gradcli.batch.compilation` makes of it
         self.met = 0  # how often it has asked for that
 
 

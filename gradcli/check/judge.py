@@ -29,9 +29,9 @@ from gradcli.reference.algebra import Algebra, Numbers, Unsupported, settled, su
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided, in_time
 from gradcli.reference.digits import by_balls
-from gradcli.reference.kinks import InnerKinks, Prober, Sides, active_kinks, has_inner, with_inner_choices
+from gradcli.reference.kinks import Prober, Sides, active_kinks, has_inner, with_inner_choices
 from gradcli.reference.scalars import Event, plain
-from gradcli.reference.tape import ReferenceTape, SignedZeros, exact_array
+from gradcli.reference.tape import NO_ZEROS, ReferenceTape, Zeros, exact_array, signed_zeros
 from gradcli.report.verdicts import VariableCheck, Verdict
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class _Expanded(ReferenceTape):
         return table[node.operand]
 
 
-def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str, zeros: SignedZeros | None = None) -> dict[Expr, Any]:
+def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS) -> dict[Expr, Any]:
     """Return the engine's forward pass in multi-precision: a table for the sweep."""
     tape = _Expanded(m, leaves, precision, zeros)
     return _as_reals(m, precision, interpret(reachable([root]), tape, tape.table))
@@ -233,7 +233,7 @@ class Judge:
         self.value_comparison: Comparison
         self.decided = False  # every entry was compared by itself, with an exact number
         self.seed_leaf: Expr | None = None
-        self.zeros: SignedZeros | None = None
+        self.zeros = NO_ZEROS
         self.events: list[Event] = []  # the kinks that the function was evaluated on
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
@@ -288,7 +288,7 @@ class Judge:
         if self.size > LARGEST:
             raise Undecided(f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about {self.size:,}){self.missing}")
         m = _context()
-        self.zeros = SignedZeros(self.root, self.scope.values, self.precision)
+        self.zeros = signed_zeros(self.root, self.scope.values, self.precision)
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
         value_bound, bounds, self._overflown = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
         floats = list(zip([*self.gradients, np.asarray(reached)], [*bounds, value_bound], strict=True))
@@ -313,8 +313,7 @@ class Judge:
         expanded = forward_exact(m, self.root, self.leaves, self.precision, self.zeros) if inner else None
         table = expanded or _as_reals(m, self.precision, tape.table)
         if probing and inner and (tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])):
-            kinks = InnerKinks(m, self.leaves, self.precision, self.size)
-            tape, y, chosen = with_inner_choices(kinks, self.root, self.nodes, table)
+            tape, y, chosen = with_inner_choices(m, self.leaves, self.precision, self.size, self.root, self.nodes, table)
         reference = [*tape.slopes(y, exact_array(m, self.seed, "float"), self.nodes), Algebra.map(plain, y)]
         if not probing and not are_finite(m, reference):
             raise Unsupported("values that are not finite")

@@ -131,6 +131,7 @@ def files(typed: str, suffixes: tuple[str, ...], before: str = "") -> Iterator[s
 
 
 _OFFERS: dict[str, Any] = {
-    "arguments": _positionals, "words": _functions, "code": _codes, "file": _any_file, "config": _any_file, "baseline": _any_file,
+    "arguments": _positionals, "words": _functions, "code": _codes,
+    **dict.fromkeys(("file", "files", "config", "baseline"), _any_file),
     **dict.fromkeys(_NAMES, _listed_names), **dict.fromkeys(_BOUND, _bound_names),
 }  # fmt: skip

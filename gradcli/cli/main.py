@@ -5,22 +5,76 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from gradcli.cli import interrupts
-from gradcli.cli.commands import STYLE
+from gradcli.cli.request import COMMANDS
+from gradcli.errors import UsageError
 
+STYLE: dict[str, Any] = {
+    "add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}  # fmt: skip
 _COMPLETING = "_GRADCLI_COMPLETE" in os.environ  # a shell asks what can follow
+
+
+class OnceCommand(TyperCommand):
+    """A command whose options stand once in its words, but for those that list what they are given."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words. Raises UsageError for an option that is given twice."""
+        given = self.make_parser(ctx).parse_args(args=list(args))[2]
+        for param in {id(each): each for each in given}.values():
+            once = param.param_type_name == "option" and not getattr(param, "multiple", False)
+            if once and given.count(param) > 1 and not ctx.resilient_parsing:
+                names = [max(names, key=len) for names in (param.opts, param.secondary_opts) if names]
+                raise UsageError(f"{' or '.join(names)} is given twice", help="leave one of them out")
+        return super().parse_args(ctx, args)
+
+
+class ExpressionCommand(OnceCommand):
+    """A command whose positionals may begin with "-".
+
+    What begins with one "-" and is not exactly an option is an expression: ``-x**2``, ``-q*x``. Two and a letter are an option,
+    known or not. Short options take no attached value.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta["gradcli.words"] = list(args)  # for messages that repeat them
+        options = {name: param for param in self.params for name in param.opts + param.secondary_opts if name.startswith("-")}
+        flags = ("-h", "--help")
+        prepared: list[str] = []
+        rest = iter(args)
+        for word in rest:
+            if word == "--":
+                prepared += ["--", *rest]
+            elif (option := options.get(word)) is not None:
+                prepared.append(word)
+                if word not in flags and not getattr(option, "is_flag", False):
+                    prepared += [value for value in [next(rest, None)] if value is not None]
+            elif word in ("-", *flags) or not word.startswith("-") or (word.startswith("--") and word[2:3].isalpha()):
+                prepared.append(word)
+            else:
+                prepared.append(" " + word)
+        return super().parse_args(ctx, prepared)
+
+
+def _command(name: str) -> Any:
+    """Make a command of the options of its request."""
+    request, place = COMMANDS[name]
+    single = typer.Typer(**STYLE)
+    kind = ExpressionCommand if "arguments" in request.options() else OnceCommand
+    single.command(name, cls=kind, help=request.__doc__, epilog=request.epilog)(request.reader(place))
+    return typer.main.get_command(single)
 
 
 class Commands(TyperGroup):
     """Makes a command when it is asked for: the options of all take longer than to evaluate an expression."""
 
-    names = ("eval", "diff", "explain", "plot", "check", "bound", "export", "repl", "functions", "help", "info", "cache")
+    names = tuple(COMMANDS)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.names)
@@ -28,7 +82,7 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         for name in [cmd_name] if cmd_name in self.names else self.names:  # all, of which typer suggests the closest one
             if name not in self.commands:
-                self.commands[name] = typer.main.get_command(import_module(f"gradcli.cli.commands.{name}").app)
+                self.commands[name] = _command(name)
                 if _COMPLETING:
                     from gradcli.cli.completion import prepare
 
@@ -39,7 +93,7 @@ class Commands(TyperGroup):
         """Lead to a command from an expression or a file without one."""
         if args and not ctx.resilient_parsing and args[0] not in self.names and not args[0].startswith("--"):
             from gradcli.cli.inputs.positionals import command_of
-            from gradcli.errors import UsageError, suggestion
+            from gradcli.errors import suggestion
 
             close = suggestion(args[0], list(self.names), cutoff=0.6) if args[0].isidentifier() else None
             help = f"did you mean {close}?" if close else command_of(args) or f"the commands are {', '.join(self.names)}"

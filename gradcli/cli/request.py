@@ -1,8 +1,21 @@
-"""What is asked for on the command line, before anything of it is read: plain data."""
+"""Options of the command line: a class for each command, whose fields are what is typed, in the order of its help.
+
+A field that typer reads is annotated so, which is looked at for the command that is asked for. What stands there holds where nothing
+is given.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from importlib import import_module
+from inspect import Parameter, Signature, get_annotations
+from typing import Annotated, Any, get_args
+
+import typer
+
 from gradcli.ops.fixed import Fixed
+from gradcli.query.options import MOST_TIMES
 
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
 FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
@@ -11,138 +24,555 @@ BOUND_FORMATS = ("text", "json", "jsonl")  # of `bound`
 PLOT_FORMATS = ("text", "csv", "json", "jsonl")  # of `plot`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown", "html")  # of `check`
 
+Texts = tuple[str, ...]  # of an option that may be given again
+_UNSAID: Any = None  # for what follows from other options
+
+Expression = Annotated[
+    Texts, typer.Argument(metavar="[EXPRESSION] [NAME=VALUE]...", help="An expression and its bindings; - reads standard input.")
+]
+Files = Annotated[Texts, typer.Option("--file", "-f", metavar="FILE", help="Read programs from FILE; - is standard input.")]
+Wrt = Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate with respect to these names only.")]
+Freeze = Annotated[Texts, typer.Option(metavar="X,Y", help="Never differentiate with respect to these names.")]
+Seed = Annotated[str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product, in the output's shape.")]
+InputFormat = Annotated[
+    str | None,
+    typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input (by suffix, else text)."),
+]
+Check = Annotated[bool, typer.Option("--check/--no-check", help="Cross-check the result against sympy.")]
+CheckTime = Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each cross-check.")]
+Dialect = Annotated[
+    str | None,
+    typer.Option(
+        metavar="numpy|torch|jax",
+        help="The library that methods and bare names are read by where no prefix or import line shows it (numpy).",
+    ),
+]
+Precision = Annotated[str, typer.Option(metavar="float64|float32", help="The precision of the calculation.")]
+BACKEND = typer.Option(
+    metavar="auto|numpy|native",
+    help="What computes large arrays: NumPy, C by the machine's compiler, or what a count of operations says (auto).",
+)
+Threads = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Threads that share large arrays, at most (as many as cores); the same bits.")
+]
+State = Annotated[int, typer.Option(metavar="N", min=0, help="The seed of rand and randn.")]
+FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first error.")]
+Limit = Annotated[
+    Texts,
+    typer.Option(
+        metavar="NAME=SIZE",
+        help="Set a limit: length, entries, dimensions, nodes, calls, tangents, derivatives, memory or work, such as memory=500M.",
+    ),
+]
+Color = Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of the output.")]
+
 
 class Request(Fixed):
-    """The options that the commands share."""
+    """What is asked for, before anything of it is read. These fields are there for commands without such an option, too."""
 
-    arguments: list[str]
-    files: list[str]
-    input_format: str | None
-    wrt: str | None
-    freeze: list[str]
-    seed: str | None
-    save: list[str]
-    timeout: float | None
-    output_format: str
-    dtype: str
-    random_state: int | None
-    fail_fast: bool
-    limit: list[str]
-    dialect: str | None
-    quiet: bool
-    color: str
+    epilog = ""
+    arguments: Texts = ()
+    files: Texts = ()
+    input_format: str | None = None
+    wrt: str | None = None
+    freeze: Texts = ()
+    seed: str | None = None
+    save: Texts = ()
+    check: bool = True
+    timeout: float | None = None
+    output_format: str = "text"
+    out: str | None = None
+    digits: int | None = None
+    dialect: str | None = None
+    dtype: str = "float64"
+    random_state: Any = 0
+    fail_fast: bool = False
+    limit: Texts = ()
+    quiet: bool = False
+    color: str = "auto"
+
+    @classmethod
+    @cache
+    def options(cls) -> dict[str, Any]:
+        """The fields that typer reads, and how."""
+        return {name: kind for name, kind in get_annotations(cls, eval_str=True).items() if hasattr(kind, "__metadata__")}
+
+    @classmethod
+    def reader(cls, place: str) -> Callable[..., Callable[[], int]]:
+        """Return the function whose parameters are the options; it gives the command, which stands in a place, with its request."""
+
+        def read(context: typer.Context, **given: Any) -> Callable[[], int]:
+            said: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value for name, value in given.items() if value is not None
+            }
+            if "wrt" in said:
+                said["wrt"] = ",".join(said["wrt"])
+            if "words" in cls.__annotations__ and "words" not in given:
+                said["words"] = tuple(context.meta["gradcli.words"])
+            module, _, name = place.partition(":")
+            return partial(getattr(import_module(f"gradcli.cli.{module}"), name), cls(**said))
+
+        parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+        for name, annotated in cls.options().items():
+            kind, how = get_args(annotated)
+            several, usual = kind == Texts or name == "wrt", getattr(cls, name)
+            parameters.append(
+                Parameter(
+                    name, Parameter.KEYWORD_ONLY, default=None if several else usual,
+                    annotation=Annotated[list[str] | None if several else kind, how],
+                )
+            )  # fmt: skip
+        read.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        read.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return read
+
+    def given(self, names: str) -> Iterator[tuple[str, Any]]:
+        """Those of some options that are given and are not off, as they are typed."""
+        for name in names.split():
+            value = getattr(self, name)
+            if value is not False and value not in ((), [], getattr(type(self), name)):
+                first = self.options()[name].__metadata__[0].default  # which is the first of the words that are declared
+                yield first if isinstance(first, str) else f"--{name.replace('_', '-')}", value
 
 
 class EvalRequest(Request):
-    """Those of ``gradcli eval``."""
+    """Evaluate expressions and their gradients.
 
-    jacobian: bool
-    hessian: bool
-    jvp: list[str]
-    hvp: list[str]
-    check: bool
-    formula: bool | None
-    backend: str
-    threads: int | None
-    digits: int | None
-    precision: int | None
-    cov: list[str]
-    on: str | None
+    gradcli eval '3*a**3 - b**2' a=2,3 b=6,4
+
+    Reads programs from standard input without an expression and without -f.
+    """
+
+    epilog = (
+        "Exit codes: 0 fine; 1 a mismatch or a false assert; 2 input that cannot be evaluated, or wrong usage; "
+        "3 an internal error; 130 interrupted."
+    )
+    arguments: Expression = ()
+    files: Files = ()
+    input_format: InputFormat = None
+    wrt: Wrt = None
+    freeze: Freeze = ()
+    seed: Seed = None
+    jacobian: Annotated[bool, typer.Option("--jacobian", help="All partial derivatives instead of a gradient.")] = False
+    hessian: Annotated[bool, typer.Option("--hessian", help="All second derivatives of a scalar.")] = False
+    jvp: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="The derivative in this direction (repeatable).")] = ()
+    hvp: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="The Hessian of a scalar times this vector (repeatable).")] = ()
+    cov: Annotated[
+        Texts,
+        typer.Option(metavar="A,B=VALUE", help="The covariance of two uncertain names, or a matrix over the entries of those listed."),
+    ] = ()
+    save: Annotated[
+        Texts,
+        typer.Option(metavar="NAME=FILE", help="Write a gradient ('value': the value) to a .npy, .npz, .csv, .tsv or .json file."),
+    ] = ()
+    check: Check = True
+    formula: Annotated[
+        bool | None, typer.Option("--formula/--no-formula", help="Print derivative formulas (not in jsonl and csv by default).")
+    ] = None
+    timeout: CheckTime = None
+    output_format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="text|json|jsonl|csv|latex",
+            help="The form of the output. In csv, text that a spreadsheet would calculate has an apostrophe before it.",
+        ),
+    ] = "text"
+    dialect: Dialect = None
+    dtype: Precision = "float64"
+    digits: Annotated[int | None, typer.Option(metavar="N", min=1, max=17, help="Round printed numbers to N significant digits.")] = None
+    precision: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=100_000, help="Value and gradient to N certain digits, from the reference.")
+    ] = None
+    backend: Annotated[str, BACKEND] = "auto"
+    threads: Threads = None
+    random_state: State = 0
+    on: Annotated[
+        str | None,
+        typer.Option(metavar="here|local|tcp://HOST:PORT", help="Compute chunk by chunk: here, or by Dask on this machine or a cluster."),
+    ] = None
+    fail_fast: FailFast = False
+    limit: Limit = ()
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print only results that need attention: errors, mismatches, false asserts.")
+    ] = False
+    color: Color = "auto"
 
 
 class DiffRequest(Request):
-    """Those of ``gradcli diff``."""
+    """Derivatives as formulas, for all values of the names.
 
-    order: int
-    check: bool
-    latex: bool
-    points: int
+    gradcli diff 'x^3*sin(x)'
+
+    gradcli diff 'x^2*y + y^3' x y --order 2
+
+    Reads programs from standard input without an expression and without -f.
+    """
+
+    epilog = (
+        "Exit codes: 0 fine; 1 a formula that its check refutes; 2 input that has no formula, or wrong usage; "
+        "3 an internal error; 130 interrupted."
+    )
+    arguments: Annotated[
+        Texts,
+        typer.Argument(
+            metavar="[EXPRESSION] [NAME]... [NAME=VALUE]...",
+            help="An expression, the names to differentiate by (all without values), and constants; - reads standard input.",
+        ),
+    ] = ()
+    order: Annotated[int, typer.Option(metavar="N", min=1, max=MOST_TIMES, help="How many times, by each combination of names.")] = 1
+    files: Files = ()
+    input_format: InputFormat = None
+    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression.")] = None
+    latex: Annotated[bool, typer.Option("--latex", help="LaTeX: as the output, or beside the formulas in JSON.")] = False
+    check: Annotated[bool, typer.Option("--check/--no-check", help="Hold each formula to the derivative at sampled points.")] = True
+    points: Annotated[int, typer.Option(metavar="N", min=1, help="At how many points formulas are held.")] = 16
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each check.")] = None
+    output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output.")] = "text"
+    dialect: Dialect = None
+    random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the points, and of rand and randn.")] = 0
+    fail_fast: FailFast = False
+    limit: Limit = ()
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only results that need attention: errors and mismatches.")] = False
+    color: Color = "auto"
 
 
 class ExplainRequest(Request):
-    """Those of ``gradcli explain``."""
+    """Where every number of a value and its gradient comes from: the forward pass, the backward pass, and the paths between.
 
-    check: bool
-    digits: int | None
-    out: str | None
-    why: list[str]
-    steps: bool
-    latex: bool
+    gradcli explain '3*a**3 - b**2' a=2,3 b=6,4
 
+    Reads programs from standard input without an expression and without -f.
+    """
 
-class ReplRequest(Fixed):
-    """Those of ``gradcli repl``."""
-
-    file: str | None
-    history: bool
-    check: bool
-    dialect: str | None
-    dtype: str
-    color: str
-    limit: list[str]
-
-
-class BoundRequest(Request):
-    """Those of ``gradcli bound``."""
-
-    width: float
-    lipschitz: bool
-
-
-class ExportRequest(Request):
-    """Those of ``gradcli export``."""
-
-    to: str
-    out: str | None
-
-
-class CheckRequest(Request):
-    """Those of ``gradcli check``."""
-
-    expression: str | None = None
-    grad: tuple[str, ...] = ()
-    grad_formula: tuple[str, ...] = ()
-    fail_on: str | None = None
-    rtol: float | None = None
-    atol: float | None = None
-    convention: str | None = None
-    over: tuple[str, ...] = ()
-    points: int | None = None
-    jobs: int | None = None
-    reports: tuple[str, ...] = ()
-    update: bool = False
-    baseline: str | None = None
-    allow_empty: bool = False
-    verbose: bool = False
-    cache: bool = True
-    function: str | None = None
-    gradient: str | None = None
-    jvp_of: str | None = None
-    adjoint: str | None = None
-    implicit: str | None = None
-    fixed_point: str | None = None
-    parameters: str | None = None
-    forward: bool = False
-    by: str | None = None
-    functions: bool = False  # those of the settings, too
-    changed_since: str | None = None
-    order: int = 1
-    backend: str | None = None
-    threads: int | None = None
-    at: tuple[str, ...] = ()
-    config: str | None = None
-    line: int | None = None  # of one file: what stands there
-    budget: float | None = None  # seconds of the whole run
-    format_given: bool = False  # rather than the default
-    words: tuple[str, ...] = ()  # the arguments as they were typed
+    epilog = EvalRequest.epilog
+    arguments: Expression = ()
+    files: Files = ()
+    input_format: InputFormat = None
+    wrt: Wrt = None
+    freeze: Freeze = ()
+    seed: Seed = None
+    why: Annotated[
+        Texts,
+        typer.Option(metavar="NAME[INDEX]", help="Why an entry of a gradient, or 'value', is what it is: the story alone (repeatable)."),
+    ] = ()
+    steps: Annotated[bool, typer.Option("--steps", help="The derivative as a teacher finds it, rule by rule; names need no values.")] = (
+        False
+    )
+    latex: Annotated[bool, typer.Option("--latex", help="The steps in LaTeX: as the output, or beside them in JSON.")] = False
+    check: Check = True
+    timeout: CheckTime = None
+    output_format: Annotated[
+        str,
+        typer.Option("--format", metavar="|".join(EXPLAIN_FORMATS), help="The form of the output (text, or as FILE's suffix says)."),
+    ] = _UNSAID
+    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to FILE.svg, .html, .json, .md, .tex or .txt.")] = (
+        None
+    )
+    digits: Annotated[int | None, typer.Option(metavar="N", min=1, max=17, help="Round numbers in text to N significant digits (6).")] = (
+        None
+    )
+    dialect: Dialect = None
+    dtype: Precision = "float64"
+    random_state: State = 0
+    fail_fast: FailFast = False
+    limit: Limit = ()
+    color: Color = "auto"
 
 
 class PlotRequest(Request):
-    """Those of ``gradcli plot``."""
+    """Draw a value and its derivative over a range, with kinks, jumps and poles; over two ranges, contours and gradients.
 
-    points: int | None
-    log: str | None
-    out: str | None
-    check: bool
-    width: int | None
-    height: int | None
+    gradcli plot 'x*sin(x)' x=-10..10
+
+    gradcli plot 'sin(x)' 'cos(x)' 0..2pi
+
+    gradcli plot 'a*exp(-x)' x=0..5 a=1,2,3 --out decay.svg
+
+    gradcli plot '(1-x)^2 + 100*(y-x^2)^2' x=-2..2 y=-1..3
+    """
+
+    epilog = (
+        "Exit codes: 0 fine; 1 a derivative that the cross-check refutes; 2 input that has no curve, or wrong usage; "
+        "3 an internal error; 130 interrupted."
+    )
+    arguments: Annotated[
+        Texts,
+        typer.Argument(
+            metavar="[EXPRESSION]... [NAME=]BEGIN..END [NAME=BEGIN..END] [NAME=VALUE]...",
+            help="Expressions, the range of one name or two, and values of others (a=1,2,3: a curve each); - reads standard input.",
+        ),
+    ] = ()
+    files: Files = ()
+    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate by these names (by those with ranges).")] = None
+    points: Annotated[
+        int | None, typer.Option(metavar="N", help="Rows of the table, evenly spaced (101); of two names, along each (65).")
+    ] = None
+    log: Annotated[
+        str | None, typer.Option(metavar="x|y|xy", help="Logarithmic axes: of the name, of the value (of two names: theirs).")
+    ] = None
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write to FILE.svg, .png, .pdf, .html (pip install 'gradcli[plot]'), .csv or .json."
+        ),
+    ] = None
+    width: Annotated[int | None, typer.Option(metavar="N", help="Columns of a chart; pixels of a file.")] = None
+    height: Annotated[int | None, typer.Option(metavar="N", help="Rows of a chart; pixels of a file.")] = None
+    check: Annotated[bool, typer.Option("--check/--no-check", help="Cross-check the derivative at points of the range.")] = True
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each check.")] = None
+    output_format: Annotated[
+        str,
+        typer.Option("--format", metavar="text|csv|json|jsonl", help="The form of the output (text, or as FILE's suffix says)."),
+    ] = _UNSAID
+    dialect: Dialect = None
+    random_state: State = 0
+    limit: Limit = ()
+    color: Color = "auto"
+
+
+class CheckRequest(Request):
+    """Decide whether gradients are right: cross-checks of every query, asserts, and claims.
+
+    gradcli check gradients.grad cases.jsonl
+
+    gradcli check '3*a**3 - b**2' --grad a='9*a**2' a=2,3 b=6,4
+
+    Without files and an expression: the files of the settings; without those, what is piped in.
+    """
+
+    epilog = (
+        "Exit codes: 0 nothing to report; 1 a verdict in --fail-on; 2 input that cannot be evaluated, or wrong usage; "
+        "3 an internal error; 130 interrupted."
+    )
+    arguments: Annotated[
+        Texts,
+        typer.Argument(
+            metavar="[FILE]... [EXPRESSION] [NAME=VALUE]...",
+            help="Programs, JSON Lines, or folders of them (.grad, .jsonl); an expression; bindings.",
+        ),
+    ] = ()
+    expression: Annotated[
+        str | None, typer.Option("-e", "--expression", metavar="EXPR", help="Check an expression, whatever files are called.")
+    ] = None
+    grad: Annotated[Texts, typer.Option(metavar="NAME=CLAIM", help="What somebody says its gradient is: a formula, numbers, @FILE.")] = ()
+    grad_formula: Annotated[Texts, typer.Option(metavar="NAME=FORMULA", help="The same, for a formula that mentions no name.")] = ()
+    function: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="Check a Python function whose gradient is --gradient, or is computed --by.")
+    ] = None
+    gradient: Annotated[str | None, typer.Option(metavar="MODULE:NAME", help="The gradient of --function.")] = None
+    jvp_of: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:NAME", help="The JVP of --function: takes its arguments, then a tangent for each of --wrt."),
+    ] = None
+    adjoint: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="The adjoint of a linear --function; an operator with rmatvec needs none.")
+    ] = None
+    implicit: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="residual(x, ...) that --function solves: implicit differentiation decides.")
+    ] = None
+    fixed_point: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="The same of g(x, ...) whose fixed point --function gives.")
+    ] = None
+    parameters: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="A torch.nn.Module that --function uses: its parameters are held, too.")
+    ] = None
+    by: Annotated[
+        str | None, typer.Option(metavar="torch|jax|autograd", help="Whose own backward of --function is checked, custom rules in it.")
+    ] = None
+    forward: Annotated[bool, typer.Option("--forward", help="With --by torch or jax: its forward mode is checked.")] = False
+    functions: Annotated[bool, typer.Option("--functions", help="Check the functions that the settings list, too: it runs them.")] = False
+    order: Annotated[int, typer.Option(min=1, max=2, help="2: the gradient of --function is its Hessian.")] = 1
+    at: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="An argument of --function, by the name of its parameter.")] = ()
+    changed_since: Annotated[
+        str | None, typer.Option(metavar="REF", help="Only files and functions whose sources changed since a commit or branch of git.")
+    ] = None
+    files: Annotated[Texts, typer.Option("--file", "-f", metavar="FILE", help="Another file to check.")] = ()
+    input_format: Annotated[
+        str | None, typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input.")
+    ] = None
+    line: Annotated[int | None, typer.Option(metavar="N", min=1, help="Check what stands in this line of the file alone.")] = None
+    wrt: Wrt = None
+    freeze: Freeze = ()
+    seed: Annotated[str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product.")] = None
+    fail_on: Annotated[
+        str | None, typer.Option(metavar="VERDICTS", help="Verdicts that fail (default: mismatch,undetermined,undefined), or none.")
+    ] = None
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of claims that are numbers (default by dtype).")] = None
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of claims that are numbers (default 0).")] = None
+    convention: Annotated[
+        str | None,
+        typer.Option(
+            metavar="torch|jax|min-norm", help="What is right at a kink, in claimed numbers and asserts (any value between both sides)."
+        ),
+    ] = None
+    over: Annotated[
+        Texts, typer.Option(metavar="NAME=BEGIN..END", help="Hold asserts, formula claims, else the rules, for all numbers of a range.")
+    ] = ()
+    points: Annotated[int | None, typer.Option(min=1, help="Points for names without values (16); draws of --at.")] = None
+    random_state: Annotated[int | None, typer.Option(metavar="N", min=0, help="The seed of these points, rand and randn.")] = None
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes (default 1).")] = None
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None
+    budget: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of the run; what is not reached fails.")] = None
+    save: Annotated[Texts, typer.Option(metavar="NAME=FILE", help="Write which entries of NAME are wrong, as booleans (with -e).")] = ()
+    reports: Annotated[
+        Texts,
+        typer.Option(
+            "--report", metavar="KIND=FILE",
+            help="A report: text, json, jsonl, junit, github, gitlab, sarif, markdown or html; - is stdout.",
+        ),
+    ] = ()  # fmt: skip
+    output_format: Annotated[str, typer.Option("--format", metavar="KIND", help="The report on standard output (default text).")] = _UNSAID
+    dialect: Dialect = None
+    dtype: Annotated[
+        str, typer.Option(metavar="float64|float32", help="The precision of the calculation (with --function float16|bfloat16, too).")
+    ] = "float64"
+    backend: Annotated[str | None, BACKEND] = None
+    threads: Threads = None
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Take the settings from FILE, not from the pyproject.toml above what is checked.")
+    ] = None
+    update: Annotated[bool, typer.Option("--update", help="Record present results as expectations (refused under CI).")] = False
+    baseline: Annotated[str | None, typer.Option(metavar="FILE", help="Known failures, which do not fail.")] = None
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Nothing to check is fine.")] = False
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failure.")] = False
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Remember verdicts between runs.")] = True
+    limit: Annotated[Texts, typer.Option(metavar="NAME=SIZE", help="Set a limit, such as memory=500M.")] = ()
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name passing cases, too.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing if nothing fails.")] = False
+    color: Color = "auto"
+    format_given: bool = False  # rather than the default
+    words: Texts = ()  # the arguments as they were typed
+
+
+class BoundRequest(Request):
+    """Ranges of a value and its gradient over a box, proved by interval arithmetic.
+
+    gradcli bound 'x*(1-x)' x=0..1
+
+    gradcli bound 'exp(x)*sin(y)' x=-1..1 y=0..pi --lipschitz
+    """
+
+    epilog = "Exit codes: 0 fine; 2 input that has no range, or wrong usage; 3 an internal error; 130 interrupted."
+    arguments: Annotated[
+        Texts,
+        typer.Argument(
+            metavar="[EXPRESSION] NAME=BEGIN..END... [NAME=VALUE]...",
+            help="An expression, the box that its names run through, and values of other names; - reads standard input.",
+        ),
+    ] = ()
+    width: Annotated[float, typer.Option(metavar="W", help="How much wider than the true range a range may be, relative to its width.")] = (
+        0.01
+    )
+    lipschitz: Annotated[bool, typer.Option("--lipschitz", help="Bound the norms 1, 2 and inf of the gradient, too.")] = False
+    files: Files = ()
+    output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl", help="The form of the output.")] = "text"
+    dialect: Dialect = None
+    limit: Limit = ()
+    color: Color = "auto"
+
+
+class ExportRequest(Request):
+    """A function of value and gradient, in another language.
+
+    gradcli export 'sum((a*x - y)**2)' a=2 x=1,2,3 y=2,4,7 --to torch
+
+    gradcli export 'exp(-x)*sin(y)' --out f.c
+
+    Of several queries, each has a function: value_and_grad_1, value_and_grad_2, ...
+    """
+
+    epilog = "Exit codes: 0 fine; 2 input that has no value, what the target lacks, or wrong usage; 3 an internal error; 130 interrupted."
+    arguments: Annotated[
+        Texts,
+        typer.Argument(
+            metavar="[EXPRESSION] [NAME=VALUE]...",
+            help="An expression, and values that say shapes and dtypes (without one: a number); - reads standard input.",
+        ),
+    ] = ()
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="latex|numpy|torch|jax|c|javascript|sympy",
+            help="The language or library (numpy, or as FILE's suffix says); js is javascript.",
+        ),
+    ] = None
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Write the functions to FILE.py, .c, .js or .tex, as its suffix says.")
+    ] = None
+    files: Files = ()
+    input_format: InputFormat = None
+    wrt: Wrt = None
+    freeze: Freeze = ()
+    seed: Seed = None
+    dialect: Dialect = None
+    dtype: Precision = "float64"
+    random_state: State = 0
+    limit: Limit = ()
+    color: Color = "auto"
+
+
+class ReplRequest(Request):
+    """A session: type expressions, bind names, ask where a gradient comes from. :help lists its commands.
+
+    gradcli repl
+
+    Without a terminal, lines of standard input are answered one after the other, without prompts.
+    """
+
+    epilog = (
+        "Exit codes: 0 when the session is left; of piped lines, as gradcli eval: 1 a mismatch or a false assert; 2 input that cannot "
+        "be evaluated."
+    )
+    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="A program that is run first, whose names are there then.")] = None
+    history: Annotated[bool, typer.Option("--history/--no-history", help="Keep what is typed for the next session.")] = True
+    check: Annotated[bool, typer.Option("--check/--no-check", help="Cross-check results; :set check off in the session.")] = True
+    dialect: Dialect = None
+    dtype: Precision = "float64"
+    limit: Limit = ()
+    color: Color = "auto"
+
+
+class FunctionsRequest(Request):
+    """Show what can be differentiated: all functions, those with a word, or one with its derivative, domain, conventions and an example."""
+
+    words: Annotated[
+        Texts, typer.Argument(metavar="[NAME]|[WORD]...", help="A function, as NumPy or PyTorch calls it; or words to search for.")
+    ] = ()
+    output_format: Annotated[str, typer.Option("--format", metavar="text|json", help="The form of the output.")] = "text"
+
+
+class HelpRequest(Request):
+    """Explain the code of an error, or a verdict; without one, list all."""
+
+    code: Annotated[str | None, typer.Argument(metavar="[CODE]", help="A code, as in error[unknown-name], or a verdict.")] = None
+
+
+class InfoRequest(Request):
+    """What runs here: versions, the processor, the width of long double, caches; and what results may depend on."""
+
+    output_format: Annotated[str, typer.Option("--format", metavar="text|json", help="The form of the output.")] = "text"
+
+
+class CacheRequest(Request):
+    """Where verdicts and compiled code are kept between runs, and how much of them; GRADCLI_CACHE_DIR names another folder."""
+
+    clear: Annotated[bool, typer.Option("--clear", help="Remove what is kept.")] = False
+
+
+# By the names of commands: their options, and what runs them.
+COMMANDS: dict[str, tuple[type[Request], str]] = {
+    "eval": (EvalRequest, "decide.evaluation:evaluate"),
+    "diff": (DiffRequest, "decide.differentiation:differentiate"),
+    "explain": (ExplainRequest, "decide.explanations:explain"),
+    "plot": (PlotRequest, "decide.plotting:plot"),
+    "check": (CheckRequest, "decide.checking:check"),
+    "bound": (BoundRequest, "decide.bounding:bound"),
+    "export": (ExportRequest, "decide.exporting:export"),
+    "repl": (ReplRequest, "repl.conversation:converse"),
+    "functions": (FunctionsRequest, "decide.about:list_functions"),
+    "help": (HelpRequest, "decide.about:explain_code"),
+    "info": (InfoRequest, "decide.about:show_info"),
+    "cache": (CacheRequest, "decide.about:show_cache"),
+}

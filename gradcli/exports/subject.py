@@ -8,7 +8,6 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.inert import clipped
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.elementwise import arithmetic, logic
-from gradcli.ops.reductions.cumulative import cumprod, cumsum, reductions_up_to
 from gradcli.ops.spec import Op
 from gradcli.plans.folding import Folder, constant_of
 
@@ -127,7 +125,7 @@ class _Composing(_Plain):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         if op.text.transparent or self.writes(op, node, operands):
             return super().operation(node, op, operands)
-        made = partial(reductions_up_to, op) if op in (cumsum, cumprod) else op.body
+        made = op.body
         if made is None:
             self.lacking[op] = None
             return super().operation(node, op, operands)

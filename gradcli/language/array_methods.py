@@ -16,7 +16,7 @@ from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, Unknown
 from gradcli.graph.nodes import Expr
 from gradcli.language import conversions
 from gradcli.language.calls import call, result_of
-from gradcli.language.constructors import array, full, ones, zeros
+from gradcli.language.constructors import array, full, item, ones, zeros
 from gradcli.language.index_makers import nonzero, nonzero_rows
 from gradcli.language.indexing import index_of
 from gradcli.language.names import Thing
@@ -153,62 +153,57 @@ def _rounds(places: np.ndarray) -> list[np.ndarray]:
 _BYTES = {"float64": 8, "float32": 4, "bool": 1, "int64": 8}
 
 
-def _size(builder: Builder, x: Any) -> Expr:
-    return builder.graph.constant(math.prod(builder.value(x).shape))
+def _size(builder: Builder, x: Expr) -> Expr:
+    return builder.graph.constant(math.prod(x.shape))
 
 
-def _axes(builder: Builder, x: Any) -> Expr:
-    return builder.graph.constant(builder.value(x).ndim)
+def _axes(builder: Builder, x: Expr) -> Expr:
+    return builder.graph.constant(x.ndim)
 
 
-def _item_size(builder: Builder, x: Any) -> Expr:
-    return builder.graph.constant(_BYTES[conversions.dtype_in(builder, builder.value(x)).name])
+def _item_size(builder: Builder, x: Expr) -> Expr:
+    return builder.graph.constant(_BYTES[conversions.dtype_in(builder, x).name])
 
 
-def _bytes(builder: Builder, x: Any) -> Expr:
-    return builder.graph.constant(math.prod(builder.value(x).shape) * _BYTES[conversions.dtype_in(builder, builder.value(x)).name])
+def _bytes(builder: Builder, x: Expr) -> Expr:
+    return builder.graph.constant(math.prod(x.shape) * _BYTES[conversions.dtype_in(builder, x).name])
 
 
-def _itself(builder: Builder, x: Any) -> Expr:
-    return builder.value(x)
+def _itself(builder: Builder, x: Expr) -> Expr:
+    return x
 
 
-def _without_gradient(builder: Builder, x: Any) -> Any:
-    return detach(builder.value(x))
+def _without_gradient(builder: Builder, x: Expr) -> Any:
+    return detach(x)
 
 
-def _imaginary(builder: Builder, x: Any) -> Any:
-    return zeros(builder, builder.value(x).shape)
+def _imaginary(builder: Builder, x: Expr) -> Any:
+    return zeros(builder, x.shape)
 
 
-def _adjoint(builder: Builder, x: Any) -> Any:
-    node = builder.value(x)
-    if node.ndim not in (0, 2):
-        raise ShapeError(f".H is of matrices, not of an array of {node.ndim} axes", help="write x.mH for the last two axes")
-    return shapes.transpose(node, axes=None) if node.ndim else node
+def _adjoint(builder: Builder, x: Expr) -> Any:
+    if x.ndim not in (0, 2):
+        raise ShapeError(f".H is of matrices, not of an array of {x.ndim} axes", help="write x.mH for the last two axes")
+    return shapes.transpose(x, axes=None) if x.ndim else x
 
 
-def _last_two_exchanged(builder: Builder, x: Any) -> Any:
-    return shapes.swapaxes(builder.value(x), axis1=-1, axis2=-2)
+def _flat(builder: Builder, x: Expr) -> Any:
+    return shapes.reshape(x, shape=(-1,))
 
 
-def _flat(builder: Builder, x: Any) -> Any:
-    return shapes.reshape(builder.value(x), shape=(-1,))
-
-
-PROPERTIES: dict[str, Callable[[Builder, Any], Any]] = {
-    "dtype": lambda builder, x: conversions.dtype_in(builder, builder.value(x)),
+PROPERTIES: dict[str, Callable[[Builder, Expr], Any]] = {
+    "dtype": conversions.dtype_in,
     "device": lambda builder, x: "cpu",
     "data": _without_gradient,
     "real": _itself,
     "imag": _imaginary,
     "H": _adjoint,
-    "mH": _last_two_exchanged,
+    "mH": lambda builder, x: shapes.swapaxes(x, axis1=-1, axis2=-2),
     "flat": _flat,
     "A1": _flat,
     "nbytes": _bytes,
     "itemsize": _item_size,
-    "at": lambda builder, x: At(builder.value(x)),
+    "at": lambda builder, x: At(x),
 }
 
 
@@ -216,9 +211,9 @@ def _to(name: str) -> Callable[[Builder, Any], Any]:
     return lambda builder, x: conversions.converted(builder, x, DType(name), f"{name}()")
 
 
-def _float_of_pytorch(builder: Builder, x: Any) -> Any:
+def _float_of_pytorch(builder: Builder, x: Expr) -> Any:
     """``x.float()``, ``x.double()``: a float of the program's precision."""
-    return conversions.as_float(builder, builder.value(x), "float", "float()")
+    return conversions.as_float(builder, x, "float", "float()")
 
 
 def _type_of(builder: Builder, x: Any, dtype: Any = None) -> Any:
@@ -227,19 +222,16 @@ def _type_of(builder: Builder, x: Any, dtype: Any = None) -> Any:
     return conversions.astype(builder, x, dtype)
 
 
-def _entry(builder: Builder, x: Any, index: Any = ()) -> Any:
+def _entry(builder: Builder, x: Expr, index: Any = ()) -> Any:
     """The number at an index, or the only one; who calls it says whether gradients stop there (reading.py)."""
-    node = builder.value(x)
     if not index:
-        if math.prod(node.shape) != 1:
-            raise ShapeError(f"item() needs an array of one entry, not of shape {node.shape}")
-        return shapes.reshape(node, shape=()) if node.shape else node
+        return item(builder, x)
     places = [builder.integer(part) for part in index]
     if len(places) == 1:
-        node = shapes.reshape(node, shape=(-1,))
-    elif len(places) != node.ndim:
-        raise ShapeError(f"item() needs one index, or {node.ndim}")
-    return shapes.getitem(node, index=tuple(places))
+        x = _flat(builder, x)
+    elif len(places) != x.ndim:
+        raise ShapeError(f"item() needs one index, or {x.ndim}")
+    return shapes.getitem(x, index=tuple(places))
 
 
 def _flattened(builder: Builder, x: Any, start_dim: Any = None, end_dim: Any = None) -> Any:
@@ -259,7 +251,7 @@ def _no_other(builder: Builder, dtype: Any) -> Any:
     return None if isinstance(dtype, DType) and dtype.name == builder.scope.precision else dtype
 
 
-def _new_full(builder: Builder, x: Any, shape: Any, value: Any, dtype: Any = None) -> Any:
+def _new_full(builder: Builder, x: Any, shape: Any, value: Expr, dtype: Any = None) -> Any:
     return full(builder, shape, value, _no_other(builder, dtype))
 
 

@@ -63,7 +63,6 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
     if is_part(name, library_of(base)) and name != "Tensor":  # whose methods are declared, and which is a type
         return Module(path)
     from gradcli.language import blocks, library_names
-    from gradcli.language.refused_names import refused
 
     beside = blocks.OF_MODULES.get(base, {}).get(name) or (blocks.TABLES.get(owner(base), {}).get(name) if base in ROOT_MODULES else None)
     if beside is not None:
@@ -72,7 +71,7 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
     if found is not library_names.MISSING:
         return found
     calls.refuse(name, library_of(base))
-    known = refused(base, name)
+    known = library_names.refused(base, name)
     if known is not None:
         raise known
     try:
@@ -87,7 +86,7 @@ def _of_value(builder: Builder, base: Any, name: str) -> Any:
     """Return what code writes of values beside mathematics, which most programs do without."""
     from gradcli.language.array_methods import METHODS, PROPERTIES
 
-    return PROPERTIES[name](builder, base) if name in PROPERTIES else METHODS[name].of(base)
+    return PROPERTIES[name](builder, builder.value(base)) if name in PROPERTIES else METHODS[name].of(base)
 
 
 def _of_function(base: Function, name: str) -> Any:

@@ -31,18 +31,17 @@ from gradcli.ops.writing import one_axis
 
 
 def _distance(of: Callable[[Expr, Expr], Any]) -> Callable[..., Any]:
-    def distance(builder: Builder, u: Any, v: Any) -> Any:
-        a, b = builder.value(u), builder.value(v)
-        if a.ndim != 1 or b.ndim != 1:
+    def distance(builder: Builder, u: Expr, v: Expr) -> Any:
+        if u.ndim != 1 or v.ndim != 1:
             raise ShapeError("distances here are of two vectors", help="write scipy.spatial.distance.cdist(x, y) for all rows")
-        if a.shape != b.shape:
-            raise ShapeError(f"a distance of vectors of {a.shape[0]} and {b.shape[0]} entries")
-        return of(a, b)
+        if u.shape != v.shape:
+            raise ShapeError(f"a distance of vectors of {u.shape[0]} and {v.shape[0]} entries")
+        return of(u, v)
 
     return distance
 
 
-def minkowski(builder: Builder, u: Any, v: Any, p: Any = 2) -> Any:
+def minkowski(builder: Builder, u: Expr, v: Expr, p: Any = 2) -> Any:
     """The norm of order p of the difference."""
     return _distance(lambda a, b: calls.result_of(calls.call(builder, "norm", NUMPY, [a - b, p], {})))(builder, u, v)
 
@@ -56,12 +55,12 @@ def _correlation(a: Expr, b: Expr) -> Any:
     return _cosine(a - sum_(a) / n, b - sum_(b) / n)
 
 
-def cdist(builder: Builder, XA: Any, XB: Any, metric: Any = "euclidean") -> Any:
+def cdist(builder: Builder, XA: Expr, XB: Expr, metric: Any = "euclidean") -> Any:
     """The distances of each row from each, Euclidean ones or their squares."""
     kind = builder.static(metric, "a metric")
     if kind not in ("euclidean", "sqeuclidean", "cityblock", "chebyshev"):
         raise UnreadArgumentError(f"cdist does not support metric={kind!r}", help="leave it out, which is 'euclidean'")
-    a, b = builder.value(XA), builder.value(XB)
+    a, b = XA, XB
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise ShapeError(f"cdist takes two matrices with rows of one length, not shapes {a.shape} and {b.shape}")
     if kind == "euclidean":
@@ -127,9 +126,8 @@ def block(builder: Builder, arrays: Any) -> Any:
     return put(arrays, 0)
 
 
-def piecewise(builder: Builder, x: Any, condlist: Any, funclist: Any) -> Any:
+def piecewise(builder: Builder, x: Expr, condlist: Any, funclist: Any) -> Any:
     """Numbers, or functions of x, where conditions hold; the last condition that holds counts, one more value is for none of them."""
-    node = builder.value(x)
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
     values = list(funclist) if isinstance(funclist, (list, tuple)) else [funclist]
     if len(values) not in (len(conditions), len(conditions) + 1):
@@ -139,7 +137,7 @@ def piecewise(builder: Builder, x: Any, condlist: Any, funclist: Any) -> Any:
 
     def of(value: Any) -> Any:
         if isinstance(value, Function):
-            return calls.result_of(calls.call(builder, value.name, value.library, [node], {}))
+            return calls.result_of(calls.call(builder, value.name, value.library, [x], {}))
         made = builder.value(value)
         if made.shape:
             raise ShapeError("piecewise takes numbers and functions, no arrays", help="write np.select([x < 0], [x**2], x)")
@@ -151,14 +149,13 @@ def piecewise(builder: Builder, x: Any, condlist: Any, funclist: Any) -> Any:
     return result
 
 
-def apply_along_axis(builder: Builder, func1d: Any, axis: Any, arr: Any) -> Any:
+def apply_along_axis(builder: Builder, func1d: Any, axis: Any, arr: Expr) -> Any:
     """A function of a library applied to each row along an axis."""
     if not isinstance(func1d, Function) or func1d.base is not None:
         raise ArgumentError("apply_along_axis takes a function of a library", help="write sum(x, axis=0), which takes the axis itself")
-    node = builder.value(arr)
-    place: int = one_axis(builder.integer(axis, "an axis"), node.ndim)
-    moved = node
-    for at in range(place, node.ndim - 1):
+    place: int = one_axis(builder.integer(axis, "an axis"), arr.ndim)
+    moved = arr
+    for at in range(place, arr.ndim - 1):
         moved = swapaxes(moved, axis1=at, axis2=at + 1)
     lead, n = moved.shape[:-1], moved.shape[-1]
     count = math.prod(lead)
@@ -196,12 +193,12 @@ def fsum(builder: Builder, x: Any) -> Any:
 # -- polynomials -------------------------------------------------------------------------------------------------------
 
 
-def polyval(builder: Builder, x: Any, c: Any) -> Any:
+def polyval(builder: Builder, x: Expr, c: Any) -> Any:
     """A polynomial by its coefficients, from that of the lowest power on."""
-    node, numbers = builder.value(x), builder.value(list(c) if isinstance(c, tuple) else c)
+    numbers = builder.value(list(c) if isinstance(c, tuple) else c)
     if numbers.ndim != 1:
         raise ShapeError("polyval takes a list of coefficients here")
-    return _powers(node, _terms(builder, numbers))
+    return _powers(x, _terms(builder, numbers))
 
 
 def _terms(builder: Builder, numbers: Expr) -> list[Expr]:
@@ -262,11 +259,10 @@ def kaiser(builder: Builder, n: Any, beta: Any) -> Any:
     return builder.graph.constant(np.kaiser(_length(builder, n), builder.number(beta, "'beta' of kaiser")))
 
 
-def simpson(builder: Builder, y: Any, dx: Any = 1.0, axis: Any = -1) -> Any:
+def simpson(builder: Builder, y: Expr, dx: Any = 1.0, axis: Any = -1) -> Any:
     """Simpson's rule for points in equal distances; of an even number of points the last interval is Cartwright's."""
-    node = builder.value(y)
-    place: int = one_axis(builder.integer(axis, "an axis"), node.ndim)
-    n = node.shape[place]
+    place: int = one_axis(builder.integer(axis, "an axis"), y.ndim)
+    n = y.shape[place]
     if n < 2:
         raise ShapeError("simpson takes at least 2 points")
     weights = np.zeros(n)
@@ -278,8 +274,8 @@ def simpson(builder: Builder, y: Any, dx: Any = 1.0, axis: Any = -1) -> Any:
         weights[:] = 1 / 2
     elif n > odd:
         weights[-3:] += [-1 / 12, 2 / 3, 5 / 12]
-    shape = tuple(n if at == place else 1 for at in range(node.ndim))
-    return sum_(node * builder.graph.constant(weights.reshape(shape)), axis=place) * builder.value(dx)
+    shape = tuple(n if at == place else 1 for at in range(y.ndim))
+    return sum_(y * builder.graph.constant(weights.reshape(shape)), axis=place) * builder.value(dx)
 
 
 def trapezoid(builder: Builder, y: Any, **given: Any) -> Any:
@@ -302,11 +298,11 @@ def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, 
     return _summed(builder, builder.value(weights), places, count)
 
 
-def segment_sum(builder: Builder, data: Any, segment_ids: Any, num_segments: Any = None) -> Any:
+def segment_sum(builder: Builder, data: Expr, segment_ids: Any, num_segments: Any = None) -> Any:
     """The sums of the rows that have the same number."""
     places = np.asarray(builder.static(builder.whole(segment_ids)))
     length = _length(builder, int(places.max(initial=-1)) + 1 if num_segments is None else num_segments, "a number of segments")
-    return _summed(builder, builder.value(data), places, length)
+    return _summed(builder, data, places, length)
 
 
 def _summed(builder: Builder, rows: Expr, places: np.ndarray[Any, Any], length: int) -> Any:

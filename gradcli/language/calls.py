@@ -27,7 +27,7 @@ from gradcli.language import constructors
 from gradcli.language.constructors import ALIASES, FUNCTIONS
 from gradcli.language.differentiation import DERIVATIVES
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
-from gradcli.language.scope import Builder, Range, Scope
+from gradcli.language.scope import Builder, Range, Scope, fitted
 from gradcli.language.tree import Attribute, Binary, Call, Frame, Name, Node, Number
 from gradcli.ops.calling import binding, textbook
 from gradcli.ops.calling.meanings import CALL, OF_DERIVATIVES, Class, Refused, class_of, lookup, names
@@ -50,8 +50,8 @@ OF_VALUES = words("""
     half imag int item itemsize long mH nbytes ndimension nelement new_full new_ones new_tensor
     new_zeros nonzero numel pin_memory real resolve_conj resolve_neg short to type type_as
 """)
-OF_PYTHON = words("Ellipsis bool divmod float int list range slice sys tuple")  # python_names.py
-OF_SYMPY = frozenset({"Abs", "Heaviside", "Max", "Min", "Piecewise", "Rational", "piecewise"})  # sympy_names.py
+OF_PYTHON = words("Ellipsis bool divmod float int list range slice sys tuple")
+OF_SYMPY = frozenset({"Abs", "Heaviside", "Max", "Min", "Piecewise", "Rational", "piecewise"})
 METHODS = IDENTITIES | {"dim", "detach"}  # of tensors, beside the functions of libraries
 
 
@@ -493,7 +493,7 @@ def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[
         inspect.signature(composition).bind(builder, **given)
     except TypeError as error:
         raise ArgumentError(f"wrong arguments for {composition.__name__}: {error}") from None
-    return composition(builder, **given)
+    return composition(builder, **fitted(builder, composition, given))
 
 
 def _unchanged(builder: Builder, name: str, base: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:

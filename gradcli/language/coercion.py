@@ -10,8 +10,7 @@ from gradcli.errors import ArgumentError, LimitError, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import missing_value
 from gradcli.language.names import FreeVariable, described, dtype_of
-from gradcli.language.scope import Scope
-from gradcli.language.static_uses import MASK, QUANTITY, WHOLE, StaticUse
+from gradcli.language.scope import MASK, QUANTITY, WHOLE, Scope, StaticUse
 from gradcli.ops import structure
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.binding import Use, is_quantity

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -105,24 +105,24 @@ def ones(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
     return _filled(builder, "ones", 1.0, (shape,), dtype)
 
 
-def full(builder: Builder, shape: Any, value: Any, dtype: Any = None) -> Expr:
+def full(builder: Builder, shape: Any, value: Expr, dtype: Any = None) -> Expr:
     """An array of a shape whose entries are all a value, which keeps its derivative."""
-    return _spread(builder, "full", builder.value(value), shape_of(builder, shape), dtype)
+    return _spread(builder, "full", value, shape_of(builder, shape), dtype)
 
 
-def zeros_like(builder: Builder, x: Any, dtype: Any = None) -> Expr:
+def zeros_like(builder: Builder, x: Expr, dtype: Any = None) -> Expr:
     """Zeros of the shape of x."""
-    return _spread(builder, "zeros_like", 0.0, builder.value(x).shape, dtype)
+    return _spread(builder, "zeros_like", 0.0, x.shape, dtype)
 
 
-def ones_like(builder: Builder, x: Any, dtype: Any = None) -> Expr:
+def ones_like(builder: Builder, x: Expr, dtype: Any = None) -> Expr:
     """Ones of the shape of x."""
-    return _spread(builder, "ones_like", 1.0, builder.value(x).shape, dtype)
+    return _spread(builder, "ones_like", 1.0, x.shape, dtype)
 
 
-def full_like(builder: Builder, x: Any, value: Any, dtype: Any = None) -> Expr:
+def full_like(builder: Builder, x: Expr, value: Expr, dtype: Any = None) -> Expr:
     """An array of the shape of x whose entries are all a value, which keeps its derivative."""
-    return _spread(builder, "full_like", builder.value(value), builder.value(x).shape, dtype)
+    return _spread(builder, "full_like", value, x.shape, dtype)
 
 
 def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Expr:
@@ -302,25 +302,19 @@ CONSTRUCTORS = {
 # lowered: nodes, and Python values for shapes, axes and the like.
 
 
-def as_is(builder: Builder, x: Any) -> Expr:
+def as_is(builder: Builder, x: Expr) -> Expr:
     """x itself, as a node: for methods that change no entry of a number in the program's precision."""
-    return builder.value(x)
+    return x
 
 
 def maximum_of(builder: Builder, *values: Any) -> Expr:
     """Unprefixed max: of several values the largest, of one array its largest entry."""
-    result = builder.value(values[0])
-    for value in values[1:]:
-        result = bounds.maximum(result, builder.value(value))
-    return result
+    return reduce(bounds.maximum, map(builder.value, values))
 
 
 def minimum_of(builder: Builder, *values: Any) -> Expr:
     """Unprefixed min: of several values the smallest, of one array its smallest entry."""
-    result = builder.value(values[0])
-    for value in values[1:]:
-        result = bounds.minimum(result, builder.value(value))
-    return result
+    return reduce(bounds.minimum, map(builder.value, values))
 
 
 def einsum(builder: Builder, arguments: Any) -> Any:
@@ -329,14 +323,35 @@ def einsum(builder: Builder, arguments: Any) -> Any:
     if len(rest) == 1 and isinstance(rest[0], str):
         first, rest = rest[0], [first]
     if not isinstance(first, (str, list, tuple)) and rest and all(isinstance(part, (list, tuple)) for part in rest[::2]):
-        from gradcli.language.einsum_labels import labelled
-
         first, rest = labelled(builder, [first, *rest])
         return named("einsum")(*map(builder.value, rest), subscripts=first)
     operands = [o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])]
     if not isinstance(first, str) or not operands:
         raise ArgumentError("einsum needs its subscripts as a string, and operands", help="write einsum('ij,jk->ik', a, b)")
     return named("einsum")(*map(builder.value, operands), subscripts=first)
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def labelled(builder: Builder, arguments: list[Any]) -> tuple[str, list[Any]]:
+    """einsum's subscripts and operands of ``a, [0, 1], b, [1, 2], [0, 2]``. Raises ArgumentError for labels that are no whole numbers."""
+    operands, lists = list(arguments[: len(arguments) // 2 * 2 : 2]), list(arguments[1::2])
+    output = arguments[-1] if len(arguments) % 2 else None
+    text = ",".join(_labels(builder, labels) for labels in lists)
+    return (text if output is None else f"{text}->{_labels(builder, output)}"), operands
+
+
+def _labels(builder: Builder, labels: Any) -> str:
+    if not isinstance(labels, (list, tuple)):
+        raise ArgumentError("einsum's labels are lists of whole numbers", help="write einsum('ij,jk->ik', a, b)")
+    text = []
+    for label in labels:
+        number = None if label is ... else builder.integer(label, "a label of einsum")
+        if number is not None and not 0 <= number < len(_LETTERS):
+            raise ArgumentError(f"a label of einsum is from 0 to {len(_LETTERS) - 1}, not {number}")
+        text.append("..." if number is None else _LETTERS[number])
+    return "".join(text)
 
 
 def length(builder: Builder, x: Any) -> Any:
@@ -349,32 +364,30 @@ def length(builder: Builder, x: Any) -> Any:
     return builder.graph.constant(node.shape[0])
 
 
-def item(builder: Builder, x: Any) -> Any:
+def item(builder: Builder, x: Expr) -> Any:
     """The number in an array of one entry. Raises ShapeError for any other."""
-    node = builder.value(x)
-    if math.prod(node.shape) != 1:
-        raise ShapeError(f"item() needs an array of one entry, not of shape {node.shape}")
-    return shapes.reshape(node, shape=()) if node.shape else node
+    if math.prod(x.shape) != 1:
+        raise ShapeError(f"item() needs an array of one entry, not of shape {x.shape}")
+    return shapes.reshape(x, shape=()) if x.shape else x
 
 
-def cho_factor(builder: Builder, x: Any, lower: Any = False) -> Any:
+def cho_factor(builder: Builder, x: Expr, lower: Any = False) -> Any:
     """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for cho_solve."""
-    below, matrix = builder.flag(lower, "'lower' of cho_factor"), builder.value(x)
-    factor = builder.call_op(find("cholesky"), [matrix], {"upper": not below})
-    rest = builder.call_op(find("triu" if below else "tril"), [matrix], {"k": 1 if below else -1})  # which SciPy leaves as it was
+    below = builder.flag(lower, "'lower' of cho_factor")
+    factor = builder.call_op(find("cholesky"), [x], {"upper": not below})
+    rest = builder.call_op(find("triu" if below else "tril"), [x], {"k": 1 if below else -1})  # which SciPy leaves as it was
     return factor + rest, below
 
 
-def cho_solve(builder: Builder, c_and_lower: Any, y: Any) -> Any:
+def cho_solve(builder: Builder, c_and_lower: Any, y: Expr) -> Any:
     """scipy.linalg.cho_solve((c, lower), b): the solution with the matrix that has this factor. Raises ArgumentError for any other pair."""
     if not isinstance(c_and_lower, tuple) or len(c_and_lower) != 2:
         raise ArgumentError("cho_solve needs a factor and whether it is the lower one", help="write cho_solve((L, True), b)")
     factor, below = builder.value(c_and_lower[0]), builder.flag(c_and_lower[1], "'lower' of cho_solve")
     triangle = builder.call_op(find("tril" if below else "triu"), [factor], {"k": 0})
-    right = builder.value(y)
-    column = shapes.reshape(right, shape=(*right.shape, 1)) if right.ndim == 1 else right
+    column = shapes.reshape(y, shape=(*y.shape, 1)) if y.ndim == 1 else y
     found = builder.call_op(find("cholesky_solve"), [column, triangle], {"upper": not below})
-    return shapes.reshape(found, shape=right.shape) if right.ndim == 1 else found
+    return shapes.reshape(found, shape=y.shape) if y.ndim == 1 else found
 
 
 FUNCTIONS = {

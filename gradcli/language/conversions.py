@@ -104,9 +104,8 @@ def is_device(argument: Any) -> bool:
     return isinstance(argument, str) and _DEVICE.fullmatch(argument) is not None
 
 
-def to(builder: Builder, x: Any, first: Any = None, second: Any = None, dtype: Any = None, device: Any = None, other: Any = None) -> Any:
+def to(builder: Builder, x: Expr, first: Any = None, second: Any = None, dtype: Any = None, device: Any = None, other: Any = None) -> Any:
     """``x.to(dtype)``, ``x.to(device)``, ``x.to(device, dtype)``, ``x.to(other)``."""
-    result = builder.value(x)
     if device is not None and not is_device(device):
         raise ArgumentError("to: device must be a device, such as 'cpu'", help="leave it out: everything is computed in one place")
     for given in (first, second, dtype, other):
@@ -114,12 +113,12 @@ def to(builder: Builder, x: Any, first: Any = None, second: Any = None, dtype: A
             continue
         kind = dtype_of(given)
         if kind is not None:
-            result = converted(builder, result, kind, f"to({kind.name})")
+            x = converted(builder, x, kind, f"to({kind.name})")
         elif isinstance(given, str):
             raise ArgumentError(f"to: {given!r} is neither a dtype nor a device", help="leave it out: numbers have one precision")
         else:
-            result = like(builder, result, given)
-    return result
+            x = like(builder, x, given)
+    return x
 
 
 def astype(builder: Builder, x: Any, dtype: Any) -> Any:
@@ -142,10 +141,9 @@ def known_number(text: str) -> float:
 # ``allclose``. No derivative flows through them.
 
 
-def _holding(builder: Builder, x: Any, axis: Any, keepdims: Any, where: Any, counted: float) -> Expr:
+def _holding(builder: Builder, x: Expr, axis: Any, keepdims: Any, where: Any, counted: float) -> Expr:
     """How many of the chosen entries are (or are not) 0."""
-    holds = as_boolean(builder.value(x))
-    ones = logic.where(holds, counted, 1.0 - counted)
+    ones = logic.where(as_boolean(x), counted, 1.0 - counted)
     if where is not None:
         ones = logic.where(as_boolean(builder.value(where)), ones, 0.0)
     static = static_parameters(sum_, {"axis": builder.static(axis, "an axis"), "keepdims": builder.static(keepdims, "a flag")})
@@ -153,37 +151,35 @@ def _holding(builder: Builder, x: Any, axis: Any, keepdims: Any, where: Any, cou
     return made
 
 
-def count_nonzero(builder: Builder, x: Any, axis: Any = None, keepdims: Any = False) -> Any:
+def count_nonzero(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False) -> Any:
     """How many entries are not 0."""
     return _holding(builder, x, axis, keepdims, None, 1.0)
 
 
-def any_(builder: Builder, x: Any, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+def any_(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
     """Return whether an entry is not 0."""
     return logic.greater(_holding(builder, x, axis, keepdims, where, 1.0), 0.0)
 
 
-def all_(builder: Builder, x: Any, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+def all_(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
     """Return whether no entry is 0."""
     return logic.equal(_holding(builder, x, axis, keepdims, where, 0.0), 0.0)
 
 
-def isclose(builder: Builder, x: Any, y: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+def isclose(builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
     """Return whether entries differ by no more than ``atol + rtol*abs(y)``."""
-    a, b = builder.value(x), builder.value(y)
-    near = logic.less_equal(abs_(a - b), builder.value(atol) + builder.value(rtol) * abs_(b))
-    close = logic.logical_or(logic.equal(a, b), logic.logical_and(near, logic.logical_and(logic.isfinite(a), logic.isfinite(b))))
+    near = logic.less_equal(abs_(x - y), builder.value(atol) + builder.value(rtol) * abs_(y))
+    close = logic.logical_or(logic.equal(x, y), logic.logical_and(near, logic.logical_and(logic.isfinite(x), logic.isfinite(y))))
     if not builder.flag(equal_nan, "'equal_nan'"):
         return close
-    return logic.logical_or(close, logic.logical_and(logic.isnan(a), logic.isnan(b)))
+    return logic.logical_or(close, logic.logical_and(logic.isnan(x), logic.isnan(y)))
 
 
-def allclose(builder: Builder, x: Any, y: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+def allclose(builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
     """Return whether all entries are close."""
     return all_(builder, isclose(builder, x, y, rtol, atol, equal_nan))
 
 
-def array_equal(builder: Builder, x: Any, y: Any) -> Any:
+def array_equal(builder: Builder, x: Expr, y: Expr) -> Any:
     """Return whether shapes and entries are equal."""
-    a, b = builder.value(x), builder.value(y)
-    return all_(builder, logic.equal(a, b)) if a.shape == b.shape else builder.graph.constant(False)
+    return all_(builder, logic.equal(x, y)) if x.shape == y.shape else builder.graph.constant(False)

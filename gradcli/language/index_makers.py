@@ -87,11 +87,10 @@ def _triangle(choose: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _triangle_from(choose: Callable[..., Any]) -> Callable[..., Any]:
-    def indices(builder: Builder, x: Any, k: Any = 0) -> Any:
-        shape = builder.value(x).shape
-        if len(shape) != 2:
-            raise ShapeError(f"a triangle is of a matrix, not of an array of {len(shape)} axes")
-        return _each(builder, choose(shape[0], _shift(builder, k), shape[1]))
+    def indices(builder: Builder, x: Expr, k: Any = 0) -> Any:
+        if x.ndim != 2:
+            raise ShapeError(f"a triangle is of a matrix, not of an array of {x.ndim} axes")
+        return _each(builder, choose(x.shape[0], _shift(builder, k), x.shape[1]))
 
     return indices
 
@@ -113,8 +112,8 @@ def diag_indices(builder: Builder, n: Any, ndim: Any = 2) -> Any:
     return _each(builder, (np.arange(extent),) * axes)
 
 
-def diag_indices_from(builder: Builder, x: Any) -> Any:
-    shape = builder.value(x).shape
+def diag_indices_from(builder: Builder, x: Expr) -> Any:
+    shape = x.shape
     if len(shape) < 2 or len(set(shape)) > 1:
         raise ShapeError(f"all axes must be equally long, not of the shape {shape}")
     return _each(builder, (np.arange(shape[0]),) * len(shape))
@@ -122,7 +121,7 @@ def diag_indices_from(builder: Builder, x: Any) -> Any:
 
 def ix_(builder: Builder, lists: Any) -> Any:
     """Lists of indices, each along an axis of its own: the entries at all their combinations."""
-    known = [np.asarray(builder.static(builder.value(part), _MASK)) for part in lists]
+    known = [_known(builder, part) for part in lists]
     builder.graph.limits.check_shape((1,) * len(known))
     if any(part.ndim != 1 for part in known):
         raise ShapeError("ix_ takes lists of indices")

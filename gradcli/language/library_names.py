@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from gradcli.errors import ArgumentError, TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
 from gradcli.language import conversions, index_makers
 from gradcli.language import index_makers as makers
-from gradcli.language.constructors import array
+from gradcli.language.constructors import array, maximum_of, minimum_of
 from gradcli.language.conversions import as_boolean, as_float, as_whole, converted, known_number
 from gradcli.language.index_makers import OBJECTS
 from gradcli.language.names import Thing, dtype_of
@@ -22,7 +23,9 @@ from gradcli.ops import registry
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType
 from gradcli.ops.constants import PI
+from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.structure import detach
+from gradcli.spelling import words
 
 _MISSING = object()
 
@@ -173,6 +176,53 @@ class Interpreter(Thing):
         raise UnknownNameError(f"unknown name 'sys.{name}'")
 
 
+# -- Names of libraries that are known and out of the language, with what is to be written for them --
+
+
+class KnownNameError(UnknownNameError):
+    """The error of a name that is known, whose words say all."""
+
+
+_FUNCTION = "it makes a function of a function, and a function is no value here"
+_DERIVATIVES = {
+    **dict.fromkeys(("grad", "value_and_grad"), "write grad(y, x) for the derivative of y by x"),
+    **dict.fromkeys(("jacfwd", "jacrev", "jacobian"), "write jacobian(y, x)"),
+    "hessian": "write hessian(y, x)",
+    "jvp": "write jvp(y, x, v)",
+    "vjp": "write vjp(y, x, v)",
+}
+_AT_ONCE = "leave it out: functions work on all entries at once"
+_LOOP = "write sum(x**2) for a sum over all entries"
+_WRAPPING = dict.fromkeys(words("vmap pmap jit checkpoint remat custom_vjp custom_jvp vectorize frompyfunc"), _AT_ONCE)
+_LOOPS = dict.fromkeys(words("scan fori_loop while_loop map associative_scan"), _LOOP)
+_SEARCHES = words("minimize minimize_scalar root fsolve brentq newton curve_fit least_squares quad odeint solve_ivp")
+_BY_MODULES: dict[str, tuple[dict[str, str], str]] = {
+    "jax": ({**_DERIVATIVES, **_WRAPPING}, _FUNCTION),
+    "torch": ({"vmap": _AT_ONCE, "compile": _AT_ONCE}, _FUNCTION),
+    "torch.func": ({**_DERIVATIVES, "vmap": _AT_ONCE}, _FUNCTION),
+    "numpy": (dict.fromkeys(("vectorize", "frompyfunc"), _AT_ONCE), _FUNCTION),
+    "jax.numpy": ({"vectorize": _AT_ONCE}, _FUNCTION),
+    "jax.lax": (
+        {**_LOOPS, "cond": "write where(x > 0, x, 0)"},
+        _FUNCTION.replace("it makes a function of a function", "it takes functions"),
+    ),
+    **{
+        path: (dict.fromkeys(_SEARCHES, "leave it out, and write the function itself: x**2"), "it runs a function over and over")
+        for path in ("scipy.optimize", "scipy.integrate")
+    },
+}
+_OF_WAVES = "write sum(x*cos(w*t)) and sum(x*sin(w*t)) for its two parts"
+
+
+def refused(path: str, name: str) -> KnownNameError | None:
+    """The error of a name that is known to be out of the language, None for others."""
+    if path.endswith(".fft"):
+        return KnownNameError(f"'{path}.{name}' is not in the language, which has no complex numbers", help=_OF_WAVES)
+    names, why = _BY_MODULES.get(path, ({}, ""))
+    help = names.get(name)
+    return None if help is None else KnownNameError(f"'{path}.{name}' is not in the language: {why}", help=help)
+
+
 # -- Python's own functions and names: ``int(x)``, ``range(n)``, ``abs``, ``divmod``, ``Ellipsis`` -
 
 
@@ -208,10 +258,44 @@ def list_(builder: Builder, x: Any) -> Any:
     return list(x) if isinstance(x, (tuple, list)) else builder.value(x)
 
 
-def divmod_(builder: Builder, x: Any, y: Any) -> Any:
+def divmod_(builder: Builder, x: Expr, y: Expr) -> Any:
     """The quotient, rounded down, and the rest."""
-    a, b = builder.value(x), builder.value(y)
-    return tuple(builder.graph.apply(registry.OPERATORS[sign], (a, b)) for sign in ("//", "%"))
+    return tuple(builder.graph.apply(registry.OPERATORS[sign], (x, y)) for sign in ("//", "%"))
+
+
+# -- Names as sympy spells them: ``Abs``, ``Max``, ``Piecewise``, ``Rational(1, 3)`` ---------------
+
+
+_PIECES = "write Piecewise((x, x > 0), (0, True))"
+
+
+def heaviside(builder: Builder, x: Expr, h0: Any = 0.5) -> Any:
+    """The unit step, 1/2 at 0 unless another value is given."""
+    return registry.find("heaviside")(x, builder.value(h0))
+
+
+def piecewise(builder: Builder, pieces: Any) -> Expr:
+    """The first of the values whose condition holds; NaN where none does, as in sympy. Raises ArgumentError for what are no pairs."""
+    if not pieces or any(not isinstance(piece, tuple) or len(piece) != 2 for piece in pieces):
+        raise ArgumentError("Piecewise takes pairs of a value and a condition", help=_PIECES)
+    result: Expr = builder.graph.constant(float("nan"))
+    for piece in reversed(pieces):
+        value, condition = (builder.value(part) for part in piece)
+        if condition.kind != "bool":
+            raise ArgumentError("the second of a pair is a condition", help=_PIECES)
+        always = condition.is_constant and condition.payload is True
+        result = value if always else logic.where(condition, value, result)
+    return result
+
+
+def rational(builder: Builder, p: Any, q: Any = 1) -> Any:
+    """A quotient; of a string the number that it says."""
+    if isinstance(p, str):
+        try:
+            return builder.graph.constant(float(Fraction(p.replace(" ", ""))))
+        except (ValueError, ZeroDivisionError):
+            raise ArgumentError(f"{p!r} is no number", help="write Rational(1, 3)") from None
+    return builder.graph.apply(registry.OPERATORS["/"], (builder.value(p), builder.value(q)))
 
 
 FUNCTIONS = routines({
@@ -223,6 +307,13 @@ FUNCTIONS = routines({
     "list": ("x", list_),
     "tuple": ("x", list_),
     "divmod": ("x, y", divmod_),
+    "Abs": ("x", lambda builder, x: arithmetic.abs_(builder.value(x))),
+    "Max": ("***values", lambda builder, values: maximum_of(builder, *values)),
+    "Min": ("***values", lambda builder, values: minimum_of(builder, *values)),
+    "Heaviside": ("x, h0", heaviside),
+    "Piecewise": ("***pieces", piecewise),
+    "piecewise": ("***pieces", piecewise),
+    "Rational": ("p, q", rational),
 })  # fmt: skip
 
 NAMES = {"Ellipsis": ..., "sys": Interpreter()}

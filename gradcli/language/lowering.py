@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gradcli.errors import GradcliError, Source, TypeMismatchError
+from gradcli.errors import ArgumentError, GradcliError, LimitError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls
 from gradcli.language.attributes import attribute
@@ -26,9 +26,8 @@ from gradcli.language.calls import (
     unknown_function,
 )
 from gradcli.language.coercion import Coercion
-from gradcli.language.differentiation import DERIVATIVES, derivative
+from gradcli.language.differentiation import DERIVATIVES, derivative, primed
 from gradcli.language.indexing import subscript
-from gradcli.language.inlining import Inlining
 from gradcli.language.names import FreeVariable, Function, Module, Thing
 from gradcli.language.reading import Reading
 from gradcli.language.rewritten import as_read
@@ -39,6 +38,7 @@ from gradcli.language.tree import (
     Binary,
     Call,
     Conditional,
+    Definition,
     Dots,
     Expression,
     Frame,
@@ -60,7 +60,7 @@ from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType, owner
 from gradcli.ops.calling.textbook import MARKS
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
-from gradcli.ops.text import Expansion
+from gradcli.ops.text import Expansion, expanded
 
 # -- What names stand for where they are read: bound values and objects, imported things,
 # constants, libraries.
@@ -214,9 +214,9 @@ class Callees:
         if name in DERIVATIVES:
             return noted(derivative(self.coercion, node, name, arguments, keywords), node, frame)
         if name in OF_PYTHON or name in OF_SYMPY:
-            from gradcli.language import library_names, sympy_names
+            from gradcli.language.library_names import FUNCTIONS
 
-            routine = library_names.FUNCTIONS.get(name) or sympy_names.FUNCTIONS.get(name)
+            routine = FUNCTIONS.get(name)
             if routine is not None:
                 made = noted(routine.call(self.coercion, arguments, keywords), node, frame)
                 return self.reading.converted(made, node, frame, name, arguments)
@@ -232,6 +232,62 @@ class Callees:
         if (of := calls.bare(name)) is not None:
             return calls.constructed(self.coercion, of, arguments, keywords)
         raise unknown_function(self.scope, name, written).at(callee.span)
+
+
+# -- Calls of a user's functions: each body is lowered once for the same arguments, with these in
+# place of the parameters.
+
+
+class Inlining:
+    """The calls of one statement. ``under_way`` are the expressions being lowered, the innermost last."""
+
+    def __init__(self, coercion: Coercion, under_way: list[Frame]) -> None:
+        self.coercion, self.scope, self.under_way = coercion, coercion.scope, under_way
+        self._results: dict[Any, tuple[Any, Expansion | None, Any]] = {}  # with the arguments, whose identities are in the keys
+
+    def call(self, node: Call, caller: Frame, definition: Definition, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """The result of a call that was met before, or else the `Frame` that has to be lowered for it.
+
+        Raises ArgumentError for other arguments than the function has, and for one that calls itself; LimitError.
+        """
+        self._refuse(definition, arguments, keywords)
+        values: list[Any] = [a if isinstance(a, (tuple, str)) else self.coercion.value(a) for a in arguments]
+        key = (id(definition), node.primes, *(id(v) for v in values))
+        if key in self._results:
+            result, expansion, _ = self._results[key]
+            caller.expansions[node.place] = expansion
+            return result
+        parameters = list(values)
+        if node.primes:
+            if len(values) != 1:
+                raise ArgumentError("a prime needs a function of one variable", help="write grad(f(x, y), x)")
+            parameters = [self.scope.named(self.coercion.value(values[0]), definition.parameters[0])]
+
+        def finish(result: Any) -> Any:
+            expansion = None
+            if node.primes:
+                y, x = self.coercion.value(result), parameters[0]
+                expansion = expanded("grad", (y, x), lambda: primed(y, x, node.primes))
+                result = expansion.result
+            caller.expansions[node.place] = expansion
+            self._results[key] = result, expansion, values
+            return result
+
+        bound = dict(zip(definition.parameters, parameters, strict=True))
+        return Frame(definition.expression, definition.source, definition, bound, finish, (caller, node))
+
+    def _refuse(self, definition: Definition, arguments: list[Any], keywords: dict[str, Any]) -> None:
+        if keywords or len(arguments) != len(definition.parameters):
+            wanted = f"{definition.name}({', '.join(definition.parameters)})"
+            count = len(arguments) + len(keywords)
+            raise ArgumentError(f"{wanted} takes {len(definition.parameters)} arguments by position, not {count}")
+        if len(self._results) >= self.scope.limits.calls:
+            raise LimitError(
+                f"more than {self.scope.limits.calls:,} calls of functions in one statement",
+                help=f"raise it with --limit calls={10 * self.scope.limits.calls}",
+            )
+        if any(frame.statement is definition for frame in self.under_way):
+            raise ArgumentError(f"the function '{definition.name}' calls itself")
 
 
 class Lowering:

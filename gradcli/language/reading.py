@@ -346,7 +346,7 @@ class Reading:
             try:
                 value = of_library(self.builder, item.path, item.name)
             except UnknownNameError:
-                from gradcli.language.refused_names import refused
+                from gradcli.language.library_names import refused
 
                 if (known := refused(item.path, item.name)) is not None:
                     raise known from None

@@ -17,7 +17,6 @@ from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.dialect import Dialect
 from gradcli.language.held_bindings import HeldBindings
 from gradcli.language.names import Thing
-from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Binding, DataBinding, Definition, Frame, Several
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops import structure
@@ -30,6 +29,20 @@ from gradcli.ops.text import expanded
 
 if TYPE_CHECKING:
     from gradcli.language.origins import Origins
+
+
+# -- Values that a program takes beforehand: the uses of names that no derivative flows through ----
+
+
+QUANTITY, WHOLE, MASK = "quantity", "whole", "mask"
+
+
+class StaticUse(NamedTuple):
+    """A leaf whose value a program takes beforehand, so that no derivative flows through that place."""
+
+    leaf: Expr
+    kind: str  # QUANTITY: a number like any other; WHOLE: an index, a shape, an axis; MASK: which entries
+    place: str
 
 
 class Deferred(Fixed):
@@ -298,6 +311,12 @@ class Range(Fixed):
     span: Span | None = None  # where it is written between brackets
 
 
+def fitted(builder: Builder, body: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as a body takes them: what it says is an ``Expr`` as a node, all else as it is."""
+    kinds = body.__annotations__
+    return {name: builder.value(argument) if kinds.get(name) == "Expr" else argument for name, argument in given.items()}
+
+
 class Routine(Thing):
     """A function, or (with a base) a method, by its parameters as `signature` takes them and its body.
 
@@ -331,7 +350,7 @@ class Routine(Thing):
         missing = [name for name in self._required if name not in given]
         if missing:
             raise ArgumentError(f"{self.written} needs the argument {missing[0]!r}", help=binding.usage(self.written, self.signature))
-        return expanded(self.written, (arguments, keywords), lambda: self.body(builder, **given))
+        return expanded(self.written, (arguments, keywords), lambda: self.body(builder, **fitted(builder, self.body, given)))
 
     @cached_property
     def _required(self) -> list[str]:

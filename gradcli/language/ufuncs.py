@@ -64,10 +64,8 @@ def _called(builder: Builder, name: str, library: str, *arguments: Any, **keywor
 
 
 def _outer(function: Function) -> Callable[..., Any]:
-    def outer(builder: Builder, a: Any, b: Any) -> Any:
-        first, second = builder.value(a), builder.value(b)
-        first = reshape(first, shape=(*first.shape, *(1,) * second.ndim))
-        return _called(builder, function.name, function.library, first, second)
+    def outer(builder: Builder, a: Expr, b: Expr) -> Any:
+        return _called(builder, function.name, function.library, reshape(a, shape=(*a.shape, *(1,) * b.ndim)), b)
 
     return outer
 
@@ -75,7 +73,7 @@ def _outer(function: Function) -> Callable[..., Any]:
 def _reduce(function: Function) -> Callable[..., Any]:
     """Along the first axis, if no other is given."""
 
-    def reduce(builder: Builder, array: Any, axis: Any = 0, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
+    def reduce(builder: Builder, array: Expr, axis: Any = 0, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
         given = {key: value for key, value in (("initial", initial), ("where", where)) if value is not None}
         reduction = _reduction(function)
         if reduction is not None:
@@ -87,8 +85,7 @@ def _reduce(function: Function) -> Callable[..., Any]:
     return reduce
 
 
-def _folded(builder: Builder, function: Function, array: Any, axis: Any, keepdims: Any) -> Any:
-    node = builder.value(array)
+def _folded(builder: Builder, function: Function, node: Expr, axis: Any, keepdims: Any) -> Any:
     if axis is None:
         ufunc = _ufunc(function)
         if node.ndim > 1 and (ufunc is None or ufunc.identity is None):
@@ -121,32 +118,31 @@ def _running(builder: Builder, function: Function, node: Expr, place: int) -> li
 
 
 def _accumulate(function: Function) -> Callable[..., Any]:
-    def accumulate(builder: Builder, array: Any, axis: Any = 0) -> Any:
-        node = builder.value(array)
-        place = _place(builder, node, axis)
+    def accumulate(builder: Builder, array: Expr, axis: Any = 0) -> Any:
+        place = _place(builder, array, axis)
         found = lookup(function.name, function.library)
         record = None if found is None else registry.named(found.target)
         if record is arithmetic.add or record is arithmetic.mul:
-            return (cumsum if record is arithmetic.add else cumprod)(node, axis=place)
-        return stack(*_running(builder, function, node, place), axis=place)
+            return (cumsum if record is arithmetic.add else cumprod)(array, axis=place)
+        return stack(*_running(builder, function, array, place), axis=place)
 
     return accumulate
 
 
 def _reduce_at(function: Function) -> Callable[..., Any]:
-    def reduceat(builder: Builder, array: Any, indices: Any, axis: Any = 0) -> Any:
+    def reduceat(builder: Builder, array: Expr, indices: Expr, axis: Any = 0) -> Any:
         """From each index up to the next, if that is larger; else the one entry."""
-        node = builder.value(array)
-        place = _place(builder, node, axis)
-        bounds = np.asarray(builder.static(builder.value(indices))).reshape(-1)
+        place = _place(builder, array, axis)
+        length = array.shape[place]
+        bounds = np.asarray(builder.static(indices)).reshape(-1)
         if bounds.dtype.kind not in "iu" or not bounds.size:
             raise ArgumentError("reduceat takes whole numbers as indices")
-        if np.any((bounds < 0) | (bounds >= node.shape[place])):
-            raise ShapeError(f"an index is out of bounds for {node.shape[place]} entries")
+        if np.any((bounds < 0) | (bounds >= length)):
+            raise ShapeError(f"an index is out of bounds for {length} entries")
         lead, reduce, parts = ((None, None, None),) * place, _reduce(function), []
-        for first, last in zip(bounds.tolist(), [*bounds[1:].tolist(), node.shape[place]], strict=True):
+        for first, last in zip(bounds.tolist(), [*bounds[1:].tolist(), length], strict=True):
             stop = last if last > first else first + 1
-            parts.append(reduce(builder, getitem(node, index=(*lead, (first, stop, None))), place, keepdims=True))
+            parts.append(reduce(builder, getitem(array, index=(*lead, (first, stop, None))), place, keepdims=True))
         return concatenate(*parts, axis=place)
 
     return reduceat

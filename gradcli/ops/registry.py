@@ -135,10 +135,11 @@ def function(
     documentation, with an example after ``>>>``.
 
     name     its name in the language, where it is not that of the definition (without an underscore at the end)
-    vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default
+    vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default.
+             So is a function with a forward pass of its own that has no derivative
     partials the same of a function that works entry by entry: one for each operand. With a forward pass of its own, loops call that
-    record   other fields of `Composite`, or, with a derivative of its own, of `Op`; and for each library that calls it otherwise, by
-             its name, the signature there
+    record   other fields of `Composite`, or of `Op`, if it is a node; else for each library that calls it otherwise, by its name, the
+             signature there
     """
 
     def define(body: Function) -> Any:
@@ -146,7 +147,7 @@ def function(
         doc, _, example = (body.__doc__ or "").partition(">>>")
         keys = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
         called, signature = name or body.__name__.rstrip("_"), signature_of(body)
-        is_node = vjp is not None or partials is not None
+        is_node = vjp is not None or partials is not None or "forward" in record
         for library in () if is_node else LIBRARIES & record.keys():
             declare(f"{library}:\n{called}({record.pop(library)})")
         fields: dict[str, Any] = {
@@ -160,7 +161,7 @@ def function(
             own = {"definition": body} if "forward" in record else {"definition": body, "parts": body}
             entries = {"forward": body, **fields, **own}
             return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, **entries)
-        if vjp is not None:
+        if is_node:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}
             if ":number" in signature:

@@ -24,6 +24,7 @@ from gradcli.ops.looping import Loops
 from gradcli.ops.pytorch import USUAL, Torch
 from gradcli.ops.text import BY_SIGN, IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
 
+_Double = np.float64
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
 
 
@@ -289,12 +290,12 @@ class Op(Record):
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands: graph nodes, multi-precision arrays, or plain arrays."""
-        if self.static:
+        if self.static and len(static) < len(self.static):
             static = {**self.static, **static}
         for operand in operands:
             if isinstance(operand, Carrier):
                 return operand.apply_op(self, operands, static)
-        if self.operator is not None and type(operands[0]) is np.float64:
+        if self.operator is not None and type(operands[0]) is _Double:
             return self.operator(*operands, **static)
         return self.forward(*operands, **static)
 

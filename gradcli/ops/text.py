@@ -114,8 +114,9 @@ class Text(Fixed):
     latex        its form in LaTeX, where it is not its name with the operands in brackets
     c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
                  or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
-                 of which are given. It calls functions of the headers in plans/native only, which have all of them for both types of
-                 floats; by default the one of its name. Exported code for single numbers has that of NumPy where there is none, as far as the language has its functions
+                 of which are given. It calls functions of the headers in plans/native only, which have all of them for both
+                 types of floats; by default the one of its name. Exported code for single numbers has that of NumPy where there is
+                 none, as far as the language has its functions
     numpy        in exported Python, of NumPy's arrays (``np``, ``special`` and ``linalg`` of SciPy, and functions of exports/library): a
                  template of the operands by their places, or one for each tuple of which are given, or a function of the operands'
                  shapes and the static parameters that gives one. By default the call of the ufunc, or of SciPy's function, that

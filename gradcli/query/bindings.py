@@ -24,7 +24,7 @@ from gradcli.plans.backend import BACKENDS, insist
 from gradcli.query.options import Mode, names_of
 
 if TYPE_CHECKING:
-    from gradcli.batch.single_queries import CompilationCache
+    from gradcli.batch.compilation import CompilationCache
 
 
 MODES: tuple[str, ...] = get_args(Mode)
@@ -371,6 +371,6 @@ class Programs:
     @cached_property
     def cache(self) -> CompilationCache:
         """Queries of one form, which are compiled once for all programs."""
-        from gradcli.batch.single_queries import CompilationCache
+        from gradcli.batch.compilation import CompilationCache
 
         return CompilationCache(self.limits, self.precision)

@@ -276,10 +276,7 @@ class RecordLines:
         text, id = given.expr, given.id
         result: Record | None = None
         for statement in parsed:
-            record = None
-            if policy.options.bare and len(parsed) == 1 and isinstance(statement, Query):
-                record = self.programs.cache.of_tree(program.scope, statement, policy.options, id)
-            record = record or run_statement(program, statement, policy.options, id=id)
+            record = run_statement(program, statement, policy.options, id=id)
             if record is not None:
                 result = record if result is None else result.joined(record)
             if record is not None and record.error is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -91,7 +91,7 @@ def summary(record: Function) -> str:
     return text if end < 0 else text[: end + 1]
 
 
-def search(words: list[str]) -> list[tuple[str, Function]]:
+def search(words: Sequence[str]) -> list[tuple[str, Function]]:
     """The functions that have all words in their names, aliases or descriptions, those with all of them in a name first."""
     wanted = [word.lower() for word in words]
     ranked = []

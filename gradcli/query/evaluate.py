@@ -20,9 +20,8 @@ from gradcli.graph.demand import WITH_GRADIENT, held_by, hold_program, hold_work
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
-from gradcli.language.scope import Scope
+from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements
-from gradcli.language.static_uses import StaticUse
 from gradcli.language.suggestions import tried
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
@@ -32,7 +31,7 @@ from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, var
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:
-    from gradcli.batch.single_queries import CompilationCache
+    from gradcli.batch.compilation import CompilationCache
     from gradcli.check.claims import Given
 
 
@@ -151,13 +150,13 @@ def records(
                 continue
             try:
                 if held.texts and not cache.batches(scope, options):
-                    yield from _of_sources(program, held.release(), options, cache)
+                    yield from _of_sources(program, held.release(), options)
                 record = cache.in_scope(scope, source, options)
             except Exception as error:
-                yield from _of_sources(program, held.release(), options, None)  # what is bound is there for the queries to come
+                yield from _of_sources(program, held.release(), options)  # what is bound is there for the queries to come
                 record = Record.of_error(contained(error).at(Span(0, len(source.text)), source))
         if record is None:
-            yield from _of_sources(program, [*held.release(), source], options, cache)
+            yield from _of_sources(program, [*held.release(), source], options)
         else:
             yield record
     if cache is not None and held.texts:
@@ -173,20 +172,14 @@ def _left_over(program: Program, options: Options, cache: CompilationCache) -> I
         yield Record.of_error(contained(error))
         together = False
     if not together:
-        yield from _of_sources(program, held.release(), options, cache)
+        yield from _of_sources(program, held.release(), options)
 
 
-def _of_sources(program: Program, sources: Iterable[Source], options: Options, cache: CompilationCache | None) -> Iterator[Record]:
+def _of_sources(program: Program, sources: Iterable[Source], options: Options) -> Iterator[Record]:
     """The results of logical lines, each of its own form."""
     for source in sources:
         for statement in parse_statements(source, program.scope.limits.length):
-            record = None
-            if cache is not None and type(statement) is Query and not program.scope.deviations:
-                try:
-                    record = cache.of_tree(program.scope, statement, options)
-                except Exception as error:
-                    record = Record.of_error(locate(contained(error), program.scope, statement))
-            record = record or run_statement(program, statement, options)
+            record = run_statement(program, statement, options)
             if record is not None and not only_follows(statement, record):
                 yield record
 

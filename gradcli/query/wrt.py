@@ -15,8 +15,7 @@ from gradcli.errors import AmbiguousError, MissingValueError, TypeMismatchError,
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Leaf, reachable
 from gradcli.graph.sweep import flowing
-from gradcli.language.scope import Scope
-from gradcli.language.static_uses import QUANTITY, WHOLE, StaticUse
+from gradcli.language.scope import QUANTITY, WHOLE, Scope, StaticUse
 from gradcli.language.tree import Binding, Statement
 from gradcli.ops.calling.inputs import BOOL, FLOAT
 from gradcli.ops.elementwise.exponential import pow_

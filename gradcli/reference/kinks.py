@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra, Step
 from gradcli.reference.scalars import Event, Traced, plain
-from gradcli.reference.tape import Array, ReferenceTape, exact_array
+from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, Zeros, exact_array
 
 # -- Limits of derivatives and values from one side of a point, as samples nearer and nearer to it
 # show them.
@@ -161,7 +161,7 @@ class Sides:
         return bool(self.left == self.left and self.right == self.right) or (not self.probed and len(self.others) > 0)
 
 
-def _beside(m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Any = None) -> ReferenceTape:
+def _beside(m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS) -> ReferenceTape:
     """A tape at a point beside the given one, whose numbers differ in digits that the program does not have."""
     tape = ReferenceTape(m, leaves, precision, zeros)
     tape.scalars.splits = True
@@ -360,17 +360,27 @@ Place = tuple[Expr, int]  # a derivative inside of the expression, and an entry 
 _MOST_WORK = 200_000  # scalar operations
 
 
-class Choosing(ReferenceTape):
-    """The function, with a choice for the derivatives inside of it at kinks."""
+class _Choosing(ReferenceTape):
+    """The function, with a choice for the derivatives inside of it at kinks.
 
-    def __init__(self, kinks: InnerKinks, choose: Callable[[Place, Sides], Any]) -> None:
-        super().__init__(kinks.m, kinks.leaves, kinks.precision)
-        self.kinks, self.choose = kinks, choose
+    size    of the function in scalar operations
+    known   the kinks that have been found, with both sides
+    choose  takes both sides of a kink
+    """
+
+    def __init__(
+        self, m: Any, leaves: Mapping[Expr, Any], precision: str, size: int, known: dict[Expr, dict[int, Sides]],
+        choose: Callable[[Place, Sides], Any],
+    ) -> None:  # fmt: skip
+        super().__init__(m, leaves, precision)
+        self.leaves, self.most, self.known, self.choose = leaves, _MOST_WORK // (4 * size), known, choose
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
         found = super().derivative(node, table)
         flat = found.reshape(-1)
-        for i, sides in self.kinks.at(node, self, found).items():
+        if node not in self.known:
+            self.known[node] = self._sides(node, found)
+        for i, sides in self.known[node].items():
             chosen = sides.limit if sides.limit is not None else self.choose((node, i), sides)
             if self.m.isfinite(plain(flat[i])):
                 flat[i] = flat[i] + (chosen - plain(flat[i]))  # the slope stays that of the definition
@@ -379,44 +389,13 @@ class Choosing(ReferenceTape):
                 flat[i] = Traced(self.scalars, chosen, Limit(), behind)
         return found
 
-
-class Limit(Step):
-    """A value that its formula does not have at a point, but beside it; the slope there is asked beside the point, too."""
-
-    name = "the derivative"
-
-    def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
-        return tape.nan
-
-
-class InnerKinks:
-    """The kinks of the derivatives inside of one expression, with both sides."""
-
-    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, size: int) -> None:
-        self.m, self.precision = m, precision
-        self.leaves = leaves
-        self.work, self.size = _MOST_WORK, size
-        self._known: dict[Expr, dict[int, Sides]] = {}
-
-    @property
-    def first(self) -> Sides:
-        """The first kink that was found."""
-        return next(sides for found in self._known.values() for sides in found.values() if sides.limit is None)
-
-    def at(self, node: Expr, tape: ReferenceTape, derivative: Array) -> dict[int, Sides]:
-        """The entries of a derivative that are on a kink, or not finite, with both sides; the tape has what it is made of."""
-        if node not in self._known:
-            self._known[node] = self._found(node, tape, derivative)
-        return self._known[node]
-
-    def _found(self, node: Expr, tape: ReferenceTape, derivative: Array) -> dict[int, Sides]:
+    def _sides(self, node: Expr, derivative: Array) -> dict[int, Sides]:
+        """The entries of a derivative that are on a kink, or not finite, with both sides."""
         of: Derivation = node.static["of"]
         m, found = self.m, dict[int, Sides]()
-        x, value = (Algebra.map(plain, tape.table[part]) for part in (of.x, of.y))
-        for direction, part, event in self._ways(of, tape, x, derivative) if all(map(m.isfinite, np.ravel(value))) else ():
-            self.work -= 4 * self.size
-            if self.work < 0:
-                break
+        x, value = (Algebra.map(plain, self.table[part]) for part in (of.x, of.y))
+        ways = self._ways(of, x, derivative) if all(map(m.isfinite, np.ravel(value))) else ()
+        for direction, part, event in islice(ways, self.most):
             wanted = np.ravel(np.arange(derivative.size).reshape(derivative.shape)[part])
 
             def at(move: Any, direction: Array = direction, wanted: Array = wanted) -> tuple[Array, Array]:
@@ -427,19 +406,28 @@ class InnerKinks:
             found |= {int(i): sides for i, sides in zip(wanted, both_sides(m, at, value, event), strict=True) if sides.finite}
         return found
 
-    def _ways(self, of: Derivation, tape: ReferenceTape, x: Array, derivative: Array) -> Iterator[tuple[Array, Any, Event | None]]:
+    def _ways(self, of: Derivation, x: Array, derivative: Array) -> Iterator[tuple[Array, Any, Event | None]]:
         """Yield ways to move the variable, relative to its size, and the entries of the derivative that each is about: those that reach a
         kink, or have no finite value by their formula.
         """
-        m, events = self.m, active_kinks(tape, [of.x])[of.x]
+        m, events = self.m, active_kinks(self, [of.x])[of.x]
         gaps = np.array([not m.isfinite(plain(v)) for v in np.ravel(derivative)], dtype=bool)
         if of.vector is not None and of.kind in ("jvp", "hvp"):
             if events or gaps.any():
-                yield Algebra.map(plain, tape.table[of.vector]), ..., next(iter(events.values()), None)
+                yield Algebra.map(plain, self.table[of.vector]), ..., next(iter(events.values()), None)
             return
         sizes, places = Algebra.map(lambda v: abs(v) or m.one, x), np.arange(x.size).reshape(x.shape)
         for i in sorted({*events, *np.flatnonzero(gaps.reshape(-1, max(1, x.size)).any(axis=0))}):
             yield np.where(places == i, sizes, m.zero), (..., *np.unravel_index(i, x.shape)), events.get(i)
+
+
+class Limit(Step):
+    """A value that its formula does not have at a point, but beside it; the slope there is asked beside the point, too."""
+
+    name = "the derivative"
+
+    def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
+        return tape.nan
 
 
 Engine = Mapping[Expr, Any]  # what the engine's rules give for every node, without rounding
@@ -454,20 +442,23 @@ _ENDS: list[Callable[[Place, Sides], Any]] = [lambda _, sides: sides.left, lambd
 
 
 def with_inner_choices(
-    kinks: InnerKinks, root: Expr, also: Sequence[Expr], engine: Engine
+    m: Any, leaves: Mapping[Expr, Any], precision: str, size: int, root: Expr, also: Sequence[Expr], engine: Engine
 ) -> tuple[ReferenceTape, Array, dict[int, Sides]]:
     """The function with the engine's choices at the kinks inside of it, its value, and the entries of it that are a choice."""
-    m = kinks.m
-    chosen = Choosing(kinks, partial(_engines, m, engine))
+    known: dict[Expr, dict[int, Sides]] = {}
+    chosen, *others = (
+        _Choosing(m, leaves, precision, size, known, choose) for choose in (partial(_engines, m, engine), *_ENDS)
+    )
     y = chosen.run(root, also)
-    left, right, least = (np.ravel(Algebra.map(plain, Choosing(kinks, side).run(root))) for side in _ENDS)
+    left, right, least = (np.ravel(Algebra.map(plain, tape.run(root))) for tape in others)
+    first = next((s for found in known.values() for s in found.values() if s.limit is None), None)
     sides = {}
     for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
-        if isinstance(c, bool) or a == b == c or not all(m.isfinite(v) for v in (a, b, c)):
+        if first is None or isinstance(c, bool) or a == b == c or not all(m.isfinite(v) for v in (a, b, c)):
             continue
         between = min(a, b) <= c <= max(a, b)  # but for products of several choices
         ends = (a, b) if between else (min(a, b, c), max(a, b, c))
-        sides[i] = Sides(kinks.first.place, kinks.first.convention, *ends, least=least[i])
+        sides[i] = Sides(first.place, first.convention, *ends, least=least[i])
     return chosen, y, sides
 
 

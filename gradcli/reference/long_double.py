@@ -14,7 +14,7 @@ from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.axes import NoLoop, moved, summed
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, WIDER, Entrywise, Linear, NotCovered, Reduced, Whole
+from gradcli.ops.extended import LONG_DOUBLE, WIDER, Entrywise, NotCovered, Reduced, Whole
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative, output
 from gradcli.ops.writing import axes_of
@@ -40,7 +40,7 @@ def along(node: Expr, operands: list[Any]) -> tuple[Any, tuple[int, ...], Mappin
 
 Part = tuple[Any, Any, Any]  # an adjoint, its own rounding error, and 0 where nothing flows: a branch not taken, an entry not chosen
 Parts = Sequence[Part | None]
-Pull = Callable[[Any, Any, list[Any]], Sequence[Any]]  # of a cotangent, a result, and operands
+Pull = Callable[..., Sequence[Any]]  # of a cotangent, a result, and operands
 
 
 def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool], held: StandIns) -> Parts:
@@ -56,7 +56,8 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
             _, slope = rule.slopes(*reduced)
             kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
             wide, off, live = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
-            return [(wide * slope, off * np.abs(slope), live)]
+            flows = live if op.accuracy.ulps else live * (slope != 0)  # to the entries that the result is one of
+            return [(wide * slope, off * np.abs(slope), flows)]
         if isinstance(rule, Entrywise):
             slopes = [
                 np.asarray(p(*operands, **static), LONG_DOUBLE) if p is not None and asked else None
@@ -75,14 +76,11 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
 
 def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[Pull, Pull | None]:
     """Return how cotangents go back through an operation on whole arrays, and what of them flows; None where everything does."""
-    match op.extended:
-        case Whole(formulas=(_, pull, flows)):
-            return partial(_applied, pull, static), None if flows is None else partial(_applied, flows, static)
-        case Linear(pull=rule):
-            through: Pull = lambda part, _, operands: rule(part, *operands, **static)  # noqa: E731
-        case _:
-            back = _movement(op, operands, static)[1]
-            through = lambda part, *_: back(part)  # noqa: E731
+    if isinstance(op.extended, Whole):
+        _, pull, flows = op.extended.formulas
+        return partial(pull, **static), None if flows is None else partial(flows, **static)
+    _, back = _movement(op, operands, static)
+    through: Pull = lambda part, *_: back(part)  # noqa: E731
     return through, through
 
 
@@ -113,22 +111,25 @@ def _movement(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[A
         raise Unsupported(f"{op.name} of so many entries") from None
 
 
-def _applied(rule: Callable[..., Sequence[Any]], static: Mapping[str, Any], part: Any, out: Any, operands: list[Any]) -> Sequence[Any]:
-    return rule(part, out, *operands, **static)
-
-
 def _linear(pull: Pull, flows: Pull | None, adjoint: Any, out: Any, operands: list[Any]) -> Parts:
     """Cotangents go back as they are, errors with random signs, which add up as rounding does."""
     slope, error, live = adjoint
-    slopes = pull(slope, out, operands)
+    slopes = pull(slope, out, *operands)
+    random, moved, draws = np.random.default_rng(7), None, []
     if isinstance(error, tuple) or _common_entry(error) != 0:
-        random = np.random.default_rng(7)
-        draws = [pull(_signed(error, random), out, operands) for _ in range(_DRAWS)]
-        errors = [None if s is None else _SPREAD * np.max(np.abs(parts), axis=0) for s, *parts in zip(slopes, *draws, strict=True)]
-    else:
-        errors = [None if s is None else np.broadcast_to(0.0, np.shape(s)) for s in slopes]
-    reached = [None if s is None else np.broadcast_to(1.0, np.shape(s)) for s in slopes] if flows is None else flows(live, out, operands)
-    return [None if s is None else (s, e, f) for s, e, f in zip(slopes, errors, reached, strict=True)]
+        if flows is pull and all(s is None or np.max(s, initial=0) <= 1 for s in pull(np.ones(np.shape(slope)), out, *operands)):
+            moved = pull(_rough(error), out, *operands)  # nothing adds up
+        else:
+            draws = [pull(_signed(error, random), out, *operands) for _ in range(_DRAWS)]
+    reached = [1.0] * len(slopes) if flows is None else flows(live, out, *operands)
+    found: list[Part | None] = []
+    for place, (slope, flow, *parts) in enumerate(zip(slopes, reached, *draws, strict=True)):
+        if slope is None:
+            found.append(None)
+            continue
+        error = moved[place] if moved is not None else _SPREAD * np.max(np.abs(parts), axis=0) if parts else 0.0
+        found.append((slope, *(np.broadcast_to(part, np.shape(slope)) for part in (error, flow))))
+    return found
 
 
 def _signed(error: Any, random: np.random.Generator) -> Any:
@@ -297,7 +298,7 @@ class LongDoubles(Domain[Any]):
             kept, _ = rule.slopes(*along(node, operands))
             return np.reshape(kept, node.shape)
         if rule is not None and rule.value is not None:
-            asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if rule.epsilon else {}
+            asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if isinstance(rule, Entrywise) and rule.epsilon else {}
             return self.held.widened(rule.value(*operands, **node.static, **asked))
         if op.elementwise:
             return self.held.value_of_entries(op, operands, node.static)

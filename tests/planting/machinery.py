@@ -27,7 +27,7 @@ _AT = {
     "bindings": "gradcli.query.bindings",
     "tree": "gradcli.language.tree", "logic": "gradcli.ops.elementwise.logic", "folding": "gradcli.plans.folding",
     "compiled": "gradcli.query.functions", "templates": "gradcli.batch.templates", "cache": "gradcli.check.verdict_cache",
-    "straight": "gradcli.batch.single_queries", "unrolling": "gradcli.plans.unrolling", "plan": "gradcli.plans.plan",
+    "straight": "gradcli.batch.compilation", "unrolling": "gradcli.plans.unrolling", "plan": "gradcli.plans.plan",
 }  # fmt: skip
 
 Wrap = Callable[[Any], Any]

@@ -1,14 +1,29 @@
-"""What `gradcli bound` decides: expressions and programs over a box, one result after the other."""
+"""``gradcli bound``: expressions and programs over a box, one result after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gradcli.cli.decide.texts import Answers, Text
-from gradcli.cli.inputs.ranges import BoundInputs
+from gradcli.cli.inputs.option_values import bound_width, limits_of
+from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.inputs.ranges import BOUND_EXAMPLE, bound_inputs
+from gradcli.cli.request import BOUND_FORMATS, BoundRequest
+from gradcli.cli.write.results import write_all, writer_for
+from gradcli.errors import UsageError
 from gradcli.language.run import Program
+from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
 from gradcli.report.bound_record import BoundRecord
+
+
+def bound(request: BoundRequest) -> int:
+    """Bound everything that was asked for."""
+    limits = limits_of(request, BOUND_FORMATS)
+    inputs, programs, box = bound_inputs(request, limits)
+    asked = AskedBounds(box, bound_width(request), request.lipschitz)
+    nothing = UsageError("nothing to bound", help=BOUND_EXAMPLE)
+    return write_all(Bounding(inputs, programs, asked).records(), writer_for(request), nothing, request)
 
 
 class Bounding(Answers[BoundRecord]):
@@ -16,8 +31,8 @@ class Bounding(Answers[BoundRecord]):
 
     kind, command = BoundRecord, "bound"
 
-    def __init__(self, given: BoundInputs, asked: AskedBounds) -> None:
-        super().__init__(given.inputs, given.programs, 0)
+    def __init__(self, inputs: Inputs, programs: Programs, asked: AskedBounds) -> None:
+        super().__init__(inputs, programs, 0)
         self.asked = asked
 
     def of_program(self, text: Text, program: Program) -> Iterator[BoundRecord]:

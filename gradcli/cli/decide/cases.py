@@ -33,10 +33,14 @@ from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
+from gradcli.spelling import words
 from gradcli.storage.whole_files import here
 
 # -- How each file of a check is judged: by the options that are given, else by the settings of the
 # project that the file is in.
+
+
+_FLAGS = words("convention rtol atol points random_state timeout jobs budget baseline backend threads")
 
 
 class FilePolicies:
@@ -48,11 +52,9 @@ class FilePolicies:
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
         if request.convention is not None:
             one_of("--convention", request.convention, CONVENTIONS)
-        self._flags = Settings(
-            fail_on=fail_on, convention=request.convention, rtol=request.rtol, atol=request.atol, points=request.points,
-            random_state=request.random_state, timeout=request.timeout, jobs=request.jobs, budget=request.budget, baseline=request.baseline,
-            backend=None if request.backend is None else backend_of(request.backend), threads=request.threads,
-        )  # fmt: skip
+        if request.backend is not None:
+            backend_of(request.backend)
+        self._flags = Settings(fail_on=fail_on, **{name: getattr(request, name) for name in _FLAGS})
         self._made: dict[Settings, Policy] = {}
 
     def of(self, path: str | None) -> Policy:
@@ -298,7 +300,7 @@ def cases_of(request: CheckRequest) -> Cases:
 
         left = Left(Changes(request.changed_since, here())).files(inputs, policies.settings)
         unchanged, inputs = len(inputs.files) - len(left), replace(inputs, files=left)
-    programs = programs_of(inputs, limits, request.dtype, policy.state, request.dialect)
+    programs = programs_of(request, inputs, limits, policy.state)
     if inputs.expression is not None and not inputs.files:
         refuse_unknown_in(inputs.expression, policy.options, programs.values, programs.limits, free=True)
     processes = min(policies.settings().jobs or 1, most_processes()) if request.line is None else 1

@@ -38,9 +38,9 @@ def chunked_record(request: EvalRequest, place: str, inputs: Inputs, targets: di
     with executor_on(place, request.threads) as executor:
         values = _values(inputs, executor, limits, request)
         wrt = names_of(request.wrt)
-        settings = Settings(expression, wrt, request.dtype, limits, request.dialect, request.backend, 1, request.random_state or 0)
+        settings = Settings(expression, wrt, request.dtype, limits, request.dialect, request.backend, 1, request.random_state)
         seed = None if request.seed is None else _exact(Programs(limits, request.dtype).fresh(0), request.seed, "the seed")
-        run = ChunkRun(settings, values, seed, request.random_state or 0, _at_once(executor, values, limits))
+        run = ChunkRun(settings, values, seed, request.random_state, _at_once(executor, values, limits))
         kept = _Kept(run, targets, limits)
         said, check = _held(run, expression, executor, request, wrt) if request.check else ("not cross-checked", None)
         record = kept.record(executor, expression, seed, quiet=not sys.stderr.isatty())
@@ -69,21 +69,15 @@ def _at_once(executor: Executor, values: dict[str, Any], limits: Limits) -> int:
 def _only_expression(request: EvalRequest, inputs: Inputs) -> str:
     if inputs.expression is None or inputs.files:
         raise UsageError("chunk by chunk goes one expression", help="gradcli eval 'sum(x**2)' x=@x.zarr --on here")
-    idle = {
-        "--jacobian": request.jacobian, "--hessian": request.hessian, "--jvp": request.jvp, "--hvp": request.hvp, "--cov": request.cov,
-        "--formula": request.formula, "--precision": request.precision, "--freeze": request.freeze, "--timeout": request.timeout,
-        "--backend": request.backend != "auto",
-    }  # fmt: skip
-    for option, given in idle.items():
-        if given:
-            raise UsageError(f"{option} is not for what is computed chunk by chunk", help=f"leave {option} out, or --on")
+    for option, _ in request.given("jacobian hessian jvp hvp cov formula precision freeze timeout backend"):
+        raise UsageError(f"{option} is not for what is computed chunk by chunk", help=f"leave {option} out, or --on")
     return inputs.expression
 
 
 def _values(inputs: Inputs, executor: Executor, limits: Limits, request: EvalRequest) -> dict[str, Any]:
     """The values of the bindings: what files of chunks hold is described by whoever will read it."""
     values: dict[str, Any] = {}
-    calculator = Programs(limits, request.dtype).fresh(request.random_state or 0)
+    calculator = Programs(limits, request.dtype).fresh(request.random_state)
     for name, text in inputs.bindings.items():
         if text.startswith("@") and (path := split_reference(text[1:], None))[0].lower().endswith(SUFFIXES):
             there = os.path.abspath(path[0]) if os.path.exists(path[0]) else path[0]

@@ -1,4 +1,4 @@
-"""What `gradcli diff` decides: expressions, programs and records, one result after the other."""
+"""``gradcli diff``: expressions, programs and records, one result after the other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from gradcli.cli.decide.texts import Answers, Text
-from gradcli.cli.inputs.positionals import DiffInputs
+from gradcli.cli.inputs.option_values import limits_of, options_of
+from gradcli.cli.inputs.positionals import DIFF_EXAMPLE, Inputs, diff_inputs, programs_of
+from gradcli.cli.request import FORMULA_FORMATS, DiffRequest
+from gradcli.cli.write.results import write_all, writer_for
 from gradcli.errors import ParseError, Source, UsageError, text_lines
 from gradcli.files.jsonl import InputRecord
 from gradcli.language.run import Program
@@ -19,14 +22,35 @@ from gradcli.query.unused_names import UsedNames
 from gradcli.report.derivative_record import DerivativeRecord
 
 
+def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
+    """Differentiate everything that was asked for.
+
+    only_last  whether bindings are no equations to differentiate, but what the last expression is made of
+    """
+    limits = limits_of(request, FORMULA_FORMATS)
+    if request.latex and request.output_format == "text":
+        request = request.but(output_format="latex")
+    options_of(request)
+    inputs, names = diff_inputs(request)
+    asked = Asked(
+        names, request.order, request.latex or request.output_format == "latex", request.check, request.points,
+        request.random_state, request.timeout,
+    )  # fmt: skip
+    differentiation = Differentiation(inputs, programs_of(request, inputs, limits), asked)
+    records = differentiation.records()
+    nothing = UsageError("nothing to differentiate", help=DIFF_EXAMPLE)
+    remarks = list if only_last else differentiation.remarks
+    return write_all([*records][-1:] if only_last else records, writer_for(request), nothing, request, inputs, "diff", remarks)
+
+
 class Differentiation(Answers[DerivativeRecord]):
     """The results of all inputs, in order."""
 
     kind = DerivativeRecord
 
-    def __init__(self, given: DiffInputs, programs: Programs, asked: Asked) -> None:
-        super().__init__(given.inputs, programs, asked.state)
-        self.asked = replace(asked, names=given.names)
+    def __init__(self, inputs: Inputs, programs: Programs, asked: Asked) -> None:
+        super().__init__(inputs, programs, asked.state)
+        self.asked = asked
         self.done: list[DerivativeRecord] = []
 
     def remarks(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What `gradcli explain` decides: queries evaluated as by `gradcli eval`, each with its explanation; derivations need no values."""
+"""``gradcli explain``: queries evaluated as by `gradcli eval`, each with its explanation; derivations need no values."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import fields, replace
 
 from gradcli.cli.decide.differentiation import Differentiation
 from gradcli.cli.decide.evaluation import Evaluation
-from gradcli.cli.inputs.positionals import DiffInputs, Inputs
-from gradcli.errors import MissingValueError
+from gradcli.cli.inputs.option_values import explain_options, explanation_format, limits_of
+from gradcli.cli.inputs.positionals import Inputs, eval_inputs, programs_of
+from gradcli.cli.request import EXPLAIN_FORMATS, ExplainRequest
+from gradcli.cli.write.results import write_all, writer_for
+from gradcli.errors import MissingValueError, UsageError
 from gradcli.explanations.derivation import derivations
 from gradcli.explanations.explaining import AskedExplanation, explained
 from gradcli.graph.nodes import Expr
@@ -21,6 +24,18 @@ from gradcli.query.options import Options
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
+
+
+def explain(request: ExplainRequest) -> int:
+    """Explain everything that was asked for."""
+    request = request.but(output_format=explanation_format(request))
+    limits = limits_of(request, EXPLAIN_FORMATS)
+    options = explain_options(request)
+    inputs = eval_inputs(request)
+    asked = AskedExplanation(request.why, request.steps, request.latex or request.output_format == "latex")
+    explanations = Explanations(inputs, programs_of(request, inputs, limits), options, request.random_state, asked)
+    nothing = UsageError("nothing to explain")
+    return write_all(explanations.all(), writer_for(request), nothing, request, inputs, "explain", explanations.remarks)
 
 
 class Kept(Inputs):
@@ -75,8 +90,7 @@ class Explanations:
         asked = Asked(
             self.options.wrt, 1, self.asked.latex, self.options.check, state=self.state, timeout=self.options.timeout, observer=observe
         )  # fmt: skip
-        differentiation = Differentiation(DiffInputs(self.inputs, self.options.wrt), self.programs, asked)
-        self.remarks = differentiation.remarks
+        differentiation = Differentiation(self.inputs, self.programs, asked)
         for record in differentiation.records():
             if not self._is_of_the_expression(record):
                 continue

@@ -59,6 +59,7 @@ from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
+from gradcli.spelling import words
 from gradcli.storage.whole_files import here
 
 # -- Python functions in a process of their own: what they print, change, raise or end there harms
@@ -470,17 +471,12 @@ def _with(record: Record, error: GradcliError) -> Record:
     return told
 
 
+_OWN = words("function gradient jvp_of adjoint implicit fixed_point parameters by forward at order wrt seed")
+
+
 def _asked(request: CheckRequest, setting: FunctionSetting) -> CheckRequest:
     """Return what the command line would be that asks for one function: its options win, as against all settings."""
-    own: dict[str, Any] = {
-        "function": setting.function, "gradient": setting.gradient, "jvp_of": setting.jvp_of, "adjoint": setting.adjoint,
-        "implicit": setting.implicit, "fixed_point": setting.fixed_point,
-        "parameters": setting.parameters, "by": setting.by, "forward": setting.forward,
-        "at": setting.at, "order": setting.order,
-        "wrt": setting.wrt, "seed": setting.seed, "points": request.points or setting.points,
-        "rtol": setting.rtol if request.rtol is None else request.rtol, "atol": setting.atol if request.atol is None else request.atol,
-        "random_state": setting.random_state if request.random_state is None else request.random_state,
-        "timeout": setting.timeout if request.timeout is None else request.timeout,
-        "dtype": setting.dtype or request.dtype,
-    }  # fmt: skip
-    return request.but(**own)
+    said: dict[str, Any] = {name: getattr(setting, name) for name in _OWN}
+    for name in ("points", "rtol", "atol", "random_state", "timeout"):
+        said[name] = getattr(setting if getattr(request, name) is None else request, name)
+    return request.but(**said, dtype=setting.dtype or request.dtype)

@@ -24,10 +24,10 @@ class Repeating:
 
     def __init__(self, request: CheckRequest, inputs: Inputs) -> None:
         self._inputs = inputs
-        self._options = list(_options(request))
+        self._options = [*_said(request, _OPTIONS)]
         self._bindings = [f"{name}={text}" for name, text in inputs.bindings.items()]
         self._reads_once = "@-" in inputs.bindings.values()
-        self._alone = [*_of_expression(request), *_of_function(request)]
+        self._alone = [*_said(request, _ALONE)]
 
     def command(self, record: Record) -> str | None:
         """The command, from the folder that this one runs in; None where there is none: standard input and pipes are read once."""
@@ -40,49 +40,18 @@ class Repeating:
         return command if len(command) <= _LONGEST else None
 
 
-def _of_expression(request: CheckRequest) -> Iterator[str]:
-    if request.expression is not None:
-        yield from ("-e", request.expression)
-    yield from _each("--grad", request.grad)
-    yield from _each("--grad-formula", request.grad_formula)
+def _said(request: CheckRequest, names: str) -> Iterator[str]:
+    """Options as words, in this order."""
+    for option, value in request.given(names):
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            yield from (option,) if value is True else (option, str(each))
 
 
-def _of_function(request: CheckRequest) -> Iterator[str]:
-    if request.function is not None:
-        yield from ("--function", request.function)
-        said = {
-            "--gradient": request.gradient, "--jvp-of": request.jvp_of, "--adjoint": request.adjoint, "--by": request.by,
-            "--implicit": request.implicit, "--fixed-point": request.fixed_point,
-            "--parameters": request.parameters,
-        }  # fmt: skip
-        yield from (word for option, name in said.items() if name is not None for word in (option, name))
-    yield from _each("--at", request.at)
-    if request.forward:
-        yield "--forward"
-    if request.order == 2:
-        yield from ("--order", "2")
-
-
-def _options(request: CheckRequest) -> Iterator[str]:
-    """The options that what is computed, and how it is judged, depends on."""
-    said = {
-        "--input": request.input_format, "--wrt": request.wrt, "--seed": request.seed, "--fail-on": request.fail_on,
-        "--rtol": request.rtol, "--atol": request.atol, "--convention": request.convention, "--points": request.points,
-        "--random-state": request.random_state, "--timeout": request.timeout, "--dialect": request.dialect,
-        "--dtype": None if request.dtype == "float64" else request.dtype, "--backend": request.backend, "--threads": request.threads,
-        "--config": request.config,
-    }  # fmt: skip
-    for option, value in said.items():
-        if value is not None:
-            yield from (option, str(value))
-    yield from _each("--freeze", request.freeze)
-    yield from _each("--over", request.over)
-    yield from _each("--limit", request.limit)
-
-
-def _each(option: str, values: list[str] | tuple[str, ...]) -> Iterator[str]:
-    for value in values:
-        yield from (option, value)
+# The options that say what is decided, and those that what is computed, and how it is judged, depends on.
+_ALONE = "expression grad grad_formula function gradient jvp_of adjoint by implicit fixed_point parameters at forward order"
+_OPTIONS = (
+    "input_format wrt seed fail_on rtol atol convention points random_state timeout dialect dtype backend threads config freeze over limit"
+)
 
 
 # -- What has come of a check so far: each outcome identified, excused if it is a known failure,

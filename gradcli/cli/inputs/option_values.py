@@ -20,12 +20,14 @@ from gradcli.cli.request import (
     EvalRequest,
     ExplainRequest,
     ExportRequest,
+    PlotRequest,
     Request,
 )
 from gradcli.errors import UsageError, one_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS, insist
+from gradcli.query.bindings import Programs
 from gradcli.query.options import Options, Place, names_of
 
 
@@ -67,35 +69,11 @@ def assignment(option: str, text: str) -> tuple[str, str]:
     return normalized(name.strip()), value
 
 
-def export_options(request: ExportRequest) -> Options:
-    """Options of ``gradcli export``: its names and its seed. Raises UsageError."""
-    _refuse_nothing(request)
-    return Options(wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, check=False, formula=False)
-
-
-def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
-    """Return what ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError."""
-    asked = {"jacobian": request.jacobian, "hessian": request.hessian, "jvp": bool(request.jvp), "hvp": bool(request.hvp)}
-    modes = [name for name in asked if asked[name]]
-    mode, kind = modes[0] if modes else "grad", request.output_format
-    _refuse_nothing(request)
-    _refuse_idle(request, mode)
-    if len(modes) > 1:
-        raise UsageError(f"--{modes[0]} and --{modes[1]} exclude each other")
-    if modes and request.seed is not None:
-        raise UsageError(f"--{mode} takes no --seed")
-    _refuse_no_time(request)
-    return Options(
-        wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, mode=mode,
-        tangents=assignments(f"--{mode}", request.jvp or request.hvp) if request.jvp or request.hvp else {}, check=request.check,
-        formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
-        timeout=request.timeout, precision=request.precision, at=kind == "csv", place=place,
-        backend=backend_of(request.backend), threads=request.threads,
-    )  # fmt: skip
-
-
 _OF_EXPLANATIONS = {
     ".svg": ("svg",), ".html": ("html",), ".json": ("json",), ".md": ("mermaid",), ".tex": ("latex",), ".txt": ("text",),
+}  # fmt: skip
+_OF_PLOTS = {
+    **{suffix: (suffix[1:], "text") for suffix in (".svg", ".png", ".pdf", ".html")}, ".csv": ("csv",), ".json": ("json",),
 }  # fmt: skip
 
 
@@ -116,183 +94,203 @@ def kind_by_suffix(out: str | None, suffixes: Mapping[str, tuple[str, ...]], opt
     return given or suffixes[suffix][0]
 
 
-_OF_PLOTS = {
-    **{suffix: (suffix[1:], "text") for suffix in (".svg", ".png", ".pdf", ".html")}, ".csv": ("csv",), ".json": ("json",),
-}  # fmt: skip
+def format_of(request: Request, formats: tuple[str, ...], suffixes: Mapping[str, tuple[str, ...]]) -> str | None:
+    """Return the form of the output: what is asked for, or what the suffix of the file says. Raises UsageError."""
+    if request.output_format is not None:
+        one_of("--format", request.output_format, formats)
+    return kind_by_suffix(request.out, suffixes, "--format", request.output_format)
 
 
-def plot_format(given: str | None, out: str | None) -> str:
-    """Return the form of plots: what is asked for, or what the suffix of the file says. Raises UsageError."""
-    if given is not None:
-        one_of("--format", given, PLOT_FORMATS)
-    kind = kind_by_suffix(out, _OF_PLOTS, "--format", given) or "text"
+def plot_format(request: PlotRequest) -> str:
+    """Return the form of plots. Raises UsageError."""
+    kind = format_of(request, PLOT_FORMATS, _OF_PLOTS)
     return kind if kind in PLOT_FORMATS else "text"
 
 
-def explanation_format(given: str | None, out: str | None, latex: bool) -> str:
-    """Return the form of explanations: what is asked for, or what the suffix of the file says. Raises UsageError."""
-    if given is not None:
-        one_of("--format", given, EXPLAIN_FORMATS)
-    return kind_by_suffix(out, _OF_EXPLANATIONS, "--format", given) or ("latex" if latex else "text")
+def explanation_format(request: ExplainRequest) -> str:
+    """Return the form of explanations. Raises UsageError."""
+    return format_of(request, EXPLAIN_FORMATS, _OF_EXPLANATIONS) or ("latex" if request.latex else "text")
 
 
-def export_target(given: str | None, out: str | None) -> str:
+def export_target(request: ExportRequest) -> str:
     """Return the target of an export: what is asked for, or what the suffix of the file says. Raises UsageError."""
     from gradcli.exports.python import ALIASES, SUFFIXES, TARGETS
 
+    given = ALIASES.get(request.to or "", request.to)
     if given is not None:
-        given = ALIASES.get(given, given)
         one_of("--to", given, TARGETS)
-    return kind_by_suffix(out, SUFFIXES, "--to", given) or "numpy"
+    return kind_by_suffix(request.out, SUFFIXES, "--to", given) or "numpy"
 
 
-def explain_options(request: ExplainRequest) -> Options:
-    """Return what ``gradcli explain`` computes. Raises UsageError."""
+# -- What is computed, and what is refused: an option that has no effect beside the others ----------
+
+Rule = tuple[object, str, str | None]  # when it holds, what is said, and what to write instead
+
+
+def refuse(*rules: Rule) -> None:
+    """Raise UsageError for the first rule that holds."""
+    for holds, message, help in rules:
+        if holds:
+            raise UsageError(message, help=help)
+
+
+def refuse_idle(request: Request) -> None:
+    """Raise UsageError for options that have no effect, whatever the command: colours, digits and times."""
+    kind, one = request.output_format, "leave one of them out"
+    timed = {"--timeout": request.timeout, "--budget": request.budget if isinstance(request, CheckRequest) else None}
+    styled = isinstance(request, CheckRequest) or (kind == "text" and not (isinstance(request, ExplainRequest) and request.out))
+    what = "check" if isinstance(request, DiffRequest) else "cross-check"
+    refuse(
+        (not styled and request.color == "always", f"--format {kind} has no colours", "leave --color out"),
+        (
+            kind in ("json", "jsonl") and request.digits is not None,
+            f"--format {kind} has all digits: --digits is about what people read", "leave --digits out",
+        ),
+        (
+            not request.check and request.timeout is not None,
+            f"--timeout is about the {what}, which --no-check leaves out", one,
+        ),
+        *(
+            (seconds is not None and not seconds > 0, f"{option} must be more than 0 seconds, not {seconds}", None)
+            for option, seconds in timed.items()
+        ),
+    )  # fmt: skip
+
+
+def _refuse_nothing(request: Request) -> None:
+    """Raise UsageError for lists of names with an empty one, and for an empty seed."""
+    empty = "write --seed 1, or --seed 1,0 in the shape of the output"
+    refuse((request.seed is not None and not request.seed.strip(), "--seed has no value", empty))
+    for option, texts in (("--wrt", () if request.wrt is None else (request.wrt,)), ("--freeze", request.freeze)):
+        for text in texts:
+            wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
+            names = all(name.strip() for name in text.split(","))
+            refuse((not names, f"{option} {wrong}", f"write {option} x,y with names of the expression"))
+    frozen = _frozen(request)
+    both = [name for name in names_of(request.wrt) or () if name in frozen]
+    refuse((both, f"--wrt and --freeze both name '{''.join(both[:1])}'", "leave one of them out"))
+
+
+def options_of(request: Request) -> Options:
+    """Return what every command computes: by which names, and with which seed. Raises UsageError."""
     _refuse_nothing(request)
-    _refuse_no_time(request)
-    if (request.output_format != "text" or request.out is not None) and request.color == "always":
-        raise UsageError(f"--format {request.output_format} has no colours", help="leave --color out")
-    if request.latex and request.output_format not in ("latex", "json", "jsonl", "html"):
-        raise UsageError(f"--format {request.output_format} has no LaTeX", help="leave one of them out")
-    if request.steps and request.output_format in ("mermaid", "svg"):
-        raise UsageError(f"--format {request.output_format} is a picture, which has no steps", help="leave one of them out")
-    if request.why and request.output_format in ("mermaid", "svg"):
-        raise UsageError(f"--format {request.output_format} is a picture, which has no story", help="leave one of them out")
-    if request.output_format in ("json", "jsonl") and request.digits is not None:
-        raise UsageError(f"--format {request.output_format} has all digits: --digits is about what people read", help="leave --digits out")
-    if not request.check and request.timeout is not None:
-        raise UsageError("--timeout is about the cross-check, which --no-check leaves out", help="leave one of them out")
-    return Options(
-        wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, check=request.check, formula=False, timeout=request.timeout
-    )
-
-
-def bound_width(request: BoundRequest) -> float:
-    """How much wider than the true range a range may be. Raises UsageError."""
-    if request.output_format != "text" and request.color == "always":
-        raise UsageError(f"--format {request.output_format} has no colours", help="leave --color out")
-    if not 0 < request.width < math.inf:
-        raise UsageError(f"--width must be a positive number, not {request.width:g}")
-    return request.width
-
-
-def diff_format(request: DiffRequest) -> str:
-    """The form of what ``gradcli diff`` prints. Raises UsageError for options that nothing would come of."""
-    kind = request.output_format
-    if request.latex and kind == "text":
-        kind = "latex"
-    if kind != "text" and request.color == "always":
-        raise UsageError(f"--format {kind} has no colours", help="leave --color out")
-    if not request.check and request.timeout is not None:
-        raise UsageError("--timeout is about the check, which --no-check leaves out", help="leave one of them out")
-    _refuse_nothing(request)
-    _refuse_no_time(request)
-    return kind
-
-
-def check_options(request: CheckRequest, checking: Options) -> Options:
-    """Return what ``gradcli check`` computes: as in every check, but for what is asked for. Raises UsageError."""
-    _refuse_nothing(request)
-    _refuse_idle_in_check(request)
-    for name, tolerance in (("rtol", request.rtol), ("atol", request.atol)):
-        if tolerance is not None and not (tolerance >= 0 and math.isfinite(tolerance)):
-            raise UsageError(f"--{name} must be a number from 0, not {tolerance}")
-    _refuse_no_time(request)
-    return replace(
-        checking, wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, remembering=request.cache and not request.save
-    )
+    refuse_idle(request)
+    check = request.check and not isinstance(request, ExportRequest)
+    return Options(names_of(request.wrt), _frozen(request), request.seed, check=check, formula=False, timeout=request.timeout)
 
 
 def _frozen(request: Request) -> tuple[str, ...]:
     return tuple(name for text in request.freeze for name in names_of(text) or ())
 
 
-def _refuse_no_time(request: Request) -> None:
-    given = {"--timeout": request.timeout, "--budget": request.budget if isinstance(request, CheckRequest) else None}
-    for option, seconds in given.items():
-        if seconds is not None and not seconds > 0:
-            raise UsageError(f"{option} must be more than 0 seconds, not {seconds}")
+def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
+    """Return what ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError."""
+    options = options_of(request)
+    modes = [option.removeprefix("--") for option, _ in request.given("jacobian hessian jvp hvp")]
+    mode, kind = modes[0] if modes else "grad", request.output_format
+    along = "--wrt" if request.wrt is not None else "--freeze"
+    instead = f"is about a value and its gradient, which --{mode} takes the place of"
+    refuse(
+        (mode == "jvp" and request.formula, f"--{mode} prints no formulas", "leave --formula out"),
+        (modes and request.precision is not None, f"--precision {instead}", "leave one of them out"),
+        *((modes, f"{option} {instead}", f"leave {option} out") for option, _ in request.given("backend threads")),
+        (
+            mode == "jvp" and (request.wrt is not None or request.freeze),
+            f"--jvp is along the names that it is given; {along} has no say in it", f"leave {along} out",
+        ),
+        (kind == "csv" and request.formula, "--format csv has no formulas", "leave --formula out, or write --format json"),
+        (
+            kind in ("csv", "latex") and request.precision is not None,
+            f"--format {kind} has no place for --precision", "write --format json, or text",
+        ),
+        (len(modes) > 1, f"--{' and --'.join(modes[:2])} exclude each other", None),
+        (modes and request.seed is not None, f"--{mode} takes no --seed", None),
+    )  # fmt: skip
+    return replace(
+        options, mode=mode, tangents=assignments(f"--{mode}", request.jvp or request.hvp),
+        formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
+        precision=request.precision, at=kind == "csv", place=place, backend=backend_of(request.backend), threads=request.threads,
+    )  # fmt: skip
 
 
-def _refuse_nothing(request: Request) -> None:
-    """Raise UsageError for lists of names with an empty one, and for an empty seed."""
-    if request.seed is not None and not request.seed.strip():
-        raise UsageError("--seed has no value", help="write --seed 1, or --seed 1,0 in the shape of the output")
-    if request.wrt is None and not request.freeze:
-        return
-    for option, texts in (("--wrt", [] if request.wrt is None else [request.wrt]), ("--freeze", request.freeze)):
-        for text in texts:
-            if not all(name.strip() for name in text.split(",")):
-                wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
-                raise UsageError(f"{option} {wrong}", help=f"write {option} x,y with names of the expression")
-    frozen = _frozen(request)
-    both = [name for name in names_of(request.wrt) or () if name in frozen]
-    if both:
-        raise UsageError(f"--wrt and --freeze both name '{both[0]}'", help="leave one of them out")
+def covariances_of(request: EvalRequest, programs: Programs, options: Options) -> Options:
+    """The options with ``--cov A,B=VALUE``: numbers, matrices of the language, or data files. Raises GradcliError."""
+    calculator = programs.fresh(request.random_state, values={})
+    found: list[tuple[tuple[str, ...], object]] = []
+    for text in request.cov:
+        listed, equals, value = text.partition("=")
+        names = names_of(listed) or ()
+        sound = equals and names and value.strip() and all(name.isidentifier() for name in names)
+        refuse(
+            (not sound, f"--cov takes NAMES=VALUE, not '{text}'", "write --cov a,b=0.02, or --cov a,b=@matrix.npy"),
+            (any({*names} == {*other} for other, _ in found), f"--cov {listed}=... is given twice", None),
+        )
+        given = value.strip()
+        found.append((names, programs.loader()(given[1:]) if given.startswith("@") else calculator.constant(given, "<cov>")))
+    return replace(options, covariances=found)
 
 
-def _refuse_idle(request: EvalRequest, mode: str) -> None:
-    """Raise UsageError for an option of ``gradcli eval`` that nothing would come of."""
-    kind = request.output_format
-    if mode == "jvp" and request.formula:
-        raise UsageError(f"--{mode} prints no formulas", help="leave --formula out")
-    if mode != "grad" and request.precision is not None:
-        raise UsageError(f"--precision is about a value and its gradient, which --{mode} takes the place of", help="leave one of them out")
-    for option, given in (("--backend", request.backend != "auto"), ("--threads", request.threads is not None)):
-        if given and mode != "grad":
-            raise UsageError(f"{option} is about a value and its gradient, which --{mode} takes the place of", help=f"leave {option} out")
-    if mode == "jvp" and (request.wrt is not None or request.freeze):
-        option = "--wrt" if request.wrt is not None else "--freeze"
-        raise UsageError(f"--jvp is along the names that it is given; {option} has no say in it", help=f"leave {option} out")
-    if kind == "csv" and request.formula:
-        raise UsageError("--format csv has no formulas", help="leave --formula out, or write --format json")
-    if kind in ("csv", "latex") and request.precision is not None:
-        raise UsageError(f"--format {kind} has no place for --precision", help="write --format json, or text")
-    if kind in ("json", "jsonl") and request.digits is not None:
-        raise UsageError(f"--format {kind} has all digits: --digits is about what people read", help="leave --digits out")
-    if kind != "text" and request.color == "always":
-        raise UsageError(f"--format {kind} has no colours", help="leave --color out")
-    if not request.check and request.timeout is not None:
-        raise UsageError("--timeout is about the cross-check, which --no-check leaves out", help="leave one of them out")
+def explain_options(request: ExplainRequest) -> Options:
+    """Return what ``gradcli explain`` computes. Raises UsageError."""
+    options = options_of(request)
+    kind, one = request.output_format, "leave one of them out"
+    refuse(
+        (request.latex and kind not in ("latex", "json", "jsonl", "html"), f"--format {kind} has no LaTeX", one),
+        *(
+            (asked and kind in ("mermaid", "svg"), f"--format {kind} is a picture, which has no {what}", one)
+            for asked, what in ((request.steps, "steps"), (request.why, "story"))
+        ),
+    )
+    return options
+
+
+def bound_width(request: BoundRequest) -> float:
+    """How much wider than the true range a range may be. Raises UsageError."""
+    refuse_idle(request)
+    refuse((not 0 < request.width < math.inf, f"--width must be a positive number, not {request.width:g}", None))
+    return request.width
+
+
+def check_options(request: CheckRequest, checking: Options) -> Options:
+    """Return what ``gradcli check`` computes: as in every check, but for what is asked for. Raises UsageError."""
+    options = options_of(request)
+    _refuse_idle_in_check(request)
+    for name, tolerance in (("rtol", request.rtol), ("atol", request.atol)):
+        wrong = tolerance is not None and not (tolerance >= 0 and math.isfinite(tolerance))
+        refuse((wrong, f"--{name} must be a number from 0, not {tolerance}", None))
+    return replace(
+        checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache and not request.save
+    )  # fmt: skip
 
 
 def _refuse_idle_in_check(request: CheckRequest) -> None:
-    """Raise UsageError for an option of ``gradcli check`` that nothing would come of."""
-    shown = [report.partition("=")[0].strip() for report in request.reports if report.partition("=")[2] == "-"]
-    if shown and request.format_given:
-        raise UsageError(
-            f"--format {request.output_format} and --report {shown[0]}=- are both about standard output",
-            help=f"write --report {request.output_format}=- for both",
-        )
-    kinds = [report.partition("=")[0].strip() for report in request.reports] + ([] if shown else [request.output_format])
-    text = "is about the text report, which is not asked for"
-    if request.verbose and "text" not in kinds:
-        raise UsageError(f"--verbose {text}", help="add --report text=-, or leave --verbose out")
-    for option, given in (("--quiet", request.quiet), ("--color always", request.color == "always")):
-        if given and "text" not in (shown or [request.output_format]):
-            raise UsageError(f"{option} {text}", help=f"leave {option} out")
-    if request.verbose and request.quiet:
-        raise UsageError("--verbose and --quiet exclude each other", help="leave one of them out")
-    for option, is_given in (("--update", request.update), ("--baseline", request.baseline is not None)):
-        if is_given and request.line is not None:
-            raise UsageError(f"{option} is about all cases, and --line about one", help="leave one of them out")
-    if request.functions:
-        own = {
-            "--function": request.function, "--gradient": request.gradient, "--by": request.by, "--at": request.at,
-            "--wrt": request.wrt, "--freeze": request.freeze, "--seed": request.seed, "--line": request.line,
-        }  # fmt: skip
-        for option, value in own.items():
-            if value not in (None, (), []):
-                raise UsageError(f"{option} is not about the functions of the settings, which say theirs", help=f"leave {option} out")
-    if request.function is None and request.gradient is None and request.by is None:
-        if request.order != 1:
-            raise UsageError("--order is about --function", help="leave it out")
-        return
-    idle = {
-        "--input": request.input_format, "--grad": request.grad, "--grad-formula": request.grad_formula,
-        "--convention": request.convention, "--save": request.save, "--backend": request.backend, "--threads": request.threads,
-        "--line": request.line,
-    }  # fmt: skip
-    for option, value in idle.items():
-        if value not in (None, (), []):
-            raise UsageError(f"{option} is not about Python functions", help=f"leave {option} out beside --function")
+    """Raise UsageError for an option of ``gradcli check`` that has no effect."""
+    form, said = request.output_format, [report.partition("=") for report in request.reports]
+    shown = [kind.strip() for kind, _, path in said if path == "-"]
+    kinds = [kind.strip() for kind, _, _ in said] + ([] if shown else [form])
+    text, lacking = "is about the text report, which is not asked for", "text" not in (shown or [form])
+    of_function = request.function is not None or request.gradient is not None or request.by is not None
+    settings, one = "is not about the functions of the settings, which say theirs", "leave one of them out"
+    refuse(
+        (
+            shown and request.format_given,
+            f"--format {form} and --report {''.join(shown[:1])}=- are both about standard output", f"write --report {form}=- for both",
+        ),
+        (request.verbose and "text" not in kinds, f"--verbose {text}", "add --report text=-, or leave --verbose out"),
+        (request.quiet and lacking, f"--quiet {text}", "leave --quiet out"),
+        (request.color == "always" and lacking, f"--color always {text}", "leave --color always out"),
+        (request.verbose and request.quiet, "--verbose and --quiet exclude each other", one),
+        *(
+            (request.line is not None, f"{option} is about all cases, and --line about one", one)
+            for option, _ in request.given("update baseline")
+        ),
+        *(
+            (request.functions, f"{option} {settings}", f"leave {option} out")
+            for option, _ in request.given("function gradient by at wrt freeze seed line")
+        ),
+        (not of_function and request.order != 1, "--order is about --function", "leave it out"),
+        *(
+            (of_function, f"{option} is not about Python functions", f"leave {option} out beside --function")
+            for option, _ in request.given("input_format grad grad_formula convention save backend threads line")
+        ),
+    )  # fmt: skip

@@ -7,21 +7,25 @@ import re
 import shlex
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from glob import glob
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradcli.characters import normalized
 from gradcli.cli.request import CheckRequest, DiffRequest, Request
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import read_within
+from gradcli.files.settings import shown
 from gradcli.inert import shell_command, shell_word
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs, words
 from gradcli.query.options import names_of
+from gradcli.storage.whole_files import absolute
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings
@@ -79,38 +83,66 @@ def is_stream(path: str) -> bool:
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
 
-def read_expressions_from_standard_input(files: list[str], nothing: UsageError) -> None:
-    """Add standard input to the files, where nothing else is named. Raises ``nothing`` where there is none."""
-    if sys.stdin is None or sys.stdin.closed:
-        raise nothing
-    if sys.stdin.isatty():
-        say("reading expressions from the terminal; end with Ctrl-D")
-    files.append("-")
+class Words(NamedTuple):
+    """Positional arguments by what they are.
+
+    others  expressions, and what else a command takes, each with whether files are named before it
+    """
+
+    others: list[tuple[str, bool]]
+    bindings: dict[str, str]
+    ranges: dict[str, str]
+    files: list[str]
+
+    def one(self, help: str) -> str | None:
+        """The only expression; None without one. Raises UsageError for two."""
+        if len(self.others) > 1:
+            (first, _), (second, _), *_ = self.others
+            raise UsageError(f"two expressions: '{first.strip()}' and '{second.strip()}'", help=help)
+        return self.others[0][0] if self.others else None
+
+    def inputs(self, request: Request, expression: str | None, nothing: str, example: str) -> Inputs:
+        """Return what there is to read: standard input, if nothing else is named. Raises UsageError, if that is closed."""
+        if expression is None and not self.files:
+            if sys.stdin is None or sys.stdin.closed:
+                raise UsageError(f"nothing to {nothing}", help=example)
+            if sys.stdin.isatty():
+                say("reading expressions from the terminal; end with Ctrl-D")
+            self.files.append("-")
+        return inputs_of(expression, self.bindings, self.files, request.input_format)
+
+
+def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) -> Words:
+    """Return the positional arguments. Raises UsageError for a name that is bound twice.
+
+    ranges    whether NAME=BEGIN..END is one
+    of_files  whether what exists is a file, and what is no binding, too
+    """
+    found = Words([], {}, {}, list(request.files))
+    for argument in request.arguments:
+        is_file = argument == "-" or (of_files and os.path.exists(argument))
+        text = argument if is_file else argument_text(argument)
+        binding = None if is_file else BINDING.match(text)
+        if is_file or (of_files and binding is None):
+            found.files.append(argument)
+        elif binding is None:
+            found.others.append((text, bool(found.files)))
+        else:
+            name, value = binding.groups()
+            if name in found.bindings or name in found.ranges:
+                raise UsageError(f"the name '{name}' is bound twice")
+            (found.ranges if ranges and ".." in value else found.bindings)[name] = value
+    return found
+
+
+EXAMPLE = "gradcli eval '3*a**3 - b**2' a=2,3 b=6,4"
+ONE_BINDING = "quote the expression as a whole; write a binding without spaces around '='"
 
 
 def eval_inputs(request: Request) -> Inputs:
-    """Return what ``gradcli eval`` reads: standard input, if nothing else is named. Raises UsageError."""
-    expression: str | None = None
-    bindings: dict[str, str] = {}
-    files = list(request.files)
-    for argument in request.arguments:
-        text = argument_text(argument)
-        if text == "-":
-            files.append("-")
-        elif (binding := BINDING.match(text)) is not None:
-            bind(bindings, *binding.groups())
-        elif expression is None:
-            expression = text
-        else:
-            raise UsageError(
-                f"two expressions: '{expression.strip()}' and '{text.strip()}'",
-                help="quote the expression as a whole; write a binding without spaces around '='",
-            )
-    if expression is None and not files:
-        read_expressions_from_standard_input(files, UsageError("nothing to evaluate", help="gradcli eval '3*a**3 - b**2' a=2,3 b=6,4"))
-    inputs = Inputs(expression, bindings, files, request.input_format)
-    refuse_idle_format(inputs)
-    return inputs
+    """Return what ``gradcli eval`` reads. Raises UsageError."""
+    found = words_of(request)
+    return found.inputs(request, found.one(ONE_BINDING), "evaluate", EXAMPLE)
 
 
 def expression_apart(request: CheckRequest) -> CheckRequest:
@@ -131,8 +163,7 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
         return request
     two = [text.strip() for text in (request.expression, *(texts[word] for word in asked)) if text is not None]
     if len(two) > 1:
-        help = "quote the expression as a whole; write a binding without spaces around '='"
-        raise UsageError(f"two expressions: '{two[0]}' and '{two[1]}'", help=help)
+        raise UsageError(f"two expressions: '{two[0]}' and '{two[1]}'", help=ONE_BINDING)
     return request.but(expression=texts[asked[0]], arguments=[word for word in request.arguments if word not in asked])
 
 
@@ -161,16 +192,7 @@ def _is_fed() -> bool:
 
 def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
     """Return what ``gradcli check`` reads: files and those of folders, and an expression; of neither, what is usual. Raises UsageError."""
-    from gradcli.cli.inputs.folders import found_in, matching
-
-    bindings: dict[str, str] = {}
-    files = list(request.files)
-    for argument in request.arguments:
-        binding = None if argument == "-" or os.path.exists(argument) else BINDING.match(argument_text(argument))
-        if binding is None:
-            files.append(argument)
-        else:
-            bind(bindings, *binding.groups())
+    _, bindings, _, files = words_of(request, of_files=True)
     if request.expression is not None:
         argument_text(request.expression)
     if request.at:
@@ -187,25 +209,21 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
     paths = found_in(given.files, request.allow_empty)
     if request.line is not None and (request.expression is not None or len(paths) != 1):
         raise UsageError("--line is about one file", help="write it beside the file alone: gradcli check model.grad --line 3")
-    inputs = Inputs(request.expression, bindings, paths, request.input_format, frozenset(paths) - frozenset(given.files))
-    refuse_idle_format(inputs)
-    return inputs
+    return inputs_of(request.expression, bindings, paths, request.input_format, frozenset(paths) - frozenset(given.files))
 
 
 def function_inputs(request: CheckRequest) -> Inputs:
     """Return what there is to read beside a Python function: nothing. Raises UsageError."""
     if request.arguments or request.expression or request.files:
         raise UsageError("--function is checked alone, without files or expressions")
-    inputs = Inputs(None, {}, [], request.input_format)
-    refuse_idle_format(inputs)
-    return inputs
+    return inputs_of(None, {}, [], request.input_format)
 
 
-def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int, dialect: str | None = None) -> Programs:
+def programs_of(request: Request, inputs: Inputs, limits: Limits, state: int | None = None) -> Programs:
     """The programs of a run: their bindings are constant expressions or data files, for which the limits make room. Raises GradcliError."""
     values: dict[str, Any] = {}
     deviations: dict[str, Any] = {}
-    calculator = Programs(limits, precision).fresh(state) if inputs.bindings else None
+    calculator = Programs(limits, request.dtype).fresh(request.random_state if state is None else state) if inputs.bindings else None
     piped = _piped_data(inputs, limits)
     for name, text in inputs.bindings.items():
         if text.startswith("@"):
@@ -229,7 +247,7 @@ def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int, dial
             if error.code in ("missing-value", "ambiguous") and not may_be_measured(text):
                 raise _mentioning(error, name, text, inputs) from None
             raise
-    return Programs(limits, precision, values, deviations, dialect, piped)
+    return Programs(limits, request.dtype, values, deviations, request.dialect, piped)
 
 
 def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:
@@ -259,17 +277,12 @@ def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> Gr
     return error
 
 
-def bind(bindings: dict[str, str], name: str, value: str) -> None:
-    """Take a binding. Raises UsageError for a name that has one."""
-    if name in bindings:
-        raise UsageError(f"the name '{name}' is bound twice")
-    bindings[name] = value
-
-
-def refuse_idle_format(inputs: Inputs) -> None:
-    """Raise UsageError for a format of nothing."""
+def inputs_of(*given: Any) -> Inputs:
+    """Return what there is to read. Raises UsageError for a format of nothing."""
+    inputs = Inputs(*given)
     if inputs.format is not None and not inputs.files:
         raise UsageError("--input is about files and standard input, of which there are none")
+    return inputs
 
 
 # -- The positional arguments of ``gradcli diff``: an expression, the names to differentiate by,
@@ -277,59 +290,35 @@ def refuse_idle_format(inputs: Inputs) -> None:
 
 
 _NAMES = re.compile(r"\s*[^\W\d]\w*(?:\s*,\s*[^\W\d]\w*)*\s*\Z")
-_EXAMPLE = "gradcli diff 'x^3*sin(x)'"
+DIFF_EXAMPLE = "gradcli diff 'x^3*sin(x)'"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DiffInputs:
-    """What there is to read, and the names to differentiate by; None for all."""
-
-    inputs: Inputs
-    names: tuple[str, ...] | None
-
-
-def diff_inputs(request: DiffRequest) -> DiffInputs:
-    """Return what ``gradcli diff`` reads: standard input, if nothing else is named. Raises UsageError.
+def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
+    """Return what ``gradcli diff`` reads, and the names to differentiate by; None for all. Raises UsageError.
 
     The first argument is the expression and those after it are names; beside files, names alone are names.
     """
-    expression: str | None = None
+    found = words_of(request)
     names: list[str] = [] if request.wrt is None else [*_listed(request.wrt)]
-    bindings: dict[str, str] = {}
-    files = list(request.files)
-    for argument in request.arguments:
-        text = argument_text(argument)
-        if text == "-":
-            files.append("-")
-        elif (binding := BINDING.match(text)) is not None:
-            bind(bindings, *binding.groups())
-        elif _NAMES.match(text) and (expression is not None or files):
+    expressions: list[tuple[str, bool]] = []
+    for text, beside in found.others:
+        if _NAMES.match(text) and (expressions or beside):
             names += _listed(text)
-        elif expression is None:
-            expression = text
         else:
-            _refuse_second(expression, text)
-    if expression is None and not files:
-        _refuse_lost_expression(bindings)
-        read_expressions_from_standard_input(files, UsageError("nothing to differentiate", help=_EXAMPLE))
-    inputs = Inputs(expression, bindings, files, request.input_format)
-    refuse_idle_format(inputs)
-    return DiffInputs(inputs, tuple(dict.fromkeys(names)) if names else None)
+            expressions.append((text, beside))
+    found = found._replace(others=expressions)
+    expression = found.one("quote the expression as a whole; after it come the names to differentiate by")
+    if expression is None and not found.files:
+        _refuse_lost_expression(found.bindings)
+    inputs = found.inputs(request, expression, "differentiate", DIFF_EXAMPLE)
+    return inputs, tuple(dict.fromkeys(names)) if names else None
 
 
 def _listed(text: str) -> tuple[str, ...]:
     names = names_of(text) or ()
     if not names or not all(_NAMES.match(name) for name in names):
-        raise UsageError(f"'{text.strip()}' is no name to differentiate by", help=_EXAMPLE + " x")
+        raise UsageError(f"'{text.strip()}' is no name to differentiate by", help=DIFF_EXAMPLE + " x")
     return names
-
-
-def _refuse_second(expression: str, text: str) -> None:
-    """Raise UsageError for what is neither the expression nor a name."""
-    raise UsageError(
-        f"two expressions: '{expression.strip()}' and '{text.strip()}'",
-        help="quote the expression as a whole; after it come the names to differentiate by",
-    )
 
 
 def _refuse_lost_expression(bindings: dict[str, str]) -> None:
@@ -422,3 +411,46 @@ def _bindings(inputs: Inputs) -> list[str]:
 
 def _command(*words: str) -> str:
     return shell_command("gradcli", *words)
+
+
+# -- What there is to check in folders -------------------------------------------------------------
+
+
+_SUFFIXES = (".grad", ".jsonl")
+
+
+def found_in(paths: list[str], allow_empty: bool) -> list[str]:
+    """The files to check, each once: of a folder, programs and records in and below it, in order; not in hidden or linked folders."""
+    found: dict[str, str] = {}
+    for path in paths:
+        files = [path]
+        if path != "-" and os.path.isdir(path):
+            files = sorted(str(Path(folder, name)) for folder, names in _walk(path) for name in names if name.endswith(_SUFFIXES))
+            if not files and not allow_empty:
+                raise UsageError(f"there is no .grad or .jsonl file in '{path}'", help="--allow-empty makes that fine")
+        for file in files:
+            found.setdefault(file if file == "-" else absolute(file), file)
+    return list(found.values())
+
+
+def matching(patterns: Iterable[str], said_by: Path | None) -> list[str]:
+    """The files and folders that settings name, or mean by ``*`` and ``**``, from the current folder. Raises UsageError."""
+    found: list[str] = []
+    for pattern in patterns:
+        there = [pattern] if os.path.exists(pattern) else sorted(glob(pattern, recursive=True))
+        if not there:
+            where = "" if said_by is None else f"{shown(said_by)}: "
+            raise UsageError(f"{where}[tool.gradcli] files: there is no '{shown(Path(pattern))}'")
+        found += [shown(Path(path)) for path in there]
+    return found
+
+
+def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
+    """The folders in and below one, without following links, and the names of their files."""
+
+    def fail(error: OSError) -> None:
+        raise UsageError(f"cannot read '{error.filename}': {error.strerror or error}")
+
+    for folder, folders, names in os.walk(path, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield folder, names

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gradcli.characters import normalized
-from gradcli.cli.inputs.positionals import BINDING, Inputs, argument_text, bind, programs_of, read_expressions_from_standard_input
+from gradcli.cli.inputs.option_values import refuse, refuse_idle
+from gradcli.cli.inputs.positionals import BINDING, Inputs, programs_of, words_of
 from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.errors import GradcliError, UsageError, one_of
 from gradcli.language.tree import Query
@@ -29,46 +29,21 @@ BOUND_EXAMPLE = "gradcli bound 'x*(1-x)' x=0..1"
 Ends = tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class BoundInputs:
-    """What there is to read, the box, and the programs that are run, whose names of the box have a value inside of it."""
-
-    inputs: Inputs
-    box: dict[str, Ends]
-    programs: Programs
-
-
-def bound_inputs(request: BoundRequest, limits: Limits) -> BoundInputs:
-    """Return what ``gradcli bound`` reads: standard input, if nothing else is named. Raises UsageError."""
-    expression: str | None = None
-    bindings: dict[str, str] = {}
-    ranges: dict[str, str] = {}
-    files = list(request.files)
-    for argument in request.arguments:
-        text = argument_text(argument)
-        if text == "-":
-            files.append("-")
-        elif (binding := BINDING.match(text)) is not None:
-            name, value = binding.groups()
-            if name in bindings or name in ranges:
-                raise UsageError(f"the name '{name}' is bound twice")
-            bind(ranges if ".." in value else bindings, name, value)
-        elif expression is None:
-            expression = text
-        else:
-            raise UsageError(
-                f"two expressions: '{expression.strip()}' and '{text.strip()}'",
-                help="quote the expression as a whole; write a range without spaces around '='",
-            )
-    if not ranges:
+def bound_inputs(request: BoundRequest, limits: Limits) -> tuple[Inputs, Programs, dict[str, Ends]]:
+    """Return what ``gradcli bound`` reads, the programs that are run, and the box. Raises UsageError."""
+    found = words_of(request, ranges=True)
+    expression = found.one("quote the expression as a whole; write a range without spaces around '='")
+    if not found.ranges:
         raise UsageError("no name has a range", help=BOUND_EXAMPLE)
-    if expression is None and not files:
-        read_expressions_from_standard_input(files, UsageError("nothing to bound", help=BOUND_EXAMPLE))
-    inputs = Inputs(expression, bindings, files)
-    programs = programs_of(inputs, limits, request.dtype, 0, request.dialect)
-    box = {name: ends_of(name, text, programs) for name, text in ranges.items()}
+    inputs = found.inputs(request, expression, "bound", BOUND_EXAMPLE)
+    programs = programs_of(request, inputs, limits)
+    return inputs, programs, _within(programs, {name: ends_of(name, text, programs) for name, text in found.ranges.items()})
+
+
+def _within(programs: Programs, box: dict[str, Ends]) -> dict[str, Ends]:
+    """Return a box, whose names have a value inside of it in programs."""
     programs.values.update({name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()})
-    return BoundInputs(inputs, box, programs)
+    return box
 
 
 def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
@@ -109,51 +84,23 @@ def _number(name: str, text: str, calculator: Any) -> float:
 
 PLOT_EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
 _MOST = 1_000_000  # points along a name
-_LARGEST = {"width": 10_000, "height": 10_000}
+_LARGEST = 10_000  # width and height
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PlotInputs:
-    """What there is to read, what is wanted of it, and the programs that are run, whose names of ranges have a value inside of them."""
-
-    inputs: Inputs
-    asked: AskedPlot
-    programs: Programs
-
-
-def plot_inputs(request: PlotRequest, limits: Limits) -> PlotInputs:
-    """Return what ``gradcli plot`` reads: standard input, if nothing else is named. Raises UsageError."""
-    expressions: list[str] = []
-    bindings: dict[str, str] = {}
-    ranges: dict[str, str] = {}
-    bare: list[str] = []
-    files = list(request.files)
-    for argument in request.arguments:
-        text = argument_text(argument)
-        if text == "-":
-            files.append("-")
-        elif (binding := BINDING.match(text)) is not None:
-            name, value = binding.groups()
-            if name in bindings or name in ranges:
-                raise UsageError(f"the name '{name}' is bound twice")
-            bind(ranges if ".." in value else bindings, name, value)
-        elif ".." in text:
-            bare.append(text.strip())
-        else:
-            expressions.append(text.removeprefix(" "))
-    expression = "\n".join(expressions) if expressions else None
+def plot_inputs(request: PlotRequest, limits: Limits) -> tuple[Inputs, Programs, AskedPlot]:
+    """Return what ``gradcli plot`` reads, the programs that are run, and what is wanted of them. Raises UsageError."""
+    found = words_of(request, ranges=True)
+    expressions = [text.removeprefix(" ") for text, _ in found.others if ".." not in text]
+    bare = [text.strip() for text, _ in found.others if ".." in text]
+    expression, ranges = "\n".join(expressions) if expressions else None, found.ranges
     if bare:
-        inputs = Inputs(expression, bindings, files)
-        name = _only_name(bare, ranges, programs_of(inputs, limits, request.dtype, 0, request.dialect), expressions)
-        ranges[name] = bare[0]
-    _refuse_ranges(ranges, bindings)
-    if expression is None and not files:
-        read_expressions_from_standard_input(files, UsageError("nothing to plot", help=PLOT_EXAMPLE))
-    inputs = Inputs(expression, bindings, files)
-    programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
-    box = {name: _ends(name, text, programs) for name, text in ranges.items()}
-    programs.values.update({name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()})
-    return PlotInputs(inputs, AskedPlot(box, _wrt(request), _points(request), _log(request, box)), programs)
+        inputs = Inputs(expression, found.bindings, found.files)
+        ranges[_only_name(bare, ranges, programs_of(request, inputs, limits), expressions)] = bare[0]
+    _refuse_ranges(ranges, found.bindings)
+    inputs = found.inputs(request, expression, "plot", PLOT_EXAMPLE)
+    programs = programs_of(request, inputs, limits)
+    box = _within(programs, {name: _ends(name, text, programs) for name, text in ranges.items()})
+    return inputs, programs, AskedPlot(box, _wrt(request), _points(request), _log(request, box))
 
 
 def _only_name(bare: Sequence[str], ranges: dict[str, str], programs: Programs, expressions: Sequence[str]) -> str:
@@ -223,18 +170,13 @@ def _log(request: PlotRequest, box: dict[str, Ends]) -> str:
     return request.log
 
 
-def refuse_idle(request: PlotRequest) -> None:
-    """Raise UsageError for options that nothing would come of, and for files of no known kind."""
+def refuse_sizes(request: PlotRequest) -> None:
+    """Raise UsageError for sizes that no picture has."""
     kind = request.output_format
-    for option in ("width", "height"):
-        size = getattr(request, option)
-        if size is not None and not 20 <= size <= _LARGEST[option] and not (option == "height" and 8 <= size <= _LARGEST[option]):
-            raise UsageError(f"--{option} must be a number from {20 if option == 'width' else 8} to 10,000, not {size}")
-        if size is not None and kind != "text" and request.out is None:
-            raise UsageError(f"--format {kind} has no {option}", help=f"leave --{option} out")
-    if kind != "text" and request.color == "always":
-        raise UsageError(f"--format {kind} has no colours", help="leave --color out")
-    if request.timeout is not None and not request.timeout > 0:
-        raise UsageError(f"--timeout must be more than 0 seconds, not {request.timeout}")
-    if request.timeout is not None and not request.check:
-        raise UsageError("--timeout is about the cross-check, which --no-check leaves out", help="leave one of them out")
+    for option, size, least in (("width", request.width, 20), ("height", request.height, 8)):
+        if size is not None:
+            refuse(
+                (not least <= size <= _LARGEST, f"--{option} must be a number from {least} to 10,000, not {size}", None),
+                (kind != "text" and request.out is None, f"--format {kind} has no {option}", f"leave --{option} out"),
+            )
+    refuse_idle(request)

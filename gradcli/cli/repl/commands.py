@@ -48,8 +48,6 @@ def passed(name: str, *added: str) -> Callable[[Session, str], int | None]:
 
 def call(session: Session, words: list[str]) -> int:
     """Run a command of gradcli with the session's bindings as its program. Raises GradcliError."""
-    from gradcli.cli.exit_codes import asked
-    from gradcli.cli.main import app
     from gradcli.cli.repl.session import typed
 
     transcript = session.transcript
@@ -66,11 +64,17 @@ def call(session: Session, words: list[str]) -> int:
     if settings.color != "auto" and not {"--format", "--color"} & {*words}:
         words += ["--color", settings.color]
     with typed(bindings):
-        command: Any = asked(lambda **how: app(words, **how))
-        if isinstance(command, int):
-            return command
-        code: int = command(only_last=True) if words[0] == "diff" else command()
-        return code
+        return _run(words, **({"only_last": True} if words[0] == "diff" else {}))
+
+
+def _run(words: list[str], **how: Any) -> int:
+    """Run a command of gradcli as it is typed."""
+    from gradcli.cli.exit_codes import asked
+    from gradcli.cli.main import app
+
+    command: Any = asked(lambda **framework: app(words, **framework))
+    code: int = command if isinstance(command, int) else command(**how)
+    return code
 
 
 def split(name: str, text: str) -> tuple[str, list[str]]:
@@ -262,15 +266,13 @@ def _help(session: Session, text: str) -> int:
 
 def _entry(text: str) -> int:
     """A function of the catalogue, or the code of an error."""
-    from gradcli.cli.commands.functions import run as show_functions
-    from gradcli.cli.commands.help import run as show_code
     from gradcli.errors import UnknownNameError
 
     try:
-        return show_functions(text.split(), "text")
+        return _run(["functions", "--", *text.split()])
     except UnknownNameError as unknown:
         try:
-            return show_code(text)
+            return _run(["help", "--", text])
         except GradcliError:
             raise unknown from None
 

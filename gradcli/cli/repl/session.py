@@ -20,15 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.cli.exit_codes import FINE, FOUND, INTERRUPTED, code_of
+from gradcli.cli.inputs.option_values import limits_of
 from gradcli.cli.request import ReplRequest
 from gradcli.containment import contained
-from gradcli.errors import GradcliError, Source, UsageError, one_of, text_lines
+from gradcli.errors import GradcliError, Source, UsageError, text_lines
 from gradcli.language.python_hints import Output
 from gradcli.language.run import Program, sources
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import DEFAULT, Limits
-from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import only_follows, run_statement
 from gradcli.query.options import Options, names_of
@@ -426,14 +426,10 @@ def written(value: Any) -> str | None:
 
 def transcript_of(request: ReplRequest) -> Transcript:
     """An empty transcript with its settings. Raises UsageError."""
-    if request.dialect is not None:
-        one_of("--dialect", request.dialect, DIALECTS)
-    one_of("--dtype", request.dtype, ("float64", "float32"))
-    one_of("--color", request.color, ("auto", "always", "never"))
-    DEFAULT.raised(request.limit)
+    limits_of(request, ("text",))
     if request.file is not None and not os.path.exists(request.file):
         raise UsageError(f"there is no file '{request.file}'", help=f"gradcli eval '{request.file}' evaluates an expression")
-    return Transcript(Settings(check=request.check, dialect=request.dialect, dtype=request.dtype, color=request.color, limit=request.limit))
+    return Transcript(Settings(request.check, dialect=request.dialect, dtype=request.dtype, color=request.color, limit=[*request.limit]))
 
 
 def is_terminal() -> bool:

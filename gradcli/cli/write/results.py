@@ -18,6 +18,7 @@ from gradcli.inert import shown
 
 if TYPE_CHECKING:
     from gradcli.cli.inputs.positionals import Inputs
+    from gradcli.cli.request import Request
     from gradcli.report.explanation import Explanation
     from gradcli.report.records import Record
 
@@ -204,19 +205,18 @@ class Picture:
         return f"```mermaid\n{text}```\n" if self.in_markdown else text
 
 
+def writer_for(request: Request, **how: Any) -> Writer:
+    """Return what writes the results of a command."""
+    return Writer(request.output_format, request.color, request.digits, out=request.out, quiet=request.quiet, **how)
+
+
 def write_all(
-    results: Iterable[Any],
-    writer: Writer,
-    nothing: UsageError,
-    *,
-    command: str = "",
-    inputs: Inputs | None = None,
+    results: Iterable[Any], writer: Writer, nothing: UsageError, request: Request, inputs: Inputs | None = None, command: str = "",
     remarks: Callable[[], list[str]] = list,
-    fail_fast: bool = False,
-) -> int:
+) -> int:  # fmt: skip
     """Write results as they come, and give the exit code. Raises ``nothing`` where there are none.
 
-    command, inputs  what was typed, which errors of an expression lead on from
+    inputs, command  what was typed, which errors of an expression lead on from
     remarks          what is to be said at the end of files
     """
     codes: set[int] = set()
@@ -230,7 +230,7 @@ def write_all(
                 helped(result.error, command, inputs)
             writer.write(result)
             codes.add(exit_code(result))
-            if fail_fast and max(codes):
+            if request.fail_fast and max(codes):
                 break
         else:
             said = say_remarks(remarks) if inputs is not None and inputs.files else FINE

@@ -6,26 +6,26 @@ Of ``eval`` they are gradients or the value; of ``check`` the masks of their wro
 from __future__ import annotations
 
 import io
+import json
 import os
 import weakref
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from gradcli.cli.inputs.option_values import assignments
-from gradcli.cli.write.array_formats import WRITERS, Arrays, shape_when_read
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.stores import CHUNKED, write_at_once
+from gradcli.report.data import plain
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Verdict
 from gradcli.storage.whole_files import cannot_write, discard, is_device, put_in_place, real, temporary_beside
 
-_KNOWN = (*WRITERS, *CHUNKED)
-_SUFFIXES = f"{', '.join(_KNOWN[:-1])} and {_KNOWN[-1]}"
 
-
-def targets_of(texts: list[str]) -> dict[str, str]:
+def targets_of(texts: Iterable[str]) -> dict[str, str]:
     """The files of ``--save`` by the names of what they take. Raises UsageError."""
     targets = assignments("--save", texts)
     paths = [real(path) for path in targets.values()]
@@ -206,3 +206,68 @@ def _written(path: Path, arrays: Arrays) -> str | None:
         discard(temporary)
         raise
     return temporary
+
+
+# -- The formats of files, each read back by `gradcli.files.arrays` --------------------------------
+
+
+Arrays = Mapping[str, np.ndarray]  # by the names of what they are
+
+
+def _npy(stream: BinaryIO, arrays: Arrays) -> None:
+    (array,) = arrays.values()
+    np.save(stream, array, allow_pickle=False)
+
+
+def _npz(stream: BinaryIO, arrays: Arrays) -> None:
+    with zipfile.ZipFile(stream, "w") as archive:  # np.savez has parameters, which names may be called like
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _json(stream: BinaryIO, arrays: Arrays) -> None:
+    (array,) = arrays.values()
+    stream.write((json.dumps(plain(array), allow_nan=False) + "\n").encode())
+
+
+def _separated(separator: str) -> Callable[[BinaryIO, Arrays], None]:
+    """Writes a vector as a column below its name, and a matrix as rows without a heading."""
+
+    def write(stream: BinaryIO, arrays: Arrays) -> None:
+        ((name, array),) = arrays.items()
+        if array.ndim > 2 or (array.ndim == 2 and not array.size):
+            what = f"{array.ndim} dimensions" if array.size else "no entries"
+            raise UsageError(f"'{name}' has {what}, and a table rows and columns", help="write .npy, .npz or .json")
+        if array.ndim < 2 and not _reads_as_number(name):
+            stream.write(f"{name}\n".encode())
+        for row in array if array.ndim == 2 else array.reshape(-1, 1):
+            stream.write((separator.join(map(_cell, row)) + "\n").encode())
+
+    return write
+
+
+def _cell(value: np.generic) -> str:
+    return str(int(value)) if value.dtype.kind == "b" else str(value)
+
+
+def _reads_as_number(name: str) -> bool:
+    """Return whether a heading of this name would be a row of data: ``inf`` and ``nan`` are names, too."""
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
+
+
+WRITERS = {".npy": _npy, ".npz": _npz, ".csv": _separated(","), ".tsv": _separated("\t"), ".json": _json}
+
+
+def shape_when_read(suffix: str, array: np.ndarray) -> tuple[int, ...]:
+    """The shape that an array has when its file is read back: a table with one column is a vector."""
+    is_column = suffix in (".csv", ".tsv") and (array.ndim < 2 or array.shape[1] == 1)
+    return (array.size,) if is_column else array.shape
+
+
+_KNOWN = (*WRITERS, *CHUNKED)
+_SUFFIXES = f"{', '.join(_KNOWN[:-1])} and {_KNOWN[-1]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
@@ -47,6 +48,8 @@ class StaticArray:
         return str(self.array.tolist())
 
 
+_Array = np.ndarray
+_FEW = 4_096  # entries that are read in less time where each is in memory
 Index = tuple[Any, ...]
 ALL = (None, None, None)  # the slice of a whole axis
 
@@ -74,7 +77,7 @@ def _reshape(x: Any, shape: Any) -> Any:
         raise ValueError(f"cannot reshape to the negative extents {shape}")  # which NumPy takes for the one that follows from the others
     if -1 in shape and 0 in shape:
         raise ValueError(f"cannot reshape to {tuple(shape)} because the unspecified dimension size -1 can be any value")
-    return np.reshape(x, shape)
+    return x.reshape(shape) if type(x) is _Array else np.reshape(x, shape)
 
 
 def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> tuple[Any]:
@@ -103,11 +106,15 @@ def _broadcast_shape(old: Shape, shape: Shape) -> Shape:
 
 
 def _broadcast(x: Any, shape: Shape) -> Any:
-    if not isinstance(x, (np.ndarray, np.generic)) or x.ndim or x.dtype.hasobject:
+    if (type(x) is not _Array and not isinstance(x, np.generic)) or x.ndim or x.dtype.hasobject:
         return np.broadcast_to(x, shape)
-    repeated: np.ndarray = np.ndarray(shape, x.dtype, x, strides=(0,) * len(shape))  # a third of the time
-    repeated.flags.writeable = False
-    return repeated
+    if math.prod(shape) > _FEW:
+        repeated: np.ndarray = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))  # a fifth of the time
+        repeated.setflags(write=False)
+        return repeated
+    filled = np.empty(shape, x.dtype)
+    filled.fill(x)
+    return filled
 
 
 def _broadcast_on_batch(lead: Shape, x: Any, shape: Shape) -> Any:
@@ -128,11 +135,11 @@ broadcast_to: Op = structural(
 
 
 def _transpose_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axes: Any) -> tuple[Any]:
-    return (transpose(cotangent, axes=None if axes is None else tuple(np.argsort([a % len(axes) for a in axes]).tolist())),)
+    return (transpose(cotangent, axes=None if axes is None else tuple(sorted(range(len(axes)), key=lambda i: axes[i] % len(axes)))),)
 
 
 def _transpose(x: Any, axes: Any) -> Any:
-    return np.transpose(x, axes)
+    return x.transpose(axes) if type(x) is _Array else np.transpose(x, axes)
 
 
 def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
@@ -232,9 +239,9 @@ getitem: Op = structural(
 
 
 def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
-    out = np.zeros_like(x, shape=shape)  # of the library that has the chunks of x
+    out = np.zeros(shape, x.dtype) if type(x) is _Array else np.zeros_like(x, shape=shape)  # of the library that has the chunks of x
     place = numpy_index(index)
-    if any(isinstance(part, StaticArray) for part in index):
+    if StaticArray in map(type, index):
         np.add.at(out, place, x)
     else:
         out[place] = x
@@ -311,10 +318,6 @@ add_along: Op = structural(
 # -- Arrays in a row, and in reverse order ----------------------------------------------------------
 
 
-def _stack(*arrays: Any, axis: int) -> Any:
-    return np.stack(arrays, axis=axis)
-
-
 def _stack_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
     lead = (ALL,) * (axis % cotangent.ndim)
     return tuple(getitem(cotangent, index=(*lead, i)) if want else None for i, want in enumerate(wanted))
@@ -327,12 +330,18 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
     return (*shapes[0][:place], len(shapes), *shapes[0][place:])
 
 
-stack = structural(
-    "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, ulps=0,
-    doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
-    written={(0,): "[{arrays}]"}, example="stack([x, y], axis=1)",
-    numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
+@function(
+    vjp=_stack_vjp, forward=lambda *arrays, axis: np.stack(arrays, axis), shape=_stack_shape, ulps=0, parts=None,
+    written={(0,): "[{arrays}]"}, numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip
+def stack(*arrays: Any, axis: int = 0) -> Any:
+    """Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).
+
+    >>> stack([x, y], axis=1)
+    """
+    shape = tuple(arrays[0].shape)
+    place = axes_of(axis, len(shape) + 1)[0]
+    return named("concatenate")(*(reshape(x, shape=(*shape[:place], 1, *shape[place:])) for x in arrays), axis=place)
 
 
 def _flip_shape(old: Shape, axis: Any) -> Shape:
@@ -357,6 +366,11 @@ def flip(x: Any, *, axis: Any = None) -> Any:
 def part_of(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
     """A slice along one axis."""
     return getitem(x, index=(*(ALL,) * (axis % len(x.shape)), (start, stop, step)))
+
+
+def rows_of(x: Any, places: np.ndarray, axis: int) -> Any:
+    """The entries at constant places along an axis, which is counted from the first."""
+    return getitem(x, index=(*(ALL,) * axis, StaticArray(places)))
 
 
 def vector_of(x: Any) -> Any:

@@ -81,7 +81,7 @@ matmul: Op = structural(
     "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves="x: y; y: x",
     core_dims=(2, 2), batched=_matmul_on_batch, doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     example="x @ w + b", rounding="terms", ulps=8, integral=True, work=_products_added,
-    extended=Whole("matrices.MATMUL"),
+    extended=Whole("MATMUL"),
     backward=pytorch.node_of_matmul, one_dtype=True, written="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product",
     carries=multilinear, axes=axes.matrix_product,

@@ -10,7 +10,6 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import SQRT_2_BY_PI
-from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.exponential import exp, expm1
@@ -196,14 +195,10 @@ def tanhshrink(x: Any) -> Any:
     return x - tanh(x)
 
 
-softsign = elementwise(
-    "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
-    lambda out, x: 1 / (1 + abs_(x)) ** 2, kind="piecewise", saves="x", ulps=2,
-    extended=extended.SOFTSIGN,
-    doc="x/(1 + |x|).",
-    carries=(),
-    numpy="({0:atom} / (1.0 + np.abs({0})))",
-)
+@function(vjp=lambda wanted, cotangent, out, x: (cotangent / (1 + abs_(x)) ** 2,), saves="x", ulps=2, carries=())
+def softsign(x: Any) -> Any:
+    """x/(1 + |x|)."""
+    return x / (1 + abs_(x))
 
 
 @function(kinks=noted("x = threshold", "0"))

@@ -120,8 +120,9 @@ def softmax(x: Any, *, axis: Stated = None) -> Any:
 def _log_softmax(x: Any, axis: Any) -> Any:
     apart = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     # the largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near to 0 it is
-    others = np.add.reduce(np.where(apart == 0, 0, np.exp(apart)), axis=axis, keepdims=True)
-    return apart - np.log1p(others + (np.add.reduce(apart == 0, axis=axis, keepdims=True, dtype=others.dtype) - 1))
+    largest = apart == 0
+    others = np.add.reduce(np.exp(apart) - largest, axis=axis, keepdims=True)
+    return apart - np.log1p(others + (np.add.reduce(largest, axis=axis, keepdims=True, dtype=others.dtype) - 1))
 
 
 def _log_softmax_of_entries(x: Any, axis: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import array, lined, matmul, total
+from gradcli.ops.references.products import array, matmul
 from gradcli.ops.references.scalar_algorithms import (
     GUARD,
     Matrix,
@@ -25,7 +25,6 @@ from gradcli.ops.references.scalar_algorithms import (
     largest,
     over_batches,
     plainly,
-    quotient,
     rounding,
     valued,
     whole,
@@ -102,48 +101,21 @@ def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Ma
     return left, sizes, right
 
 
-def one_triangle(m: Any, x: Matrix, upper: bool, mirrored: bool) -> Matrix:
-    """The values of one triangle of a matrix, the other being zero or its mirror image."""
-    n, columns = x.shape
-    values = []
-    for i in range(n):
-        for j in range(columns):
-            if j >= i if upper else j <= i:
-                values.append(x[i, j])
-            else:
-                values.append(x[j, i] if mirrored else m.zero)
-    return array(values, x.shape)
+def one_triangle(x: Matrix, upper: bool) -> Matrix:
+    """The values of one triangle of a matrix, and their mirror image."""
+    places = range(len(x))
+    return array([x[i, j] if (j >= i) == upper or i == j else x[j, i] for i in places for j in places], x.shape)
 
 
 def symmetric(m: Any, x: Matrix, upper: bool) -> Matrix:
     """Scalars with the values of one triangle, and the derivatives shared evenly by both."""
-    return valued(m, (x + x.T) / (2 * m.one), one_triangle(m, x, upper, True))
+    return valued(m, (x + x.T) / (2 * m.one), one_triangle(x, upper))
 
 
 def _same(*shapes: Any, **_: Any) -> Any:
     return shapes[-1]
 
 
-
-
-read = over_batches(lambda m, x, upper, mirrored: valued(m, x, one_triangle(m, x, upper, mirrored)), _same)
-
-
-def substituted(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
-    """The z with x @ z = y, row by row."""
-    n, columns = y.shape
-    found: dict[tuple[int, int], Any] = {}
-    for i in range(n - 1, -1, -1) if upper else range(n):
-        known = range(i + 1, n) if upper else range(i)
-        for c in range(columns):
-            rest = y[i, c]
-            if known:
-                rest = rest - total(m, [x[i, k] * found[k, c] for k in known])
-            found[i, c] = rest if unitriangular else quotient(m, rest, x[i, i])
-    return array([found[i, c] for i in range(n) for c in range(columns)], (n, columns))
-
-
-solve_triangular = over_batches(substituted, _same)
 
 
 def _solve_matrices(m: Any, x: Any, y: Any) -> Any:
@@ -155,7 +127,7 @@ def solve(m: Any, x: Any, y: Any) -> Any:
 
 
 def _lu(m: Any, x: Matrix, pivot: bool) -> tuple[Matrix, Matrix, Matrix]:
-    factors, order, _ = doolittle(m, x, pivot)
+    factors, order = doolittle(m, x, pivot)
     n, columns = x.shape
     k = min(n, columns)
     p = array([m.one if order[j] == i else m.zero for i in range(n) for j in range(n)], (n, n))
@@ -165,21 +137,6 @@ def _lu(m: Any, x: Matrix, pivot: bool) -> tuple[Matrix, Matrix, Matrix]:
 
 
 lu = over_batches(_lu, lambda x, pivot: [(x[0], x[0]), (x[0], min(x)), (min(x), x[1])])
-
-
-pivots = over_batches(lambda m, x: doolittle(m, x)[2], lambda x: (min(x),))
-
-
-def permutation(m: Any, pivots: Any, n: int) -> Any:
-    """Return where a matrix of ones has them, once its rows have been exchanged."""
-
-    def order(row: list[Any]) -> list[int]:
-        at = list(range(n))
-        for i, j in enumerate(map(int, row)):
-            at[i], at[j - 1] = at[j - 1], at[i]
-        return at
-
-    return lined(pivots, -1, order)[..., None, :] == np.arange(n)[:, None]
 
 
 def _cholesky(m: Any, x: Matrix, upper: bool) -> Matrix:
@@ -196,36 +153,22 @@ def _orthogonal(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
     return gram_schmidt(m, x, like, [-1 if r[i, i] < 0 else 1 for i in range(len(r))])
 
 
-def _qr(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
+def _qr(m: Any, x: Matrix, complete: bool) -> tuple[Matrix, Matrix]:
     n = min(x.shape)
     q, r = _orthogonal(m, x[:, :n])
-    return q, np.column_stack([r, q.T @ x[:, n:]])
+    r = np.column_stack([r, q.T @ x[:, n:]])
+    if complete and n < len(x):
+        rest = completed(m, q, np.linalg.qr(floats(m, x), mode="complete")[0][:, n:])
+        q, r = np.column_stack([q, rest]), np.concatenate([r, np.full((len(x) - n, n), m.zero)])
+    return q, r
 
 
-qr = over_batches(_qr, lambda x: [(x[0], min(x)), (min(x), x[1])])
+def _qr_shapes(x: Any, complete: bool) -> Any:
+    k = x[0] if complete else min(x)
+    return [(x[0], k), (k, x[1])]
 
 
-def _complement(m: Any, x: Matrix) -> Matrix:
-    rest = np.linalg.qr(floats(m, x), mode="complete")[0][:, x.shape[1] :]
-    return completed(m, _orthogonal(m, x)[0], rest)
-
-
-complement = over_batches(_complement, lambda x: (x[0], x[0] - x[1]))
-
-
-def _without(x: Matrix, row: int, column: int) -> Matrix:
-    """A matrix without one row and one column."""
-    n, columns = x.shape
-    return array([x[i, j] for i in range(n) if i != row for j in range(columns) if j != column], (n - 1, columns - 1))
-
-
-def cofactors(m: Any, x: Matrix) -> Matrix:
-    """The adjugate: signed determinants of what is left without a row and a column."""
-    n = len(x)
-    return array([berkowitz(m, _without(x, i, j)) * (-1) ** (i + j) for j in range(n) for i in range(n)], (n, n))
-
-
-adjugate = over_batches(cofactors, _same)
+qr = over_batches(_qr, _qr_shapes)
 
 
 det = over_batches(berkowitz, lambda x: ())
@@ -272,7 +215,7 @@ svd = over_batches(_svd, _svd_shapes)
 
 def _pinv(m: Any, x: Matrix, rtol: Any, atol: Any, hermitian: bool) -> Matrix:
     relative = (0.0 if atol else max(x.shape) * float(np.finfo(m.precision).eps)) if rtol is None else float(rtol)
-    given = valued(m, x, one_triangle(m, x, False, True)) if hermitian else x
+    given = valued(m, x, one_triangle(x, False)) if hermitian else x
     tall = given.shape[0] >= given.shape[1]
     found = pseudoinverse(m, given if tall else given.T, relative, float(atol or 0))
     return found if tall else found.T

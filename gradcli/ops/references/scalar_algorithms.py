@@ -40,12 +40,6 @@ def over_batches(function: Callable[..., Any], shape: Callable[..., Any]) -> Cal
     return reference
 
 
-def identity(m: Any, n: int) -> Matrix:
-    out = np.full((n, n), m.zero, dtype=object)
-    np.fill_diagonal(out, m.one)
-    return out
-
-
 def plainly(m: Any, x: Matrix) -> Matrix:
     """The values of scalars without their history."""
     return np.array([m.plain(v) for v in x.ravel()], dtype=object).reshape(x.shape)
@@ -95,14 +89,6 @@ def blurred(m: Any, x: Matrix, source: Matrix) -> Matrix:
     weights = np.array([m.m.sqrt(k + 2) for k in range(x.size)], dtype=object).reshape(x.shape)
     moved: Matrix = x + without_derivative(m, source.sum()) * weights
     return moved
-
-
-def quotient(m: Any, x: Any, y: Any) -> Any:
-    """x / y; infinite or NaN for a division by zero."""
-    try:
-        return x / y
-    except ZeroDivisionError:
-        return m.inf * m.sign(x)
 
 
 def berkowitz(m: Any, x: Matrix) -> Any:
@@ -160,25 +146,23 @@ def cholesky(m: Any, x: Matrix) -> Matrix:
     return out
 
 
-def doolittle(m: Any, x: Matrix, pivot: bool = True) -> tuple[Matrix, Matrix, list[int]]:
-    """The factors L and U in one matrix, the order of its rows, by the largest entry of each column (or as they are), and the exchanges,
-    from 1.
+def doolittle(m: Any, x: Matrix, pivot: bool) -> tuple[Matrix, Matrix]:
+    """The factors L and U in one matrix, and the order of its rows, by the largest entry of each column (or as they are).
 
     Where no entry is left to divide by, they have no derivatives.
     """
-    x, order, pivots = x.copy(), np.arange(len(x)), list[int]()
+    x, order = x.copy(), np.arange(len(x))
     tiny = rounding(m, largest(m, x))
     for k in range(min(x.shape)):
         sizes = [abs(m.plain(v)) for v in x[k:, k]]
         best = k + sizes.index(max(sizes)) * pivot
-        pivots.append(best + 1)
         x[[k, best]], order[[k, best]] = x[[best, k]], order[[best, k]]
         if pivot and k + 1 < len(x) and abs(m.plain(x[k, k])) <= tiny:
             x = blurred(m, x, x)
         if not pivot or m.plain(x[k, k]) != 0:
             x[k + 1 :, k] = x[k + 1 :, k] / x[k, k]
         x[k + 1 :, k + 1 :] = x[k + 1 :, k + 1 :] - np.outer(x[k + 1 :, k], x[k, k + 1 :])
-    return x, order, pivots
+    return x, order
 
 
 def gram_schmidt(m: Any, x: Matrix, like: Matrix, signs: Any) -> tuple[Matrix, Matrix]:

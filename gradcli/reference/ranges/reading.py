@@ -18,30 +18,25 @@ from gradcli.graph.nodes import Expr
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import UNIT, Cell, Path
-from gradcli.reference.ranges.evaluation import Evaluation
-from gradcli.reference.ranges.functions import Box, precise
-from gradcli.reference.ranges.slopes import Slopes
+from gradcli.reference.ranges.cells import UNIT, Cell, Side
+from gradcli.reference.ranges.intervals import Box, Interval, precise
+from gradcli.reference.ranges.making import Cells
 from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
 Ends = tuple[float, float]
 
 
-class Recorder(Slopes, Algebra):
+class Recorder(Cells, Algebra):
     """Context that a record's reference receives where scalars are cells."""
 
     overflows = False
+    mpf = Cells.of
 
     def __init__(self, box: Box) -> None:
-        Slopes.__init__(self, box)
-        self.whole = Evaluation(self, box, limits=False)
+        Cells.__init__(self, box)
         self.precision, self.m = "float64", self
         self.inf, self.nan = math.inf, math.nan
-        self.pi, self.euler = self.call("pi", None, ()), self.call("euler", None, ())
-
-    # -- what references ask of a context
-
-    mpf = Slopes.of
+        self.pi, self.euler = self.call("pi", None), self.call("euler", None)
 
     def isfinite(self, x: Any) -> bool:
         return True
@@ -58,6 +53,12 @@ class Recorder(Slopes, Algebra):
     def sign(self, x: Any) -> Any:
         return self.branching(lambda: 1 if x > 0 else -1 if x < 0 else 0)
 
+    def extreme(self, which: str, row: list[Any]) -> Any:
+        best = row[0]
+        for x in row[1:]:
+            best = self.function(f"{which}imum", best, x)
+        return best
+
     def __getattr__(self, name: str) -> Any:
         """Any function of the catalogue, as references call it."""
         if name.startswith("_"):
@@ -66,9 +67,7 @@ class Recorder(Slopes, Algebra):
             find(name)
         except KeyError:
             raise Unsupported(name) from None
-        return lambda *given: self.function(name, *given)
-
-    # -- operations
+        return partial(self.function, name)
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         given = [None if a is None else self.of(a) for a in arguments]
@@ -82,23 +81,16 @@ class Recorder(Slopes, Algebra):
         """An operation on arrays of cells: where it is not elementwise, entry by entry of all its branches."""
         if op.elementwise:
             return self.elementwise(op, static, arrays)
-        results = self.ways(partial(Algebra.apply, self, op, static, arrays))
-        ways = [(conditions, found if op.outputs > 1 else (found,)) for conditions, found in results]
-        out = []
-        for place, part in enumerate(ways[0][1]):
-            if any(found[place].shape != part.shape for _, found in ways):
-                raise Unsupported(f"{op.name}, whose result's shape depends on its operands")
-            whole = np.empty(part.shape, dtype=object)
-            for i in np.ndindex(part.shape):
-                whole[i] = self.choice([Path(conditions, self.of(found[place][i])) for conditions, found in ways])
-            out.append(whole)
-        return tuple(out) if op.outputs > 1 else out[0]
 
-    def extreme(self, which: str, row: list[Any]) -> Any:
-        best = row[0]
-        for x in row[1:]:
-            best = self.function(f"{which}imum", best, x)
-        return best
+        def join(off: Cell, *sides: Any) -> tuple[Array, ...]:
+            signs, results = zip(*sides, strict=True)
+            if any(x.shape != y.shape for x, y in zip(*results, strict=True)):
+                raise Unsupported(f"{op.name}, whose result's shape depends on its operands")
+            chosen = np.frompyfunc(lambda *entries: self.choice(off, *map(Side, signs, map(self.of, entries))), 2, 1)
+            return tuple(np.asarray(chosen(x, y), dtype=object) for x, y in zip(*results, strict=True))
+
+        apply = partial(Algebra.apply, self, op, static, arrays)
+        return self.branched(apply, join) if op.outputs > 1 else self.branched(lambda: (apply(),), join)[0]
 
 
 class Region(ReferenceTape):
@@ -110,7 +102,7 @@ class Region(ReferenceTape):
 
     def __init__(self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
         with precise():
-            self.box: Box = tuple((arb(low), arb(high)) for low, high in variables.values())
+            self.box: Box = tuple(Interval(arb(low), arb(high)) for low, high in variables.values())
             self.cells = Recorder(self.box)
             self.table = {leaf: Algebra.map(self.cells.leaf, place) for place, leaf in enumerate(variables)}
         self.m = self.scalars = cast(Any, self.cells)
@@ -133,8 +125,6 @@ class Region(ReferenceTape):
         """The derivative of a cell by a variable."""
         with precise():
             return self.cells.slope(cell, self.cells.leaf(place))
-
-    # -- nodes
 
     def leaf(self, node: Expr) -> Array:
         return exact_array(self.cells, self.values[node], node.kind)

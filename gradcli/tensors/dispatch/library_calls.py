@@ -106,7 +106,6 @@ def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] |
 
 FORMS: dict[tuple[Any, ...], Form | None] = {}
 _MOST_FORMS = 4096
-_UNKNOWN: Any = object()
 _CONSTANTS = frozenset({int, bool, str, type(None)})
 
 
@@ -136,13 +135,12 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
                 key += (kind, argument)
             elif not _read_parts(kind, argument, key, tensors):
                 return call(name, library, arguments, keywords)
-        form = FORMS.get(tuple(key), _UNKNOWN)
-        if form is _UNKNOWN:
-            return _call_and_keep(record, name, library, arguments, keywords, tensors, tuple(key))
+        form = FORMS.get(tuple(key))
         if form is None:
-            return call(name, library, arguments, keywords)
-        refused = None if check is None else check(arguments, keywords)
-        if refused is not None:
+            if tuple(key) in FORMS:  # it has none
+                return call(name, library, arguments, keywords)
+            return _call_and_keep(record, name, library, arguments, keywords, tensors, tuple(key))
+        if check is not None and (refused := check(arguments, keywords)) is not None:
             raise refused
         try:
             return form(tensors)

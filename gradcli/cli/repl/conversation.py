@@ -1,16 +1,33 @@
-"""Lines of standard input as a session without a prompt: each is answered when it is complete."""
+"""``gradcli repl``: a session on a terminal, or lines of standard input that are answered when they are complete."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradcli.cli import interrupts
 from gradcli.cli.inputs.positionals import one_word
 from gradcli.cli.repl.commands import run_command
-from gradcli.cli.repl.prompt import is_complete
-from gradcli.cli.repl.session import Session, Transcript
+from gradcli.cli.repl.session import Session, Transcript, first_line, is_terminal, transcript_of
+from gradcli.cli.request import ReplRequest
 from gradcli.cli.write.results import is_styled
 from gradcli.cli.write.streams import put
 from gradcli.limits import DEFAULT
+
+
+def converse(request: ReplRequest) -> int:
+    """Converse on a terminal; else answer lines of standard input as they come."""
+    transcript = transcript_of(request)
+    if not is_terminal():
+        return answer_lines(transcript, request.file)
+    put(first_line())
+    with interrupts.staying():
+        from gradcli.cli.repl.prompt import converse as talk
+        from gradcli.cli.repl.prompt import history_file
+
+        session = Session(run_command, transcript, styled=True)
+        if request.file is not None:
+            put(session.answer(f":load {one_word(request.file)}", 80).text)
+        return talk(session, history_file() if request.history else None, is_styled(request.color))
 
 
 def answer_lines(transcript: Transcript, path: str | None) -> int:
@@ -29,6 +46,7 @@ def answer_lines(transcript: Transcript, path: str | None) -> int:
 
 def inputs() -> Iterator[str]:
     """What is typed, piece by piece: lines that go on are one."""
+    from gradcli.cli.repl.prompt import is_complete
     from gradcli.files.stores import lines_of
 
     pending = ""

@@ -87,24 +87,6 @@ def _solve_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 SOLVE = Formulas(_solve, _solve_back)
 
 
-def _part(x: Any, upper: bool, strict: bool = False) -> Any:
-    """The entries on one side of the diagonal."""
-    return np.triu(x, int(strict)) if upper else np.tril(x, -int(strict))
-
-
-def _substituted(x: Any, y: Any, upper: bool, unitriangular: bool = False) -> Any:
-    """The z with x @ z = y, of whose other triangle nothing is read."""
-    return solved(_part(x, upper, unitriangular) + unitriangular * np.eye(x.shape[-1]), y)
-
-
-def _triangular_back(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool) -> tuple[Any, Any]:
-    back = _substituted(turned(x), c, not upper, unitriangular)
-    return _part(-product(back, turned(out)), upper, unitriangular), back
-
-
-SOLVE_TRIANGULAR = Formulas(_substituted, _triangular_back)
-
-
 def _by_inverse(c: Any, x: Any) -> tuple[Any]:
     return (c[..., None, None] * turned(solved(x, np.broadcast_to(np.eye(x.shape[-1]), x.shape))),)
 
@@ -125,8 +107,8 @@ def _cholesky_back(c: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
     """With F = inv(L) dA inv(L).T, dL is L times the lower triangle of F, its diagonal halved (I. Murray, 2016)."""
     lower, by_l = (turned(out), turned(c)) if upper else (out, c)
     inner = product(turned(lower), by_l)
-    half = _substituted(turned(lower), (_part(inner, False) + _part(inner, False, True)) / 2, True)
-    slope = turned(_substituted(turned(lower), turned(half), True))
+    half = solved(turned(lower), (np.tril(inner) + np.tril(inner, -1)) / 2)
+    slope = turned(solved(turned(lower), turned(half)))
     return ((slope + turned(slope)) / 2,)
 
 

@@ -1,0 +1,191 @@
+"""The compilation cache: queries of one template by a program that is compiled once, with the ordinary way's results to the bit.
+
+A program is the value and its partial derivatives as a straight line of Python: what is equal is computed once, and adjoints are added up
+in the order of the graph's sweep.
+"""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Container, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from gradcli.batch.columns import BatchedBindings, Found, Lookup, Taken, gradient_of_terms, in_columns, of_scope, of_values
+from gradcli.batch.templates import Template, Templates, lowered, pieces
+from gradcli.errors import GradcliError, Source, text_lines
+from gradcli.graph.interpret import rebuild
+from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.sweep import backward, itself
+from gradcli.graph.transforms import ones_like, zeros_like
+from gradcli.language.scope import Scope
+from gradcli.limits import Limits
+from gradcli.ops.calling.prefixes import NUMPY
+from gradcli.ops.elementwise import arithmetic
+from gradcli.plans.assembly import written
+from gradcli.plans.nests import planned
+from gradcli.query.options import LONG, Options
+from gradcli.report.records import Record
+
+# -- Straight-line programs: what the forward pass and the sweep do with numbers, written out as a
+# straight line of Python.
+#
+# Nothing is folded, moved or shared that they would not, so that results are theirs to the bit,
+# in a tenth of the time.
+
+
+class StraightLine:
+    """The value of a root, which is a number, and its derivatives, as a function of the values of leaves.
+
+    program  the function, whose results may be Python's floats; it raises where these do, and leaves what is not finite to others
+    """
+
+    def __init__(self, root: Expr, wrt: Sequence[Expr], leaves: Sequence[Expr]) -> None:
+        found = backward(reachable([root]), {root: ones_like(root)}, wrt, itself)
+        results = [root, *(found.get(x, zeros_like(x)) for x in wrt)]
+        # where all is finite, a cotangent times a partial is a product like any other
+        roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
+        steps = planned(roots, in_c=False)
+        self.program = written(leaves, roots, steps, "float64", assume_finite=True, checked=False, exact=True).compiled("program")
+
+    def __call__(self, values: Sequence[Any]) -> list[Any] | None:
+        """Value and derivatives; None if one of them is not finite."""
+        try:
+            with np.errstate(all="ignore"):
+                results, _ = self.program(*values)
+        except (ArithmeticError, ValueError):  # Python's floats raise where NumPy has an infinity or NaN
+            return None
+        return [np.float64(result) for result in results] if all(map(math.isfinite, results)) else None
+
+
+# Only where a query has a part of an earlier binding's expression, the ordinary way adds up in
+# another order, and a last bit may differ. What is not numbers throughout, what has no template,
+# and what is not finite is left to the ordinary way, which has the words for it.
+
+
+_MANY = 256  # bindings that take some time one by one
+_OFTEN_READ = 3  # meetings of a template, after the first, from which on it is worth compiling
+_WORTH = 20  # queries in which a template is looked for in vain, in the time that one with a known template saves
+_PATIENCE = 1_000  # of them, without one that is known, after which templates are looked for only now and then:
+_NOW_AND_THEN = 16  # in one of so many queries
+
+
+class CompilationCache:
+    """Evaluates queries by the templates that it has met."""
+
+    def __init__(self, limits: Limits, precision: str) -> None:
+        self.limits, self.precision = limits, precision
+        self._templates = Templates(limits)
+        self.mentioned: set[str] = set()  # by the last record's expression
+        self._missed = self._turn = 0  # queries without a known template, less what others saved; all queries
+
+    def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
+        """The record of a query in a program. None if it is for the ordinary way."""
+        batched: BatchedBindings | None = scope.held.batched
+        taken = Taken(scope.functions, scope.objects, scope.names, scope.held.places)
+        if any(name not in scope.names and name not in scope.held.places for name in options.freeze):
+            return None
+        lookup = of_scope(scope, options) if batched is None else batched.lookup
+        return self._found(source, lookup, taken, options, dialect=scope.dialect.wanted(), batched=batched)
+
+    def batches(self, scope: Scope, options: Options) -> bool:
+        """Return whether the bindings that are held back are many of few templates, so that they need not be run."""
+        held = scope.held
+        if held.batched is None and len(held.texts) >= _MANY and self._is_for(options):
+            taken = Taken(scope.functions, scope.objects, scope.names)
+            held.batched = in_columns(held, self._templates, of_scope(scope, options), taken, options.freeze, scope.mentioned)
+        return held.batched is not None
+
+    def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
+        """The record of a query with names for arrays. None if it is for the ordinary way."""
+        if len(text_lines(source.text)) != 1 or any(name not in values for name in options.freeze):
+            return None
+        self.mentioned = set()
+        return self._found(source, of_values(values, options, self.mentioned), values, options, id)
+
+    def _is_for(self, options: Options) -> bool:
+        return options.bare and self.precision == "float64"
+
+    def _found(
+        self,
+        source: Source,
+        lookup: Lookup,
+        functions: Container[str],
+        options: Options,
+        id: Any = None,
+        dialect: str | None = None,
+        batched: BatchedBindings | None = None,
+    ) -> Record | None:
+        usual = self._is_for(options) and len(source.text) <= self.limits.length and type(source) is Source
+        if not usual or not source.text.isascii() or "#" in source.text or "|" in source.text:
+            return None
+        text = source.text.strip(string.whitespace)
+        if len(text) < LONG and batched is None and self._in_vain():
+            return None
+        try:
+            if len(text) < LONG:
+                found = self._gradient(text, lookup, functions, at_once=batched is not None)
+            else:
+                nodes = 0 if batched is None else batched.nodes
+                found = gradient_of_terms(self._templates, text, lookup, functions, partial(self._gradient, at_once=True), nodes)
+            if found is not None and batched is not None:
+                found = batched.carried(found)
+        except GradcliError:  # the ordinary way says where
+            found = None
+        if found is None:
+            self._missed = min(self._missed + 1, _PATIENCE)
+            return None
+        self._missed = max(self._missed - _WORTH, 0)
+        return _record(found, text, source, source.text.index(text), lookup, options, id, dialect)
+
+    def _in_vain(self) -> bool:
+        """Whether it is not worth the time to look for a template: hardly any query has one that is known. Now and then, it is tried."""
+        self._turn += 1
+        return self._missed == _PATIENCE and self._turn % _NOW_AND_THEN > 0
+
+    def _gradient(self, text: str, lookup: Lookup, functions: Container[str], *, at_once: bool = False) -> Found | None:
+        """The value and the gradient of a short text. None if it is for the ordinary way, or (but ``at_once``) has not been met often."""
+        parts = pieces(text)
+        reading = self._templates.read(*parts) or (self._templates.read(*parts) if at_once else None)
+        if reading is None:
+            return None
+        template, names, numbers = reading
+        if template.compiled is None:
+            template.met += 1
+            if template.met < _OFTEN_READ and not at_once:
+                return None
+            template.compiled = _straight_line(template, self.limits)
+        program = template.compiled
+        if program is False or any(name in functions for name in template.callees):
+            return None
+        values: list[float] = []
+        ranked = []
+        for place, number in enumerate(map(lookup, names)):
+            if number is None or (number.whole and place in template.deciding):
+                return None
+            values.append(number.value)
+            if number.rank is not None:
+                ranked.append((number.rank, place))
+        results = program([*values, *numbers]) if ranked else None
+        if results is None:
+            return None
+        return results[0], {names[place]: results[place + 1] for _, place in sorted(ranked)}
+
+
+def _record(found: Found, text: str, source: Source, start: int, lookup: Lookup, options: Options, id: Any, dialect: str | None) -> Record:
+    """The record of a query whose text stands at a place in a source."""
+    line, column = source.position(start)
+    value, gradient = found
+    record = Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
+    record.dialect = None if dialect == NUMPY else dialect
+    if options.at:
+        record.at = {name: number.value for name in gradient if (number := lookup(name)) is not None}
+    return record
+
+
+def _straight_line(template: Template, limits: Limits) -> StraightLine | Literal[False]:
+    graph = lowered(template, (), limits)
+    return False if graph is None else StraightLine(graph.root, graph.names, [*graph.names, *graph.numbers])

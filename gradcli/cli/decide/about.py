@@ -1,0 +1,221 @@
+"""What gradcli says of itself: ``gradcli functions``, ``help``, ``info`` and ``cache``."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import sys
+import textwrap
+from collections.abc import Collection, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gradcli.cli.exit_codes import FINE
+from gradcli.cli.request import COMMANDS, CacheRequest, FunctionsRequest, HelpRequest, InfoRequest, Request
+from gradcli.cli.write.streams import prepare, put, put_text
+from gradcli.errors import OutputError, UnknownNameError, UsageError, suggestion
+from gradcli.inert import printable
+from gradcli.query import catalogue
+from gradcli.report.data import encoded, plain
+from gradcli.report.rules import RULES
+from gradcli.storage.cache import NATIVE, STORES, folder
+
+
+def list_functions(request: FunctionsRequest) -> int:
+    """Print a list, or one entry."""
+    _prepare(request)
+    return _put(request, listed(request.words, request.output_format))
+
+
+def explain_code(request: HelpRequest) -> int:
+    """Print what a code means. Raises UsageError for one that there is not."""
+    codes = {name.removeprefix("error-"): rule for name, rule in RULES.items()}
+    if request.code is None:
+        width = max(map(len, codes))
+        return _put(request, "\n".join(f"{name:<{width}}  {rule.description}" for name, rule in codes.items()))
+    name = request.code.strip().removeprefix("error[").removesuffix("]").removeprefix("error-")
+    if name not in codes:
+        close = suggestion(name, list(codes))
+        help = f"write gradcli {name} --help" if name in COMMANDS else f"did you mean {close}?" if close else "gradcli help lists all"
+        raise UsageError(f"there is no code '{name}'", help=help)
+    advice = textwrap.wrap(codes[name].advice, 96, initial_indent="  ", subsequent_indent="  ")
+    return _put(request, "\n".join([f"{name}: {codes[name].description}.", *advice]))
+
+
+def show_info(request: InfoRequest) -> int:
+    """Print what gradcli runs on."""
+    _prepare(request)
+    known = surroundings()
+    if request.output_format == "json":
+        return _put(request, encoded(known, 2))
+    lines = {name: " ".join(value) if isinstance(value, list) else str(value) for name, value in known.items()}
+    width = max(map(len, lines))
+    return _put(request, "\n".join([*(f"{name:<{width}}  {printable(text)}" for name, text in lines.items()), "", DEPENDS]))
+
+
+def show_cache(request: CacheRequest) -> int:
+    """Print where the cache is and what it holds, and empty it if that is asked for. Raises OutputError."""
+    where = folder()
+    if where is None:
+        return _put(request, "there is no folder for a cache: set GRADCLI_CACHE_DIR")
+    try:
+        removed = "removed " if request.clear else ""
+        by = {NATIVE.name: "".join(f" by {compilers}" for compilers in [", ".join(NATIVE.compilers())] if compilers)}
+        lines = [f"{store.holds}: {removed}{_amount(store.files())}{by.get(store.name, '')}" for store in STORES]
+        if NATIVE.is_left_alone():
+            lines.append("compiled code is not loaded from there: the folder, or one above it, is not yours alone to write to")
+        for store in STORES if request.clear else ():
+            store.clear()
+    except OSError as error:
+        raise OutputError(f"cannot {'empty' if request.clear else 'read'} '{where}': {error.strerror or error}") from None
+    return _put(request, "\n".join(map(printable, [str(where), *lines])))
+
+
+def _amount(files: Collection[Path]) -> str:
+    size = sum(path.lstat().st_size for path in files if path.exists())
+    return f"{len(files)} file{'' if len(files) == 1 else 's'}, {size / 1024:.1f} kB"
+
+
+def _prepare(request: Request) -> None:
+    if request.output_format not in ("text", "json"):
+        raise UsageError(f"unknown format {request.output_format!r}", help="text or json")
+    prepare(request.output_format)
+
+
+def _put(request: Request, text: str) -> int:
+    (put if request.output_format == "json" else put_text)(text + "\n")
+    return FINE
+
+
+# -- The catalogue as text or JSON: a list of functions, or what there is to say of one --------------
+
+
+def one(name: str, output_format: str) -> str:
+    """The entry of a function. Raises UnknownNameError."""
+    record, _ = catalogue.found(name)
+    entry = catalogue.entry(record)
+    return _json(entry.as_dict()) if output_format == "json" else _text(entry)
+
+
+def listed(words: Sequence[str], output_format: str) -> str:
+    """All functions by families; or one, or those that have all words in names or descriptions. Raises UnknownNameError."""
+    if len(words) == 1:
+        try:
+            return one(words[0], output_format)
+        except UnknownNameError:
+            if not catalogue.search(words):
+                raise
+    functions = catalogue.search(words)
+    if not functions:
+        raise UnknownNameError(f"no function has {' and '.join(repr(word) for word in words)}", help="gradcli functions lists all")
+    if output_format == "json":
+        return _json([catalogue.entry(record, example=False).as_dict() for _, record in functions])
+    lines: list[str] = []
+    before = ""
+    width = max(len(record.name) for _, record in functions)
+    for family, record in functions:
+        if family != before and not words:
+            lines += ["", family] if lines else [family]
+            before = family
+        lines += _listed(record, width)
+    count = "1 function" if len(functions) == 1 else f"{len(functions)} functions"
+    further = "" if words else ", and WORD... those that have it"
+    return "\n".join([*lines, "", f"{count}; gradcli functions NAME shows one{further}"])
+
+
+def _listed(record: catalogue.Function, width: int) -> list[str]:
+    """A function with the first sentence of its description, which a terminal has in as many lines as it takes."""
+    text = catalogue.summary(record)
+    room = max(30, shutil.get_terminal_size().columns - width - 4) if sys.stdout.isatty() else len(text)
+    first, *rest = textwrap.wrap(text, max(room, 1)) or [""]
+    return [f"  {record.name:<{width}}  {first}".rstrip(), *(f"{'':{width + 4}}{line}" for line in rest)]
+
+
+def _json(data: Any) -> str:
+    return encoded(plain(data), 2)
+
+
+def _kink(kink: dict[str, str]) -> str:
+    in_jax = f"; JAX: {kink['jax']}" if "jax" in kink else ""
+    return f"{kink['place']}: {kink['convention']}{in_jax}"
+
+
+def _text(entry: catalogue.Entry) -> str:
+    lines = [entry.signature, *textwrap.wrap(entry.doc, 96, initial_indent="  ", subsequent_indent="  ")]
+    rows: list[tuple[str, str]] = [(f"d/d{name}", text) for name, text in entry.derivative.items()]
+    rows += [("domain", entry.domain)] if entry.domain else []
+    rows += [("kink", _kink(kink)) for kink in entry.kinks]
+    rows += [("uncertified", entry.uncertified)] if entry.uncertified else []
+    rows += [("aliases", ", ".join(entry.aliases))] if entry.aliases else []
+    rows += [("NumPy", ", ".join(entry.numpy)), ("PyTorch", ", ".join(entry.torch))]
+    if entry.example is not None:
+        at = " ".join(f"{name}={json.dumps(value).replace(' ', '')}" for name, value in entry.example.at.items())
+        rows.append(("example", f"gradcli eval '{entry.example.expr}' {at}".rstrip()))
+        rows.append(("value", _numbers(entry.example.value)))
+        rows += [(f"d/d{name}", _numbers(slope)) for name, slope in entry.example.grad.items()]
+    width = max((len(label) for label, _ in rows), default=0)
+    return "\n".join([*lines, *(f"  {label:<{width}}  {text}" for label, text in rows if text)])
+
+
+def _numbers(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_numbers, value))}]"
+    return str(value) if isinstance(value, bool) else f"{value:.10g}"
+
+
+# -- What gradcli runs on, as far as results may depend on it --------------------------------------
+
+
+_PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich", "msgspec")
+_OPTIONAL = {"gmpy2": "gmpy2", "python-flint": "flint"}
+
+DEPENDS = (
+    "Values and gradients may differ in last bits between versions of NumPy and SciPy and between processor features, those of native\n"
+    "code also with the compiler, verdicts of large arrays with the width of long double; none with the number of threads, nor with\n"
+    "what else runs."
+)
+
+
+def surroundings() -> dict[str, Any]:
+    """Names and what is known of them, as JSON has it."""
+    double = np.finfo(np.longdouble)
+    return {
+        **{package: _version(package) for package in _PACKAGES},
+        **{package: _version(package) if find_spec(module) else "not installed" for package, module in _OPTIONAL.items()},
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "system": f"{platform.system()} {platform.machine()}",
+        "features": _features(),
+        "long double": f"{double.nmant + 1} bits of mantissa, {double.dtype.itemsize * 8} bits in memory",
+        "cores": os.cpu_count(),
+        "compiler": _compiler(),
+        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "not set"),
+        "cache": str(folder() or "none"),
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _compiler() -> str:
+    """That of native code, or why there is none."""
+    from gradcli.plans.native.compiler import found, missing
+
+    compiler = found()
+    return f"{compiler.version} ({' '.join(compiler.command)})" if compiler else f"none: {missing().note}"
+
+
+def _features() -> list[str]:
+    """Return what NumPy found in the processor: it chooses loops by these, which round differently."""
+    found = np.show_config(mode="dicts") or {}
+    simd = found.get("SIMD Extensions", {})
+    return [*simd.get("baseline", []), *simd.get("found", [])]

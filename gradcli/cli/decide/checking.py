@@ -1,0 +1,165 @@
+"""``gradcli check``: files and expressions, a Python function, or the functions of the settings beside these; outcomes and reports."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Collection, Generator, Iterator
+from contextlib import closing
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from gradcli.cli import interrupts
+from gradcli.cli.decide.cases import Called, Cases, Piece, Work, cases_of
+from gradcli.cli.decide.repeating import Repeating, Results
+from gradcli.cli.exit_codes import FINE, INTERNAL, say_remarks
+from gradcli.cli.inputs.option_values import assignment
+from gradcli.cli.inputs.positionals import Inputs, expression_apart
+from gradcli.cli.request import CheckRequest
+from gradcli.cli.write.progress import Progress
+from gradcli.cli.write.reports import Reports
+from gradcli.cli.write.streams import say
+from gradcli.errors import UsageError
+from gradcli.files.settings import shown
+from gradcli.inert import printable
+from gradcli.query.baseline import Baseline
+from gradcli.report.outcomes import Outcome
+
+if TYPE_CHECKING:
+    from gradcli.cli.decide.functions import ListedFunctions
+
+
+def check(request: CheckRequest) -> int:
+    """Check everything that was asked for, and write the reports."""
+    request = expression_apart(
+        request.but(output_format=request.output_format or "text", format_given=request.output_format is not None)
+    )  # fmt: skip
+    work = work_of(request)
+    settings = work.policies.settings()
+    known = settings.baseline if request.line is None else None
+    _refuse_update(request, known, work.inputs)
+    baseline = Baseline.load(known, request.update, request.words)
+    _update_expectations(request, known, work)
+    reports = Reports(request, settings, work.inputs.files)
+    _say_who_is_lenient(work)
+    results = Results(baseline, Repeating(request, work.inputs))
+    results.summary.unchanged, results.summary.since = work.unchanged, request.changed_since
+    try:
+        with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request)) as progress:
+            for outcome in outcomes:
+                interrupts.check()
+                counted = results.add(outcome)
+                progress.add(counted)
+                reports.add(counted)
+                if request.fail_fast and results.code:
+                    break
+            else:
+                results.met(say_remarks(work.remarks))
+    except KeyboardInterrupt:
+        results.interrupt()
+    results.end(partial=work.unchanged > 0 or (request.fail_fast and results.code != FINE))
+    results.met(INTERNAL if reports.unwritten else FINE)
+    reports.close(results.summary)
+    if results.is_empty and not request.allow_empty and not work.unchanged:
+        if request.line is not None:
+            raise UsageError(f"there is nothing to check in line {request.line} of '{work.inputs.files[0]}'")
+        raise UsageError("nothing to check; --allow-empty makes that fine")
+    return results.code
+
+
+def _outcomes(work: Work, request: CheckRequest) -> Generator[Outcome, None, None]:
+    if work.processes > 1:
+        from gradcli.cli.decide.parallel import in_parallel
+
+        return in_parallel(work, request.but(changed_since=None), work_of)
+    return (outcome for piece in work.pieces() for outcome in work.outcomes(piece))
+
+
+def _refuse_update(request: CheckRequest, baseline: str | None, inputs: Inputs) -> None:
+    if not request.update:
+        return
+    if os.environ.get("CI", "").lower() not in ("", "0", "false"):
+        raise UsageError("--update is refused under CI: expectations are recorded by people, for review")
+    for option, _ in request.given("fail_fast budget changed_since"):
+        raise UsageError(f"--update and {option} exclude each other", help=f"leave {option} out: all cases are recorded")
+    if baseline is None and not inputs.record_files():
+        raise UsageError("--update records expectations in JSON Lines files, or failures in --baseline: there is neither")
+
+
+def _update_expectations(request: CheckRequest, baseline: str | None, work: Work) -> None:
+    if not request.update or baseline is not None:
+        return
+    from gradcli.cli.write.expectations import update
+
+    if isinstance(work, Cases):
+        update(work.inputs.record_files(), work.result)
+
+
+def _say_who_is_lenient(work: Work) -> None:
+    files, expression = work.inputs.files, work.inputs.expression
+    for who in work.policies.lenient([*files, *([] if files and expression is None else [None])]):
+        say(f"note: {printable(who)} is empty: no verdict fails here, only errors and false asserts do")
+
+
+def _shows_progress(request: CheckRequest) -> bool:
+    """Tell whether standard error is a terminal that can show it, and no report is being written to the same screen."""
+    if not sys.stderr.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    kinds = [kind for kind, path in (assignment("--report", text) for text in request.reports) if path == "-"] or [request.output_format]
+    return not sys.stdout.isatty() or (kinds == ["text"] and not request.verbose)
+
+
+def work_of(request: CheckRequest) -> Work:
+    """Return what there is to decide. Raises GradcliError for what is wrong with the request."""
+    named = request.function, request.gradient, request.jvp_of, request.adjoint, request.implicit, request.fixed_point, request.parameters
+    if request.by or any(named):
+        from gradcli.cli.decide.functions import OneFunction
+
+        return OneFunction(request)
+    if not request.functions:
+        cases = cases_of(request)
+        _say_what_is_left_out(request, cases)
+        return cases
+    from gradcli.cli.decide.functions import ListedFunctions
+
+    functions = ListedFunctions(request)
+    given = request.arguments or request.files or request.expression is not None
+    if not given and not functions.policies.settings().files:
+        return functions
+    return Together(cases_of(request), functions)
+
+
+def _say_what_is_left_out(request: CheckRequest, cases: Work) -> None:
+    """Functions that the settings list are code, which runs where somebody says so."""
+    settings = cases.policies.settings()
+    if settings.functions and settings.path is not None and not (request.arguments or request.files or request.expression is not None):
+        count = f"{len(settings.functions):,} function{'s' * (len(settings.functions) != 1)}"
+        say(f"note: {count} of {printable(shown(settings.path))} left out: --functions checks them, too, and so runs them")
+
+
+class Together:
+    """Files and expressions, and then the functions of the settings."""
+
+    def __init__(self, cases: Work, functions: ListedFunctions) -> None:
+        self.cases, self.functions = cases, functions
+        self.inputs, self.policies, self.names = cases.inputs, cases.policies, cases.names
+        self.processes, self.budget = max(cases.processes, functions.processes), cases.budget
+        self.functions.budget = self.budget
+        self.unchanged = cases.unchanged + functions.unchanged
+
+    @property
+    def begin(self) -> Callable[[int], object]:
+        return self.cases.begin
+
+    @begin.setter
+    def begin(self, told: Callable[[int], object]) -> None:
+        self.cases.begin = self.functions.begin = told
+
+    def pieces(self) -> Iterator[Piece]:
+        return chain(self.cases.pieces(), self.functions.pieces())
+
+    def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
+        return (self.functions if isinstance(piece, Called) else self.cases).outcomes(piece, without)
+
+    def remarks(self) -> list[str]:
+        return self.cases.remarks()
