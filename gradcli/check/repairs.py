@@ -167,6 +167,7 @@ def _true(comparison: Comparison) -> list[Any]:
 
 _EXACT, _SERIES, _SAME = 1e-28, 2.0**-56, 1e-15  # how near two ways must be, relative to what they are; to floats the same
 _AROUND = (0, 1, -1)  # the point itself and others, in steps
+_NOTHING = 5e-324  # what floats cannot tell from zero
 _STEP, _TINY = 2.0**-30, 2.0**-40  # relative to a number, and of zero
 _POINTS = 24
 _SIZES = (1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
@@ -199,7 +200,7 @@ class Equality:
         right, found = (self._numbers(node, point, wrt) for node in (x, y))
         if right is None or found is None:
             return None if right is None else False
-        return len(found) == len(right) and all(abs(a - b) <= enough * abs(a) for a, b in zip(right, found, strict=True))
+        return len(found) == len(right) and all(abs(a - b) <= enough * abs(a) + _NOTHING for a, b in zip(right, found, strict=True))
 
     def _numbers(self, node: Expr, point: Point, wrt: Sequence[Expr]) -> list[Any] | None:
         """The value of a node and its derivatives, as enclosures tell them."""
