@@ -232,8 +232,8 @@ class Standard(Rebuilding):
             opposite = role(x) in ("sum", "difference", "negation") or number(x) is not None
             return Normal.of(node, "sum").build() if opposite else node
         found = Normal.of(node, kind_of(node))
-        by_steps = kind == "quotient" and number(node.operand) is None  # 1/x/x, which overflows later than 1/x**2
-        alone = len(found.parts) == 1 and found.kind == "product" and not by_steps
+        # 1/x/x stays, which overflows later than 1/x**2
+        alone = len(found.parts) == 1 and found.kind == "product" and min(found.parts.values()) >= -1
         if found.joined or not found.parts or not found.number or alone:
             return found.build()
         return node

@@ -21,7 +21,6 @@ from gradcli.ops.linalg.matrices import (
     no_info,
     nothing,
     parts_of,
-    row_range,
     square,
     transposed,
     with_unit_diagonal,
@@ -79,28 +78,17 @@ def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) ->
     return f"torch.linalg.solve_triangular({{0}}, {{1}}, upper={upper}, unitriangular={unitriangular})"
 
 
-@function(
-    vjp=_solve_triangular_vjp, forward=_substitute, shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), parts=None,
-    saves="x out", core_dims=(2, 2), domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
+solve_triangular: Op = structural(
+    "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
+    shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
+    saves="x out", core_dims=(2, 2), extended=Whole("SOLVE_TRIANGULAR"),
+    domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
+    doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read. "
+    ">>> solve_triangular(A, b, lower=True)",
     numpy=lambda shapes, upper, unitriangular: _solved("linalg", shapes, upper, unitriangular),
     torch=_solved_in_torch,
     jax=lambda shapes, upper, unitriangular: _solved("jax.scipy.linalg", shapes, upper, unitriangular),
 )  # fmt: skip
-def solve_triangular(x: Any, y: Any, *, upper: bool = True, unitriangular: bool = False) -> Any:
-    """The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.
-
-    >>> solve_triangular(A, b, lower=True)
-    """
-    y = broadcast_to(y, shape=equations_shape(x.shape, y.shape, "solve_triangular"))
-    n = x.shape[-1]
-    found = row_range(y, 0, 0)
-    for i in reversed(range(n)) if upper else range(n):
-        row = row_range(x, i, i + 1)
-        known = column_range(row, i + 1, None) if upper else column_range(row, None, i)
-        rest = row_range(y, i, i + 1) - matmul(known, found)
-        rest = rest if unitriangular else rest / column_range(row, i, i + 1)
-        found = concatenate(rest, found, axis=-2) if upper else concatenate(found, rest, axis=-2)
-    return found
 
 
 def triangular_solution(x: Any, y: Any, upper: bool, unitriangular: bool = False, left: bool = True) -> Any:
