@@ -36,7 +36,7 @@ def _chooses(node: Expr, op: Op) -> bool:
 
 def _is_whole_power(node: Expr, op: Op) -> bool:
     exponent: Any = node.operands[-1]
-    return op.rewriting.algebra == "power" and _is_number(exponent) and float(exponent.payload).is_integer()
+    return op.algebra == "power" and _is_number(exponent) and float(exponent.payload).is_integer()
 
 
 def _is_number(node: Any) -> bool:
