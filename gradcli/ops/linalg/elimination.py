@@ -92,8 +92,7 @@ lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=lambda x, pivot: _lu_shape(x), results="P L U",
     static={"pivot": True}, saves="out", core_dims=(2,), backward="LinalgLu",
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
-    doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
-    example="lu(A)[2]",
+    doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple. >>> lu(A)[2]",
 )  # fmt: skip
 
 

@@ -203,7 +203,7 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves="x out", core_dims=(2, 2),
     domain="a regular matrix x", backward="LinalgSolveEx",
-    doc="The z with x @ z = y.", example="solve(A, b)", extended=Whole("SOLVE"),
+    doc="The z with x @ z = y. >>> solve(A, b)", extended=Whole("SOLVE"),
     numpy="np.linalg.solve({0}, {1})",
 )  # fmt: skip
 
@@ -272,9 +272,9 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
     static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx", extended=Whole("CHOLESKY"),
-    domain="a symmetric, positive definite matrix", example="cholesky(X.T @ X)",
+    domain="a symmetric, positive definite matrix",
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
-    "is symmetric.",
+    "is symmetric. >>> cholesky(X.T @ X)",
     numpy=lambda shapes, upper: "np.swapaxes(np.linalg.cholesky({0}), -1, -2)" if upper else "np.linalg.cholesky({0})",
 )  # fmt: skip
 
@@ -324,8 +324,7 @@ qr: Op = structural(
     "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, results="Q R", saves="out", core_dims=(2,),
     static={"complete": False}, domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple. A complete Q is square, and "
-    "where that adds columns not differentiable, as in PyTorch.",
-    example="qr(A)[1]",
+    "where that adds columns not differentiable, as in PyTorch. >>> qr(A)[1]",
 )  # fmt: skip
 
 

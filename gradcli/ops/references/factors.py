@@ -75,7 +75,7 @@ def symmetric_eigen(m: Any, x: Matrix, like: Matrix, sizes: Callable[[Any], Any]
     _turn(m, clusters, like, v)
     for places in clusters:
         if len(places) > 1:  # equal values are v @ x @ v for their vectors as they stand, which have no derivatives
-            m.approximated("eigh", m.one)
+            m.approximated("eigh")
             vectors = plainly(m, v[:, places])
             values[places] = (vectors * (x @ vectors)).sum(axis=0)
             v[:, places] = blurred(m, vectors, x)
@@ -93,7 +93,7 @@ def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Ma
     def root(square: Any) -> Any:
         if m.plain(square) > tiny:
             return m.sqrt(square)
-        m.approximated("svd", m.one)
+        m.approximated("svd")
         return without_derivative(m, square)
 
     squares, right = symmetric_eigen(m, matmul(m, x.T, x), like[:, ::-1], root)
