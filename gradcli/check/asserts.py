@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.check.claims import Given
 from gradcli.check.comparison import index_of
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.judge import reference_at
+from gradcli.check.judge import NOTHING, numbers, reference_at
 from gradcli.errors import GradcliError, ShapeError
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
@@ -23,9 +23,8 @@ from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.contexts import Undecidable, context, has_flint
+from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
-from gradcli.reference.digits import by_balls
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
@@ -251,7 +250,7 @@ def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
 # -- Inequalities: the sign of a margin, which is positive where the relation holds.
 
 
-_DIGITS, _APART = (50, 400, 1_200), 400  # of the margin; digits beyond which the sides cannot be told apart
+_DIGITS = 1_200  # of the margin
 _MOST = 256  # entries that are looked at in many digits
 _UNKNOWN = 2
 _REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
@@ -288,7 +287,7 @@ def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
     elif part is not None and part.verdict is Verdict.UNDETERMINED and part.reason:
         claim.reason = part.reason
     else:
-        claim.reason = f"the sides are equal to {_APART} digits, or nearer to each other than rounding"
+        claim.reason = f"the sides are equal to {-NOTHING} digits, or nearer to each other than rounding"
     off = np.abs(np.asarray(told.left, float) - np.asarray(told.right, float))
     told.worst = _worst_of(told.left, told.right, np.where(wrong, off, -1.0))
     claim.worst, claim.wrong = turned(told.worst), (int(wrong.sum()), off.size)
@@ -321,31 +320,22 @@ def _signs(scope: Scope, sides: Sides, told: Asserted, margin: Expr, floats: np.
 
 
 def _signs_by_digits(scope: Scope, sides: Sides, told: Asserted, margin: Expr) -> np.ndarray:
-    """Return what the reference tells: enclosures that end at more digits, or zeros that are exact; then digits, then algebra."""
+    """Return what the reference tells: enclosures, among them zeros that are exact; then digits, then algebra."""
     leaves = {node: scope.values[node] for node in reachable([margin]) if node.is_leaf}
+    m = context()
+    m.dps = _DIGITS
 
     def values(m: Any) -> np.ndarray:
         return reference_at(m, margin, [], None, leaves, scope.precision)[1]
 
-    def enclosed(balls: Any) -> np.ndarray:
-        found = _signs_of(values(balls), lambda x: 1 if x.ball > 0 else -1 if x.ball < 0 else 0 if x.ball == 0 else _UNKNOWN)
-        if (found == _UNKNOWN).any() and balls.dps < _DIGITS[-1]:
-            raise Undecidable
-        return found
-
-    signs = by_balls(_DIGITS, enclosed)
-    if signs is None:
-        m = context()
-        m.dps = _DIGITS[-1]
-        least = m.mpf(10) ** -_APART * m.mpf(float(np.max(np.abs([told.left, told.right]))))
-        signs = _signs_of(values(m), lambda x: int(m.sign(x)) if m.isfinite(x) and abs(x) > least else _UNKNOWN)
+    enclosed = numbers(m, lambda balls: [values(balls)])
+    found = np.ravel(values(m) if enclosed is None else enclosed[0])
+    least = m.mpf(10) ** NOTHING * (1 if enclosed else m.mpf(float(np.max(np.abs([told.left, told.right])))))
+    told_apart = [m.isfinite(x) and (abs(x) > least or (x == 0 and enclosed is not None)) for x in found]
+    signs = np.array([int(m.sign(x)) if known else _UNKNOWN for x, known in zip(found, told_apart, strict=True)]).reshape(margin.shape)
     if not told.within and (signs == _UNKNOWN).any() and _are_equal(scope, sides, leaves):
         signs[signs == _UNKNOWN] = 0
     return signs
-
-
-def _signs_of(numbers: np.ndarray, sign: Callable[[Any], int]) -> np.ndarray:
-    return np.array([sign(x) for x in np.ravel(numbers)]).reshape(np.shape(numbers))
 
 
 def _are_equal(scope: Scope, sides: Sides, leaves: Mapping[Expr, Any]) -> bool:

@@ -32,7 +32,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.extended import WIDER
-from gradcli.reference.algebra import Algebra, Unsupported, settled
+from gradcli.reference.algebra import Unsupported, settled
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.fields.identity import Decision, Question, entries_alike
 from gradcli.reference.fields.identity import decide as decide_identity
@@ -266,7 +266,7 @@ def _factor(ratio: float, judge: Judge, about: str) -> str | None:
 # -- Formulas: at the bound values, by algebra, and at points around.
 
 
-_DIGITS = 50
+_DIGITS = 50, 250, 500
 _EXACT, _INEXACT = 18, 11  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones
 _HERE, _AT_A_KINK = 25, 12  # the same at the bound values, with exact literals; and where the reference is a limit
 _FADED = 1e-280  # beneath, a derivative that has a wrong sign or factor may be the same float
@@ -325,7 +325,8 @@ class _Formula:
         """The formula at the bound values, against the reference there."""
         m, claim, truth = self.truth.m, self.claim, self.truth
         by_balls = numbers(m, lambda balls: [self._said(balls, self.leaves)])
-        said = np.ravel(self._in_many_digits(m) if by_balls is None else by_balls[0])
+        with m.workdps(_GUARD * m.dps):
+            said = np.ravel(self._said(m, self.leaves) if by_balls is None else by_balls[0])
         result, places, worst = _joined(claim, truth, [self._entry(i, v, by_balls is not None) for i, v in enumerate(said)], said)
         if result.verdict is Verdict.UNDEFINED:
             result.worst, result.reason = None, next((truth.reasons[i] for i in places if i in truth.reasons), None)
@@ -380,12 +381,6 @@ class _Formula:
         """The values of the formula, in a context."""
         return np.broadcast_to(reference_at(m, self.formula, [], None, leaves, self.judge.precision)[1], self.truth.shape)
 
-    def _in_many_digits(self, m: Any) -> np.ndarray:
-        """The values of the formula where balls have none, with digits to lose by cancellation."""
-        wide = context()
-        wide.dps = _GUARD * m.dps
-        return Algebra.map(lambda x: m.make_mpf(x._mpf_) if isinstance(x, wide.mpf) else x, self._said(wide, self.leaves))
-
     def _is_without_value(self, point: Point) -> bool:
         """Return whether the formula is NaN, as floats go, where the function is finite."""
         judge = self.judge
@@ -398,17 +393,15 @@ class _Formula:
 
     def _lasting_difference(self, m: Any, point: Point) -> Difference | None:
         """A difference that more digits do not change: what cancellation or an overflow on the way left is none."""
-        m.dps = _DIGITS
-        difference = self._difference(m, point)
-        for more in (5, 10):
-            if difference is None:
+        before: Difference | None = None
+        last: Difference | None = None
+        for m.dps in _DIGITS:
+            before, last = last, self._difference(m, point)
+            if last is None:
                 return None
-            m.dps = more * _DIGITS
-            before, difference = difference, self._difference(m, point)
-        if difference is None or difference.said == difference.right:
+        if before is None or last is None or last.said == last.right:
             return None  # too small, or too close, for floats to tell
-        lasts = all(math.isclose(x, y, rel_tol=1e-9) for x, y in zip(difference[1:3], before[1:3], strict=True))
-        return difference if lasts else None
+        return last if all(math.isclose(x, y, rel_tol=1e-9) for x, y in zip(last[1:3], before[1:3], strict=True)) else None
 
     def _difference(self, m: Any, point: Point) -> Difference | None:
         found = numbers(m, lambda balls: self._both(balls, point)) or self._both(m, point)

@@ -90,7 +90,7 @@ def _with_excused(check: Check, keys: Sequence[str], excused: Mapping[str, str])
             part = VariableCheck(Verdict.SKIPPED, reason=reason)
         if part is not None:
             found[key] = part
-    if check.verdict is Verdict.UNDEFINED and found != check.variables:
+    if check.verdict is Verdict.UNDEFINED:
         rest = _combined((check.value, found))
         check.verdict, check.reason = rest.verdict, rest.reason
         check.verdict = check.worst

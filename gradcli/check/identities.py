@@ -72,8 +72,8 @@ def _whole_exponent(node: Expr) -> int:
 
 def _root_degree(node: Expr) -> int:
     """2 of a square root, 3 of a cube root, 0 of anything else."""
-    power = node.op.accuracy.power if node.op is not None and len(node.operands) == 1 else None
-    return round(1 / power) if power is not None and 0 < power < 1 else 0
+    degree = node.op.degree if node.op is not None else None
+    return round(1 / degree) if degree is not None and 0 < degree < 1 else 0
 
 
 def _alike(node: Expr) -> bool:
@@ -232,8 +232,8 @@ class Standard(Rebuilding):
             opposite = role(x) in ("sum", "difference", "negation") or number(x) is not None
             return Normal.of(node, "sum").build() if opposite else node
         found = Normal.of(node, kind_of(node))
-        by_steps = kind == "quotient" and number(node.operand) is None  # 1/x/x, which overflows later than 1/x**2
-        alone = len(found.parts) == 1 and found.kind == "product" and not by_steps
+        # 1/x/x stays, which overflows later than 1/x**2
+        alone = len(found.parts) == 1 and found.kind == "product" and min(found.parts.values()) >= -1
         if found.joined or not found.parts or not found.number or alone:
             return found.build()
         return node

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -131,7 +131,7 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
 _AT_ONCE = 1024  # entries between two looks at the time
 _DIGITS = (40, 100, 400, 1600)
 _NARROW = 30  # digits that an enclosure has
-_NOTHING = -400  # the power of ten below which an enclosure of zero is taken for zero: floats end before
+NOTHING = -400  # the power of ten below which an enclosure of zero is taken for zero: floats end before
 
 
 class Enclosed(NamedTuple):
@@ -176,7 +176,8 @@ def _radius(m: Any, x: Ball | bool) -> Any:
 def numbers(m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]) -> list[np.ndarray] | None:
     """Return what arrays of scalars are that are computed in a context, as numbers of mpmath's ``m``, right to thirty digits.
 
-    None where balls cannot tell, or have nothing finite to tell, and where there is nothing to evaluate (None).
+    Zero is what is exactly zero; what nothing tells from zero is a number below `NOTHING`. None where balls cannot tell, or have nothing
+    finite to tell, and where there is nothing to evaluate (None).
     """
 
     def narrow(balls: Any) -> list[np.ndarray] | None:
@@ -185,7 +186,8 @@ def numbers(m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]) -> l
             return None
         if not all(_narrow(x) for array in arrays for x in np.ravel(array)):
             raise Undecidable
-        return [Algebra.map(lambda x: settled(m, _midpoint(m, x)), array) for array in arrays]
+        known = partial(Algebra.map, lambda x: x if isinstance(x, bool) else settled(m, _midpoint(m, x) or _radius(m, x)))
+        return list(map(known, arrays))
 
     return by_balls(_DIGITS, narrow)
 
@@ -196,7 +198,7 @@ def _narrow(x: Any) -> bool:
 
     if isinstance(x, bool) or x.ball.rad() == 0:
         return True
-    return bool(x.ball.rel_accuracy_bits() > _NARROW * 3.33 or abs(x.ball) < arb(10) ** _NOTHING)
+    return bool(x.ball.rel_accuracy_bits() > _NARROW * 3.33 or abs(x.ball) < arb(10) ** NOTHING)
 
 
 DIGITS = (50, 100, 400, 1000)
@@ -366,7 +368,7 @@ class Judge:
         if self._whole is None:
             return "composed"
         near = m.mpf(10) ** -20
-        pairs = zip(self._whole.evaluate(m, self.leaves), composed, strict=True)
+        pairs = zip(self._whole.evaluate(m), composed, strict=True)
         for x, y in (pair for two in pairs for pair in zip(*map(np.ravel, two), strict=True)):
             same = m.isfinite(x) and (x.ball.overlaps(y.ball) if hasattr(x, "ball") else abs(x - y) <= near * max(abs(x), abs(y)))
             if not same:
@@ -419,24 +421,7 @@ class Judge:
     # rounding of doubles, by the same analysis, and by the rounding of its slopes -----------------------------
 
     def _decide_arrays(self, value: Any) -> Decision | None:
-        """Return the verdicts on whole arrays; None where scalars have to decide, and can."""
-        try:
-            found, is_all = self.decide_large(value)
-        except Unsupported as missing:
-            self.missing = f", and {missing}"
-            return None
-        if is_all or self.size > LARGEST:
-            return found
-        large, self.wide = self.wide, {}
-        with suppress(Undecided):
-            checked, results = self._decide_scalars(value)
-            if all(part is None or part.verdict is not Verdict.UNDETERMINED for part in [checked, *results.values()]):
-                return checked, results
-        self.wide = large
-        return found
-
-    def decide_large(self, value: Any) -> tuple[Decision, bool]:
-        """Return the verdicts by long doubles, and whether that is all there is to say: else scalars may tell more, as of kinks.
+        """Return the verdicts on whole arrays, by long doubles; None where scalars have to decide, and can.
 
         Raises LimitError where the reference, whose arrays are held all, needs more memory than the limits allow.
         """
@@ -444,18 +429,22 @@ class Judge:
         from gradcli.reference.stand_ins import StandIns
 
         held, order = StandIns(), reachable([self.root])
-        hold_derivatives(self.root, self.leaves, self.precision, held)
-        value_bound, bounds, _ = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
-        arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * swept(order, self.nodes)
-        self.root.graph.limits.check_memory(_TIMES * arrays + held_by(self.leaves.values()), "the reference in long double")
-        found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
+        try:
+            hold_derivatives(self.root, self.leaves, self.precision, held)
+            value_bound, bounds, _ = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
+            arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * swept(order, self.nodes)
+            self.root.graph.limits.check_memory(_TIMES * arrays + held_by(self.leaves.values()), "the reference in long double")
+            found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
+        except Unsupported as missing:
+            self.missing = f", and {missing}"
+            return None
         truths: list[Any] = [found.value, *found.slopes]
         errors: list[Any] = [0.0, *found.errors]
         columns = zip(["value", *self.wrt], truths, errors, [value, *self.gradients], [value_bound, *bounds], strict=True)
-        parts = []
+        parts, wide = [], {}
         for name, right, error, computed, bound in columns:
             own = found.share * bound + 4 * error
-            self.wide[name] = right, bound + own
+            wide[name] = right, bound + own
             parts.append(compare_arrays(found.source, right, np.asarray(right if computed is None else computed), bound, own))
         for part in parts[1:]:
             part.directions = held.directions or None
@@ -468,12 +457,16 @@ class Judge:
         parts[0].entries = None
         for part in parts if held.wrong_value else ():
             part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value
-        checked, results = None if value is None else parts[0], dict(zip(self.wrt, parts[1:], strict=True))
-        verdicts = [part.verdict for part in [*results.values(), checked] if part is not None]
         smooth = not any(node.op is not None and (node.op.kinks or node.op.rewriting.algebra == "comparison") for node in order)
-        certain = smooth and any(part.verdict is Verdict.MISMATCH for part in results.values())
-        fine = self.size > _MANY or not held.narrow  # else numbers of more digits tell smaller mistakes
-        return (checked, results), certain or (fine and all(verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for verdict in verdicts))
+        certain = smooth and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
+        fine = all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
+        if not certain and not fine and self.size <= LARGEST:  # scalars may tell more, as of kinks
+            with suppress(Undecided):
+                checked, results = self._decide_scalars(value)
+                if all(part is None or part.verdict is not Verdict.UNDETERMINED for part in [checked, *results.values()]):
+                    return checked, results
+        self.wide = wide
+        return None if value is None else parts[0], dict(zip(self.wrt, parts[1:], strict=True))
 
 
 def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
@@ -483,9 +476,8 @@ def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
     m, numbers = now.m, (now.reference[i], now.engine[i])
     digits = _STABLE if i not in now.sides else _STABLE_LIMIT
     same = all(_same(m, x, y, digits) for x, y in zip((before.reference[i], before.engine[i]), numbers, strict=True))
-    sizes = [abs(v) for v in numbers if not isinstance(v, bool) and m.isfinite(v)]
-    small = not any(size > m.mpf(10) ** -_FAR * (1 + now.largest) for size in sizes)
-    return same and (m.dps >= _ALL_FLOATS or not small)
+    least = m.mpf(10) ** -_FAR * (1 + now.largest)
+    return same and (m.dps >= _ALL_FLOATS or any(not isinstance(v, bool) and m.isfinite(v) and abs(v) > least for v in numbers))
 
 
 def _same(m: Any, x: Any, y: Any, digits: int) -> bool:

@@ -8,7 +8,7 @@ smallest parts that are written otherwise, as text of the language.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any
 
 import numpy as np
@@ -167,6 +167,7 @@ def _true(comparison: Comparison) -> list[Any]:
 
 _EXACT, _SERIES, _SAME = 1e-28, 2.0**-56, 1e-15  # how near two ways must be, relative to what they are; to floats the same
 _AROUND = (0, 1, -1)  # the point itself and others, in steps
+_NOTHING = 5e-324  # what floats cannot tell from zero
 _STEP, _TINY = 2.0**-30, 2.0**-40  # relative to a number, and of zero
 _POINTS = 24
 _SIZES = (1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
@@ -199,7 +200,7 @@ class Equality:
         right, found = (self._numbers(node, point, wrt) for node in (x, y))
         if right is None or found is None:
             return None if right is None else False
-        return len(found) == len(right) and all(abs(a - b) <= enough * abs(a) for a, b in zip(right, found, strict=True))
+        return len(found) == len(right) and all(abs(a - b) <= enough * abs(a) + _NOTHING for a, b in zip(right, found, strict=True))
 
     def _numbers(self, node: Expr, point: Point, wrt: Sequence[Expr]) -> list[Any] | None:
         """The value of a node and its derivatives, as enclosures tell them."""
@@ -248,11 +249,9 @@ class Equality:
         sign = -1.0 if here < 0 else 1.0
         if all(holds(sign * size * share) for size in (1e-12, 1e-6, *_SIZES, 1e3) for share in _SHARES):
             return f"for {name} {'<' if here < 0 else '>'} 0"
-        reached = 0.0
-        for power in range(_NEAREST, 1) if abs(here) < 1 else ():
-            if not all(holds(side * 10.0**power * share) for share in _SHARES for side in (1.0, -1.0)):
-                break
-            reached = 10.0**power
+        sizes = (10.0**power for power in range(_NEAREST, 1))
+        near = takewhile(lambda size: all(holds(side * size * share) for share in _SHARES for side in (1.0, -1.0)), sizes)
+        reached = max(near, default=0.0) if abs(here) < 1 else 0.0
         if abs(here) < reached:
             return f"near {name} = 0, for |{name}| < {reached:g}"
         return f"near {name} = {here!r}"

@@ -86,7 +86,7 @@ class Names:
 
     @staticmethod
     def filled(error: Any, x: Any) -> Any:
-        return error if np.shape(error) == np.shape(x) else np.broadcast_to(error, np.shape(x))
+        return np.broadcast_to(error, np.shape(x))
 
 
 class Arithmetic:
@@ -131,9 +131,8 @@ class Arithmetic:
         still_in_time()
         values = [o.value if isinstance(o, Bounded) else o for o in operands]
         errors = [self.error_of(o) for o in operands]
-        body = None if _says(op) else op.body
-        if body is not None and np.size(values[0]):
-            opened = body(*operands, **static)
+        if op.accuracy.carries is None and not op.linear and op.body is not None and np.size(values[0]):
+            opened = op.body(*operands, **static)
             if np.isfinite(opened.value).all():
                 return opened
         out = op.forward(*values, **static)
@@ -297,16 +296,8 @@ class Arithmetic:
         # where the first entries are no whole numbers, there is no need to look at the others
         if not all(_are_whole(np.ravel(v)[:1]) for v in values) or not all(_are_whole(v) for v in [*values, out]):
             return False
-        if compounds:
-            most = np.prod(np.maximum(np.abs(values[0]), 1.0))
-        else:
-            most = np.sum(np.abs(values[0])) if adds else np.max(np.abs(out), initial=0.0)
+        most = np.sum(np.abs(values[0])) if adds and not compounds else np.max(np.abs(out), initial=0.0)
         return bool(most < 1 / self.unit)
-
-
-def _says(op: Op) -> bool:
-    """Return whether a record says how errors are propagated; else that follows from what the operation is made of."""
-    return op.accuracy.carries is not None or op.linear
 
 
 def _is_backward_stable(op: Op) -> bool:

@@ -29,7 +29,9 @@ def has_branches(order: Sequence[Expr]) -> bool:
 def _chooses(node: Expr, op: Op) -> bool:
     if op.kind != "smooth":
         return op.kind == "flat" or bool(op.kinks)
-    return op.facts.inverse == "always" or (op.facts.inverse != "" and node.operand.op is not None and not _is_whole_power(node, op))
+    if op.undoes:
+        return node.operand.op is not None and not _is_whole_power(node, op)
+    return bool(op.kinks)
 
 
 def _is_whole_power(node: Expr, op: Op) -> bool:

@@ -86,8 +86,8 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 reshape: Op = structural(
     "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
-    ulps=0, doc="The same entries in another shape; one extent may be -1.",
-    example="reshape(x, (2, -1))", backward="View", memory="view",
+    ulps=0, doc="The same entries in another shape; one extent may be -1. >>> reshape(x, (2, -1))",
+    backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
     axes=axes.reshaped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
@@ -125,7 +125,7 @@ broadcast_to: Op = structural(
     written="broadcast_to({x}, {shape})", algebra="repetition",
     axes=lambda m, x, shape: m.repeated(x, shape),
     simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", memory="view",
-    doc="The entries repeated along new or one-entry axes.", example="broadcast_to(x, (3, 2))",
+    doc="The entries repeated along new or one-entry axes. >>> broadcast_to(x, (3, 2))",
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
 
@@ -147,7 +147,7 @@ def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
 transpose: Op = structural(
     "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, ulps=0,
-    doc="The axes reversed, or in the given order.", example="x.T", backward="Permute", memory="view",
+    doc="The axes reversed, or in the given order. >>> x.T", backward="Permute", memory="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
     simpler=_simpler_transpose, axes=axes.transposed, batched=_transpose_on_batch,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",

@@ -225,7 +225,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if "out" in keywords or "dtype" in keywords:
         keywords = dict(keywords)  # the caller's are read if this fails
         out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
-    if record.torch.one_dtype and library == TORCH:
+    if ":alike" in record.signature and library == TORCH:
         check_same_dtype(arguments)
     if keywords.get("inplace") is True and arguments:
         return update(arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"})
