@@ -280,7 +280,7 @@ class Judge:
 
     def decide(self, value: Any) -> Decision:
         """Return the verdicts on the value, unless it is None, and on each gradient."""
-        if self.size > _MANY and has_flint() and (found := self._decide_arrays(value)) is not None:
+        if self.size > _MANY and has_flint() and (found := self.decide_arrays(value)) is not None:
             return found
         return self._decide_scalars(value)
 
@@ -420,7 +420,7 @@ class Judge:
     # -- Arrays that are too large for scalars: every entry against a reference in long double, which may be off by its own share of the
     # rounding of doubles, by the same analysis, and by the rounding of its slopes -----------------------------
 
-    def _decide_arrays(self, value: Any) -> Decision | None:
+    def decide_arrays(self, value: Any) -> Decision | None:
         """Return the verdicts on whole arrays, by long doubles; None where scalars have to decide, and can.
 
         Raises LimitError where the reference, whose arrays are held all, needs more memory than the limits allow.
