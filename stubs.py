@@ -66,7 +66,7 @@ def result_of(found: tuple[Op | Composite, Signature], name: str) -> str:
     record, _ = found
     if isinstance(record, Op):
         return "Tensor" if record.outputs == 1 and name not in SEVERAL else "Any"
-    annotated = str(getattr(record.body, "__annotations__", {}).get("return", ""))
+    annotated = str(getattr(record.definition, "__annotations__", {}).get("return", ""))
     if annotated.startswith("tuple"):
         return "tuple[Tensor, ...]" if "..." in annotated or not record.results else "Any"
     depends = record.results or name in SEVERAL or "return_indices" in record.static

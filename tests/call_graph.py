@@ -91,7 +91,7 @@ def reached(*starts: Any, into_records: bool) -> Reached:
         if isinstance(value, (Op, Composite)):
             found.records.add(value.name)
             if into_records and isinstance(value, Composite):
-                todo.append(value.body)
+                todo.append(value.definition)
         elif isinstance(value, Witness):
             todo.append(value.function)
         elif isinstance(value, types.FunctionType):

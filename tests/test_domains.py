@@ -13,12 +13,12 @@ from domain_words import BEYOND, OF_MATRICES, borders, contains
 from helpers import lowered
 
 from gradcli.check.judge import Reals
-from gradcli.check.sampling import in_domains
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import reachable
 from gradcli.ops.domains import ranges
 from gradcli.ops.registry import composites, named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
+from gradcli.query.points import in_domains
 from gradcli.reference.algebra import Numbers, Unsupported, number
 from gradcli.reference.tape import exact_array
 

@@ -10,9 +10,15 @@ import pytest
 import gradcli
 from gradcli.check.identities import IDENTITIES, WIDER, Identity, rules
 
-SCALARS = [(0.3, 0.2, 0.7), (1.7, 1.2, 2.5), (-0.4, 0.3, 1.5), (-0.6, -0.2, 2.0), (2.3, -0.3, 0.4), (-1.9, -1.4, 3.0), (0.6, 1.9, 2.0)]
-VECTORS = [(np.array([0.3, 1.2, 0.1]),) * 3]
-MATRICES = [(np.array([[2.0, 0.3], [0.1, 1.5]]),) * 3]
+LETTERS = "abcdq"
+SCALARS = [
+    (*point, 1.1, -0.8)
+    for point in [
+        (0.3, 0.2, 0.7), (1.7, 1.2, 2.5), (-0.4, 0.3, 1.5), (-0.6, -0.2, 2.0), (2.3, -0.3, 0.4), (-1.9, -1.4, 3.0), (0.6, 1.9, 2.0),
+    ]
+]  # fmt: skip
+VECTORS = [(np.array([0.3, 1.2, 0.1]),) * len(LETTERS)]
+MATRICES = [(np.array([[2.0, 0.3], [0.1, 1.5]]),) * len(LETTERS)]
 
 
 def points(pattern: str) -> list[tuple[object, ...]]:
@@ -20,7 +26,7 @@ def points(pattern: str) -> list[tuple[object, ...]]:
 
 
 def value(text: str, point: tuple[object, ...]) -> np.ndarray:
-    named = {name: x for name, x in zip("abc", point, strict=True) if re.search(rf"\b{name}\b", text)}
+    named = {name: x for name, x in zip(LETTERS, point, strict=True) if re.search(rf"\b{name}\b", text)}
     whole = f"sum(({text})*[1, 2, 3])" if np.ndim(point[0]) == 1 else text
     return np.asarray(gradcli.evaluate(whole, check=False, formula=False, at=named).value)
 

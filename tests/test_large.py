@@ -122,27 +122,24 @@ def test_what_overflows_is_told_with_the_true_value() -> None:
 
 
 def test_rules_that_stand_in_for_forms_are_held_along_directions(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("cumsum", "matmul"):
-        monkeypatch.setitem(find(name).__dict__, "extended", None)
-    text, values = "logsumexp(cumsum(x)/1e2) + sum((m @ m)**2)/1e4", {"x": X, "m": np.tile(M, (2, 2))}
-    check, record = judged(text, values)
+    monkeypatch.setitem(find("matmul").__dict__, "extended", None)
+    check, record = judged("sum((m @ m)**2)/1e4", {"m": np.tile(M, (2, 2))})
     assert check.verdict is Verdict.AGREE, check.reason
-    assert {part.directions for part in check.variables.values()} == {3}
-    assert check.to_dict()["variables"]["x"]["directions"] == 3
+    assert check.to_dict()["variables"]["m"]["directions"] == 3
     assert "rules held along 3 random directions" in text_of(record.lines())
 
 
 def test_a_wrong_rule_that_stands_in_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    op = find("cumsum")
+    op = find("matmul")
     rule = op.vjp
     assert rule is not None
     monkeypatch.setitem(op.__dict__, "extended", None)
     monkeypatch.setitem(
         op.__dict__, "vjp", lambda *given, **static: [None if p is None else p * (1 + 1e-5) for p in rule(*given, **static)]
     )
-    check, _ = judged("logsumexp(cumsum(x)/1e2)", {"x": X})
+    check, _ = judged("sum((m @ m)**2)/1e4", {"m": np.tile(M, (2, 2))})
     assert check.verdict is Verdict.MISMATCH
-    assert "the derivative of cumsum is wrong" in (check.reason or "")
+    assert "the derivative of matmul is wrong" in (check.reason or "")
 
 
 WITHOUT_LOOPS = ["sum(erf(x)*y)", "sum(lgamma(x**2 + 0.1)*y)", "sum(digamma(3*x)*y)"]

@@ -27,6 +27,7 @@ from gradcli.ops.text import number_in_c
 from gradcli.plans.native.program import functions_in_c
 from gradcli.reference.ball import as_arb
 from gradcli.reference.balls import Balls
+from gradcli.reference.contexts import Undecidable
 
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
 WITHOUT = ((), ("-mno-avx512f",), ("-mno-avx",)) if platform.machine() in ("x86_64", "AMD64") else ((),)
@@ -163,7 +164,7 @@ def true_values(op: Op, static: dict[str, Any], operands: Sequence[np.ndarray]) 
         for numbers in zip(*operands, strict=True):
             try:
                 ball = as_arb(op.reference(balls, *[balls.mpf(float(x)) for x in numbers], **static))
-            except (ArithmeticError, ValueError, balls.undecidable):
+            except (ArithmeticError, ValueError, Undecidable):
                 found.append(None)
                 continue
             size = abs(float(ball.mid())) if ball.is_finite() else math.inf

@@ -182,7 +182,7 @@ _THRESHOLDS = {
 }  # fmt: skip
 _CONSTANTS: dict[tuple[str, int, str, str], list[tuple[str, object]]] = defaultdict(list)  # code that records share is found in one of them
 for _record in records():
-    for _shown, _moved in constants(_record.body if isinstance(_record, Composite) else _record.forward):
+    for _shown, _moved in constants(_record.definition if isinstance(_record, Composite) else _record.forward):
         if _record.name not in _THRESHOLDS:
             _code = _moved.__code__
             _CONSTANTS[(_code.co_filename, _code.co_firstlineno, _code.co_qualname, _shown)].append((_record.name, _moved))
@@ -192,7 +192,7 @@ for _record in records():
 @pytest.mark.parametrize("sharing", [pytest.param(every, id=f"{every[0][0]}-{key[-1]}") for key, every in _CONSTANTS.items()])
 def test_a_wrong_constant_is_found(sharing: list[tuple[str, object]]) -> None:
     for name, function in sharing:
-        fields = {"body": function} if isinstance(RECORDS[name], Composite) else {"forward": function, "operator": None}
+        fields = {"definition": function} if isinstance(RECORDS[name], Composite) else {"forward": function, "operator": None}
         if first_found(RECORDS[name], **fields):
             return
     pytest.fail(f"{sharing[0][0]} with another number, and no call of tests/oracles/calls tells")

@@ -23,7 +23,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None
     def hook_of(place: int) -> Callable[[Tensor], None]:
         def hook(gradient: Tensor) -> None:
             needed, received = state.run
-            arrived = received[hook_of]
+            arrived = received.setdefault(hook_of, {})
             arrived[place] = gradient
             if mode == "all" and len(arrived) == sum(map(needed.__contains__, nodes)):
                 fn(list(map(arrived.get, range(len(nodes)))))

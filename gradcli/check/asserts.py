@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,7 @@ import numpy as np
 from gradcli.check.claims import Given
 from gradcli.check.comparison import index_of
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.judge import reference_at
+from gradcli.check.judge import NOTHING, numbers, reference_at
 from gradcli.errors import GradcliError, ShapeError
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
@@ -24,9 +23,8 @@ from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.contexts import Undecidable, context, has_flint
+from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
-from gradcli.reference.digits import by_balls
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
@@ -252,7 +250,7 @@ def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
 # -- Inequalities: the sign of a margin, which is positive where the relation holds.
 
 
-_DIGITS, _APART = (50, 400, 1_200), 400  # of the margin; digits beyond which the sides cannot be told apart
+_DIGITS = 1_200  # of the margin
 _MOST = 256  # entries that are looked at in many digits
 _UNKNOWN = 2
 _REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
@@ -273,29 +271,26 @@ def _order(scope: Scope, sides: Sides, told: Asserted, how: Deciding) -> Claim:
     found = np.asarray(forward([margin], scope.values, scope.precision)[margin])
     shown = Record("", value=found[()], grad={}, seed=np.ones(margin.shape)[()])
     part = cross_check(scope, margin, {}, shown, how.timeout, remembering=how.remembering).value
-    if part is not None and part.verdict is Verdict.UNDEFINED:
-        claim.verdict, claim.reason = Verdict.UNDEFINED, part.reason
-        return claim
-    if part is not None and part.verdict is Verdict.KINK:
-        claim.verdict, claim.reason = Verdict.KINK if told.holds else Verdict.MISMATCH, part.reason  # of the value that was chosen there
+    if part is not None and part.verdict in (Verdict.UNDEFINED, Verdict.KINK):
+        claim.reason = part.reason
+        if part.verdict is Verdict.UNDEFINED or told.holds:  # else it is wrong of the value that was chosen on the kink
+            claim.verdict = part.verdict
         return claim
     signs = _signs(scope, sides, told, margin, found.astype(float), part)
-    fine = (signs == 1) | ((signs == 0) & (told.relation in ("<=", ">=")))
-    known = signs != _UNKNOWN
-    if fine.all():
+    wrong = (signs != 1) & ((signs != 0) | (told.relation not in ("<=", ">=")))
+    if not wrong.any():
         claim.verdict, claim.worst = Verdict.AGREE, None
         return claim
-    wrong = ~fine & known if (~fine & known).any() else ~fine
+    claim.verdict = Verdict.UNDETERMINED
+    if (certain := wrong & (signs != _UNKNOWN)).any():
+        wrong, claim.verdict = certain, Verdict.MISMATCH
+    elif part is not None and part.verdict is Verdict.UNDETERMINED and part.reason:
+        claim.reason = part.reason
+    else:
+        claim.reason = f"the sides are equal to {-NOTHING} digits, or nearer to each other than rounding"
     off = np.abs(np.asarray(told.left, float) - np.asarray(told.right, float))
     told.worst = _worst_of(told.left, told.right, np.where(wrong, off, -1.0))
     claim.worst, claim.wrong = turned(told.worst), (int(wrong.sum()), off.size)
-    if (~fine & known).any():
-        claim.verdict = Verdict.MISMATCH
-    else:
-        claim.verdict = Verdict.UNDETERMINED
-        claim.reason = f"the sides are equal to {_APART} digits, or nearer to each other than rounding"
-        if part is not None and part.verdict is Verdict.UNDETERMINED and part.reason:
-            claim.reason = part.reason
     return claim
 
 
@@ -311,45 +306,36 @@ def turned(worst: Worst | None) -> Worst | None:
 
 def _signs(scope: Scope, sides: Sides, told: Asserted, margin: Expr, floats: np.ndarray, part: VariableCheck | None) -> np.ndarray:
     """The sign of each entry of the margin: -1, 0, 1, or unknown."""
+    if sides.left.op is None and sides.right.op is None and not told.within and not np.isnan(floats).any():
+        return np.asarray(np.sign(floats))  # floats as they are: the sign of a difference is never rounded
     signs = np.full(floats.shape, _UNKNOWN)
-    if part is not None and part.verdict in _REACHED and part.max_abs_error is not None and math.isfinite(part.max_abs_error):
+    if part is not None and part.verdict in _REACHED and part.max_abs_error is not None:
         with np.errstate(all="ignore"):
             error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(np.abs(floats), told.within)
             signs = np.where(np.isfinite(floats) & (np.abs(floats) > error), np.sign(floats), signs)
-    if sides.left.op is None and sides.right.op is None and not told.within and not np.isnan(floats).any():
-        signs = np.sign(floats)  # floats as they are: the sign of a difference is never rounded
-    elif (signs == _UNKNOWN).any() and signs.size <= _MOST:
+    if (signs == _UNKNOWN).any() and signs.size <= _MOST:
         with suppress(*_WITHOUT_REFERENCE):
             signs = np.where(signs == _UNKNOWN, _signs_by_digits(scope, sides, told, margin), signs)
     return signs
 
 
 def _signs_by_digits(scope: Scope, sides: Sides, told: Asserted, margin: Expr) -> np.ndarray:
-    """Return what the reference tells: enclosures that end at more digits, or zeros that are exact; then digits, then algebra."""
+    """Return what the reference tells: enclosures, among them zeros that are exact; then digits, then algebra."""
     leaves = {node: scope.values[node] for node in reachable([margin]) if node.is_leaf}
+    m = context()
+    m.dps = _DIGITS
 
     def values(m: Any) -> np.ndarray:
         return reference_at(m, margin, [], None, leaves, scope.precision)[1]
 
-    def enclosed(balls: Any) -> np.ndarray:
-        found = _signs_of(values(balls), lambda x: 1 if x.ball > 0 else -1 if x.ball < 0 else 0 if x.ball == 0 else _UNKNOWN)
-        if (found == _UNKNOWN).any() and balls.dps < _DIGITS[-1]:
-            raise Undecidable
-        return found
-
-    signs = by_balls(_DIGITS, enclosed)
-    if signs is None:
-        m = context()
-        m.dps = _DIGITS[-1]
-        least = m.mpf(10) ** -_APART * m.mpf(float(np.max(np.abs([told.left, told.right]))))
-        signs = _signs_of(values(m), lambda x: int(m.sign(x)) if m.isfinite(x) and abs(x) > least else _UNKNOWN)
+    enclosed = numbers(m, lambda balls: [values(balls)])
+    found = np.ravel(values(m) if enclosed is None else enclosed[0])
+    least = m.mpf(10) ** NOTHING * (1 if enclosed else m.mpf(float(np.max(np.abs([told.left, told.right])))))
+    told_apart = [m.isfinite(x) and (abs(x) > least or (x == 0 and enclosed is not None)) for x in found]
+    signs = np.array([int(m.sign(x)) if known else _UNKNOWN for x, known in zip(found, told_apart, strict=True)]).reshape(margin.shape)
     if not told.within and (signs == _UNKNOWN).any() and _are_equal(scope, sides, leaves):
         signs[signs == _UNKNOWN] = 0
     return signs
-
-
-def _signs_of(numbers: np.ndarray, sign: Callable[[Any], int]) -> np.ndarray:
-    return np.array([sign(x) for x in np.ravel(numbers)]).reshape(np.shape(numbers))
 
 
 def _are_equal(scope: Scope, sides: Sides, leaves: Mapping[Expr, Any]) -> bool:

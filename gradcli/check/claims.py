@@ -32,7 +32,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.extended import WIDER
-from gradcli.reference.algebra import Algebra, Unsupported, settled
+from gradcli.reference.algebra import Unsupported, settled
 from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.fields.identity import Decision, Question, entries_alike
 from gradcli.reference.fields.identity import decide as decide_identity
@@ -131,19 +131,17 @@ def _unrounded(judge: Judge, given: Sequence[Given]) -> bool:
     for claim in given:
         if claim.numbers is None or claim.of == "value" or np.asarray(claim.numbers).dtype != np.float64:
             continue
-        truth = _truth(judge, claim)
-        if np.size(claim.numbers) != len(truth.reference):
+        truth, said = _truth(judge, claim), np.ravel(claim.numbers)
+        if said.size != len(truth.reference):
             continue
-        entries = zip(np.ravel(claim.numbers).tolist(), truth.reference, truth.bounds, truth.computed, strict=True)
-        for said, r, bound, computed in entries:
-            if isinstance(r, bool) or not truth.m.isfinite(r) or not bound / _SHARE > 1e-12 * abs(float(r)):
-                continue
-            if said == float(r) == 0:  # which has no digits that rounding could show in
-                continue
-            multiples = [float(r)] if said == computed else [k * float(r) for k in (1, -1, 2, 0.5)]
-            exactly = any(abs(said - multiple) <= 4 * math.ulp(multiple) for multiple in multiples)
-            right, wrong = right + exactly, wrong + (not exactly)
-    return right > 0 and right >= wrong
+        exact = truth.truth.ravel()
+        with np.errstate(all="ignore"):
+            shows = np.isfinite(exact) & (np.divide(truth.bounds, _SHARE) > 1e-12 * np.abs(exact))
+            shows &= (said != exact) | (exact != 0)  # a zero has no digits that rounding could show in
+            multiples = [np.abs(said - k * exact) <= 4 * np.spacing(np.abs(k * exact)) for k in (1, -1, 2, 0.5)]
+        exactly = multiples[0] | ((said != truth.computed) & np.any(multiples, axis=0))
+        right, wrong = right + np.sum(exactly & shows), wrong + np.sum(shows & ~exactly)
+    return bool(right > 0 and right >= wrong)
 
 
 def _numbers(judge: Judge, claim: Given, truth: Comparison, numbers: np.ndarray, exact: bool, conventions: Conventions | None) -> Claim:
@@ -151,15 +149,16 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, numbers: np.ndarray,
     said = [float(v) for v in numbers.ravel()]
     branches = _branches(judge, claim, truth, said, rtol)
     place = 0 if claim.of == "value" else 1 + list(judge.wrt).index(claim.of)
-    if branches is not None:
-        rooms = _allowances(truth, branches.bounds(place), branches.results(place))
-    else:
-        rooms = [0.0] * len(said) if exact else _allowances(truth, truth.bounds, [truth.computed])
+    bounds, ways = (truth.bounds, [truth.computed]) if branches is None else (branches.bounds(place), branches.results(place))
+    rooms = [0.0] * len(said) if exact and branches is None else _allowances(truth, bounds, ways)
     if claim.room is not None:
         rooms = [max(float(given), room) for given, room in zip(np.ravel(claim.room), rooms, strict=True)]
     entries = [_entry(conventions, claim, truth, i, v, rtol, rooms[i]) for i, v in enumerate(said)]
-    if branches is not None:
-        entries = [_on_a_way(entry, claim, branches, place, i, said[i], rtol, rooms[i]) for i, entry in enumerate(entries)]
+    if branches is not None and branches.differ(place):  # a wrong number may be right on another way than the exact one
+        for i, entry in enumerate(entries):
+            right = (abs(said[i] - way[i]) <= rtol * abs(way[i]) + claim.atol + rooms[i] for way in ways)
+            if entry.verdict is Verdict.MISMATCH and any(right):
+                entries[i] = Held(Verdict.ILL_CONDITIONED, str(branches))
     result, wrong, worst = _joined(claim, truth, entries, said)
     if worst is not None:
         result.wrong = len(wrong), len(said)
@@ -177,7 +176,7 @@ def _joined(claim: Given, truth: Comparison, entries: Sequence[Held], said: Any)
         if verdict is not Verdict.AGREE:
             result.reason = next((entry.reason for entry in entries if entry.reason), None)
         return result, places, None
-    right = [float(r) if entry.right is None else entry.right for entry, r in zip(entries, truth.reference, strict=True)]
+    right = [float(r) if entry.right is None else entry.right for entry, r in zip(entries, truth.truth.ravel(), strict=True)]
     worst = max(places, key=lambda i: relative_error(float(said[i]), right[i]))
     result.worst = Worst(index_of(worst, truth.shape), float(said[worst]), right[worst])
     if verdict is Verdict.MISMATCH:
@@ -207,16 +206,6 @@ def _branches(judge: Judge, claim: Given, truth: Comparison, said: Sequence[floa
     return judge.branches(claim.precision)
 
 
-def _on_a_way(entry: Held, claim: Given, branches: Branches, place: int, i: int, said: float, rtol: float, room: float) -> Held:
-    """The verdict on a wrong number that is right on another way than the exact one."""
-    if entry.verdict is not Verdict.MISMATCH or not branches.differ(place):
-        return entry
-    ways = (float(results[i]) for results in branches.results(place))
-    if any(abs(said - way) <= rtol * abs(way) + claim.atol + room for way in ways):
-        return Held(Verdict.ILL_CONDITIONED, str(branches))
-    return entry
-
-
 def _entry(conventions: Conventions | None, claim: Given, truth: Comparison, i: int, said: Any, rtol: Any, room: Any) -> Held:
     """The verdict on a number that is claimed for an entry."""
     m, reference, sides = truth.m, truth.reference[i], truth.sides.get(i)
@@ -243,7 +232,7 @@ def _entry(conventions: Conventions | None, claim: Given, truth: Comparison, i: 
 
 def _diagnosis(judge: Judge, claim: Given, said: np.ndarray, truth: Comparison, rtol: float) -> str | None:
     """Return what kind of mistake wrong numbers are, where the pattern is plain."""
-    right = np.array([float(r) for r in truth.reference]).reshape(said.shape)
+    right = truth.truth
 
     def close(x: Any, y: Any) -> bool:
         return bool(np.allclose(x, y, rtol=10 * rtol, atol=0.0))
@@ -257,10 +246,8 @@ def _diagnosis(judge: Judge, claim: Given, said: np.ndarray, truth: Comparison, 
         if factor:
             return factor
     for (name, x), other in zip(judge.wrt.items(), judge.comparisons, strict=True):
-        if name != claim.of and x.shape == said.shape:
-            theirs = np.array([float(r) for r in other.reference]).reshape(said.shape)
-            if close(said, theirs) and not close(theirs, right):
-                return f"it is the derivative by {name}: the names are swapped"
+        if name != claim.of and x.shape == said.shape and close(said, other.truth) and not close(other.truth, right):
+            return f"it is the derivative by {name}: the names are swapped"
     return None
 
 
@@ -279,7 +266,7 @@ def _factor(ratio: float, judge: Judge, about: str) -> str | None:
 # -- Formulas: at the bound values, by algebra, and at points around.
 
 
-_DIGITS = 50
+_DIGITS = 50, 250, 500
 _EXACT, _INEXACT = 18, 11  # digits to which a formula must hold elsewhere: with exact literals, and with rounded ones
 _HERE, _AT_A_KINK = 25, 12  # the same at the bound values, with exact literals; and where the reference is a limit
 _FADED = 1e-280  # beneath, a derivative that has a wrong sign or factor may be the same float
@@ -321,23 +308,25 @@ class _Formula:
 
     def decided(self) -> Claim:
         here, by_algebra = self._here(), decision(self.judge, self.claim)
-        if by_algebra is Decision.SAME:
-            if here.verdict is Verdict.MISMATCH and here.worst is not None and not math.isnan(here.worst.engine):
-                here = Claim(self.claim.of, self.claim.kind, Verdict.AGREE)  # its own value has too few digits, by cancellation
-            if here.verdict is Verdict.AGREE:
-                here.decided_by, here.reason = ALGEBRA, self._lacking()
-            return here
-        here.decided_by, here.points = POINTS, 1
-        found = here if here.verdict is Verdict.MISMATCH else self._elsewhere(here)
-        if found.verdict is Verdict.MISMATCH and by_algebra is Decision.DIFFERENT:
-            found.decided_by = ALGEBRA
-        return found
+        if by_algebra is not Decision.SAME:
+            here.decided_by, here.points = POINTS, 1
+            found = here if here.verdict is Verdict.MISMATCH else self._elsewhere(here, self._points())
+            if found.verdict is Verdict.MISMATCH and by_algebra is Decision.DIFFERENT:
+                found.decided_by = ALGEBRA
+            return found
+        if here.verdict is Verdict.MISMATCH and here.worst is not None and not math.isnan(here.worst.engine):
+            here = Claim(self.claim.of, self.claim.kind, Verdict.AGREE)  # its own value has too few digits, by cancellation
+        if here.verdict is Verdict.AGREE:  # though the formula may have no value where the derivative has
+            self._elsewhere(here, itertools.islice(filter(self._is_without_value, self._points()), _SUSPECTS))
+            here.decided_by, here.points = ALGEBRA, 0
+        return here
 
     def _here(self) -> Claim:
         """The formula at the bound values, against the reference there."""
         m, claim, truth = self.truth.m, self.claim, self.truth
         by_balls = numbers(m, lambda balls: [self._said(balls, self.leaves)])
-        said = np.ravel(self._in_many_digits(m) if by_balls is None else by_balls[0])
+        with m.workdps(_GUARD * m.dps):
+            said = np.ravel(self._said(m, self.leaves) if by_balls is None else by_balls[0])
         result, places, worst = _joined(claim, truth, [self._entry(i, v, by_balls is not None) for i, v in enumerate(said)], said)
         if result.verdict is Verdict.UNDEFINED:
             result.worst, result.reason = None, next((truth.reasons[i] for i in places if i in truth.reasons), None)
@@ -357,10 +346,10 @@ class _Formula:
         # as far as floats can tell: no digits may be left, or both have faded away
         return Held(Verdict.AGREE) if alike and not (is_exact and float(said)) else found
 
-    def _elsewhere(self, here: Claim) -> Claim:
+    def _elsewhere(self, here: Claim, points: Iterable[Point]) -> Claim:
         """Return what is said of a point at which the formula is not the derivative; if none was found, of the bound values."""
         m, claim = context(), self.claim
-        for point in self._points():
+        for point in points:
             try:
                 difference = self._lasting_difference(m, point)
             except _FAILURES:
@@ -374,22 +363,8 @@ class _Formula:
                 result.difference = discrepancy(m, self.judge, claim, point, difference.place, difference.off)
                 return result
         if self.outside and here.verdict is Verdict.AGREE:
-            here.reason = self._smaller_domain()
+            here.reason = smaller_domain(self._words(self.outside[0]), claim.about)
         return here
-
-    def _lacking(self) -> str | None:
-        """Return what is said of a formula that was proved, where it has no value at a point around at which the derivative has.
-
-        Floats find the points, and more digits confirm them.
-        """
-        m = context()
-        m.dps = _DIGITS
-        for point in itertools.islice(filter(self._is_without_value, self._points()), _SUSPECTS):
-            with suppress(*_FAILURES):
-                self._difference(m, point)
-            if self.outside:
-                break
-        return self._smaller_domain()
 
     def _points(self) -> Iterator[Point]:
         if not self.movable or self.claim.around is None:
@@ -399,21 +374,12 @@ class _Formula:
             points = itertools.chain(moderate(self.leaves, self.movable, self.claim.around), points)
         return itertools.islice(points, max(2, _WORK // max(1, self.judge.size)))
 
-    def _smaller_domain(self) -> str | None:
-        return smaller_domain(self._words(self.outside[0]), self.claim.about) if self.outside else None
-
     def _words(self, point: Point) -> str:
         return ", ".join(f"{leaf.payload.name}={_shown(point[leaf])}" for leaf in self.movable)
 
     def _said(self, m: Any, leaves: Mapping[Expr, Any]) -> np.ndarray:
         """The values of the formula, in a context."""
         return np.broadcast_to(reference_at(m, self.formula, [], None, leaves, self.judge.precision)[1], self.truth.shape)
-
-    def _in_many_digits(self, m: Any) -> np.ndarray:
-        """The values of the formula where balls have none, with digits to lose by cancellation."""
-        wide = context()
-        wide.dps = _GUARD * m.dps
-        return Algebra.map(lambda x: m.make_mpf(x._mpf_) if isinstance(x, wide.mpf) else x, self._said(wide, self.leaves))
 
     def _is_without_value(self, point: Point) -> bool:
         """Return whether the formula is NaN, as floats go, where the function is finite."""
@@ -427,17 +393,15 @@ class _Formula:
 
     def _lasting_difference(self, m: Any, point: Point) -> Difference | None:
         """A difference that more digits do not change: what cancellation or an overflow on the way left is none."""
-        m.dps = _DIGITS
-        difference = self._difference(m, point)
-        for more in (5, 10):
-            if difference is None:
+        before: Difference | None = None
+        last: Difference | None = None
+        for m.dps in _DIGITS:
+            before, last = last, self._difference(m, point)
+            if last is None:
                 return None
-            m.dps = more * _DIGITS
-            before, difference = difference, self._difference(m, point)
-        if difference is None or difference.said == difference.right:
+        if before is None or last is None or last.said == last.right:
             return None  # too small, or too close, for floats to tell
-        lasts = all(math.isclose(x, y, rel_tol=1e-9) for x, y in zip(difference[1:3], before[1:3], strict=True))
-        return difference if lasts else None
+        return last if all(math.isclose(x, y, rel_tol=1e-9) for x, y in zip(last[1:3], before[1:3], strict=True)) else None
 
     def _difference(self, m: Any, point: Point) -> Difference | None:
         found = numbers(m, lambda balls: self._both(balls, point)) or self._both(m, point)
@@ -510,20 +474,16 @@ def _structure(question: Any, alike: bool) -> Hashable:
     """Return what the decision depends on: the function and the formula, without the values of names."""
     order = definition_order(question.root, [question.formula, *([] if question.wrt is None else [question.wrt])])
     places: dict[Any, int] = {node: i for i, node in enumerate(order)}
-
-    def structure(node: Expr) -> Hashable:
-        if node.is_leaf and node.kind == "float":
-            return "leaf", () if alike else node.shape
-        return line(node, places, question.leaves)
-
+    shapes = {node: () if alike else node.shape for node in order if node.is_leaf and node.kind == "float"}
     seed = question.seed
     if isinstance(seed, Expr):
         weights: Hashable = places.get(seed, -1)
     else:
         numbers = np.asarray(seed, float)
         weights = content(numbers.ravel()[:1] if alike else numbers)
-    asked = places[question.root], places[question.formula], places.get(question.wrt)
-    return tuple(map(structure, order)), asked, weights, question.precision, alike
+    values = {**question.leaves, **shapes}
+    lines = tuple(line(node, places, values) for node in order)
+    return lines, places[question.root], places[question.formula], places.get(question.wrt), weights, question.precision, alike
 
 
 _LONGEST = 60  # characters

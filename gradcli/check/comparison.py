@@ -38,6 +38,8 @@ _RULE_WRONG = "the rule is wrong: without any rounding it still differs from the
 _AT_A_GAP = "the derivative exists, as a limit, but the chain rule meets a kink or a gap here"
 NO_TROUBLES = Troubles()
 
+Told = tuple[Verdict, str | None]  # with the reason
+
 
 class Comparison:
     """The verdict of every entry of one array.
@@ -63,64 +65,55 @@ class Comparison:
         self._grain = m.mpf(10) ** (_GUARD - m.dps) / _EPSILON  # what the working precision leaves open, as a share of a bound
         self.dtype = np.asarray(computed).dtype
         self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
-        self.reasons: dict[int, str] = {}
         self.zeros: set[int] = set()  # entries that are truly zero, of which the floats are not
-        self.verdicts = [self._entry(i) for i in in_time(range(len(self.computed)), _AT_ONCE)]
         self.radii = radii
-        self.open = any(not radius <= self._allowed(i) for i, radius in enumerate(radii))  # too wide to tell
+        told = [self._entry(i) for i in in_time(range(len(self.computed)), _AT_ONCE)]
+        self.verdicts = [verdict for verdict, _ in told]
+        self.reasons = {i: reason for i, (_, reason) in enumerate(told) if reason is not None}
 
     @property
     def mismatches(self) -> list[int]:
         """The entries that are wrong."""
         return [i for i, verdict in enumerate(self.verdicts) if verdict is Verdict.MISMATCH]
 
-    def excuse(self, infinite: Sequence[int]) -> None:
-        """Call no entry wrong whose argument is not finite: there is at most a limit, which nothing is obliged to give."""
-        for i in infinite:
+    def excuse(self, entries: Sequence[int], reason: str) -> None:
+        """Call none of some entries wrong: there is at most a limit, which nothing is obliged to give."""
+        for i in entries:
             if self.verdicts[i] is Verdict.MISMATCH:
-                self.verdicts[i] = Verdict.UNDEFINED
-                self.reasons[i] = "a value that was given is not finite"
+                self.verdicts[i], self.reasons[i] = Verdict.UNDEFINED, reason
 
-    def _entry(self, i: int) -> Verdict:
+    def _entry(self, i: int) -> Told:
         m, computed, reference = self.m, self.computed[i], self.reference[i]
         if isinstance(reference, bool):
-            return Verdict.AGREE
+            return Verdict.AGREE, None
         tolerance = self._share
         sides = self.sides.get(i)
         if sides is not None:
-            if sides.limit is None and sides.inside is not None:
-                return self._edge(i, sides)
             if sides.limit is None:
-                return self._kink(i, sides)
+                return self._kink(i, sides) if sides.inside is None else self._edge(i, sides)
             reference = self.reference[i] = sides.limit
             tolerance = m.mpf(10) ** -_LIMIT
             if not sides.probed and not abs(self.engine[i] - reference) <= tolerance * abs(reference):
-                return self._unexamined(i, sides)
+                return _unexamined(sides)
         if not m.isfinite(reference):
-            self.reasons[i] = self._where(i) or (
-                "the true value is not a real number" if m.isnan(reference) else "the true value is infinite, or too large to compute"
-            )
-            return Verdict.UNDEFINED
-        if not math.isfinite(computed):
-            if math.isinf(computed) and self._rounded(reference) == computed:
-                self.reasons[i] = f"too large for {self.dtype}: the true value is {m.nstr(reference, 17)}"
-                return Verdict.ILL_CONDITIONED
-            self.reasons[i] = f"the result is {computed}, where the true one is {m.nstr(reference, 17)}"
-            return Verdict.MISMATCH
-        return self._finite(i, reference, tolerance)
+            known = "not a real number" if m.isnan(reference) else "infinite, or too large to compute"
+            return Verdict.UNDEFINED, self._where(i) or f"the true value is {known}"
+        if math.isfinite(computed):
+            return self._finite(i, reference, tolerance)
+        if math.isinf(computed) and self._rounded(reference) == computed:
+            return Verdict.ILL_CONDITIONED, f"too large for {self.dtype}: the true value is {m.nstr(reference, 17)}"
+        return Verdict.MISMATCH, f"the result is {computed}, where the true one is {m.nstr(reference, 17)}"
 
-    def _finite(self, i: int, reference: Any, tolerance: Any) -> Verdict:
+    def _finite(self, i: int, reference: Any, tolerance: Any) -> Told:
         """Rules against the reference, and then floats against the rules."""
         computed, engine, bound = self.computed[i], self.engine[i], self.bounds[i]
         if self.m.isnan(engine):  # zero times infinity, which floats may have decided: they are held to the truth itself
             engine = reference
         if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self.slack(i):
-            self.reasons[i] = _AT_A_GAP if i in self.sides else _RULE_WRONG
-            return Verdict.MISMATCH
+            return Verdict.MISMATCH, _AT_A_GAP if i in self.sides else _RULE_WRONG
         if self._rounded(engine) != computed and not abs(computed - engine) <= bound:
-            self.reasons[i] = "the difference is more than rounding explains"
-            return Verdict.MISMATCH
-        return Verdict.AGREE
+            return Verdict.MISMATCH, "the difference is more than rounding explains"
+        return Verdict.AGREE, None
 
     def slack(self, i: int) -> Any:
         """Return what rounding at the working precision does to the terms; a limit from both sides is good to less."""
@@ -128,29 +121,18 @@ class Comparison:
         slack = self._grain * bound if math.isfinite(bound) else self.m.zero
         return slack + self.m.mpf(10) ** -28 if i in self.sides else slack
 
-    def _allowed(self, i: int) -> Any:
-        """How far rules and reference may be apart."""
-        if isinstance(self.reference[i], bool):
-            return self.m.inf
-        return self._share * max(abs(self.engine[i]), abs(self.reference[i])) + self.slack(i)
-
     @property
     def unsettled(self) -> bool:
-        """Return whether an entry may be zero or not, as far as this precision can tell, and floats could."""
-        return any(
-            not isinstance(r, bool) and self.m.isfinite(r) and (slack := self.slack(i)) > _SMALLEST and self._may_vanish(i, r, slack)
-            for i, r in enumerate(self.reference)
-        )
+        """Return whether enclosures are too wide, or this precision leaves open whether an entry is zero, and floats could tell."""
+        return any(self._is_open(i, abs(r)) for i, r in enumerate(self.reference) if not isinstance(r, bool) and self.m.isfinite(r))
 
-    def _is_zero(self, i: int) -> bool:
-        """Return whether nothing tells a number from zero."""
-        known = self.radii[i] if self.radii else self.slack(i) if self.bounds[i] > _FAINT else 0
-        return bool(abs(self.reference[i]) <= known)
-
-    def _may_vanish(self, i: int, reference: Any, slack: Any) -> bool:
-        """Return whether a number that is known so well may be zero, or has fewer right digits than it takes to count lost bits."""
-        size, known = abs(reference), self.radii[i] * self.m.mpf(10) ** _KNOWN if self.radii else slack
-        return bool(known > 0 and known >= size)
+    def _is_open(self, i: int, size: Any) -> bool:
+        slack = known = self.slack(i)
+        if self.radii:
+            known = self.radii[i] * self.m.mpf(10) ** _KNOWN
+            if not self.radii[i] <= self._share * max(abs(self.engine[i]), size) + slack:
+                return True
+        return bool(slack > _SMALLEST and known > 0 and known >= size)  # or fewer digits are right than it takes to count lost bits
 
     def _rounded(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""
@@ -159,47 +141,35 @@ class Comparison:
         with np.errstate(all="ignore"):
             return float(np.asarray(float(exact)).astype(self.dtype if self.dtype.kind == "f" else float))
 
-    def _edge(self, i: int, sides: Sides) -> Verdict:
+    def _edge(self, i: int, sides: Sides) -> Told:
         """At the edge of the domain there is a derivative from one side only; a rule that gives it is right."""
         computed = self.computed[i]
         if math.isfinite(computed) and abs(computed - sides.inside) <= self.m.mpf(10) ** -_LIMIT_DIGITS * abs(sides.inside):
             self.reference[i] = sides.inside
-            return Verdict.AGREE
-        self.reasons[i] = f"at the edge of the domain, where the derivative from within is {self.m.nstr(sides.inside, 6)}"
-        return Verdict.UNDEFINED
+            return Verdict.AGREE, None
+        return Verdict.UNDEFINED, f"at the edge of the domain, where the derivative from within is {self.m.nstr(sides.inside, 6)}"
 
-    def _kink(self, i: int, sides: Sides) -> Verdict:
-        computed, bound = self.computed[i], self.bounds[i]
+    def _kink(self, i: int, sides: Sides) -> Told:
+        computed, bound, where = self.computed[i], self.bounds[i], self._where(i)
         if not math.isfinite(computed):
-            self.reasons[i] = self._where(i) or "the derivatives from the two sides differ, and the result is not finite"
-            return Verdict.UNDEFINED
+            return Verdict.UNDEFINED, where or "the derivatives from the two sides differ, and the result is not finite"
         low, high = sides.range if sides.known else (self.m.nan, self.m.nan)
         if not sides.probed:
             if not low <= computed <= high:
-                return self._unexamined(i, sides)
+                return _unexamined(sides)
         elif sides.open:
-            self.reasons[i] = f"no limit of the derivative is seen from the {sides.open} ({sides.place})"
-            return Verdict.UNDETERMINED
+            return Verdict.UNDETERMINED, f"no limit of the derivative is seen from the {sides.open} ({sides.place})"
         elif not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
-            infinite = self.m.isinf(sides.left) or self.m.isinf(sides.right)
-            none = "no finite derivative on either side" if infinite else "no derivative on either side"
-            self.reasons[i] = self._where(i) or f"there is {none} ({sides.place})"
-            return Verdict.UNDEFINED
+            finite = "finite " if self.m.isinf(sides.left) or self.m.isinf(sides.right) else ""
+            return Verdict.UNDEFINED, where or f"there is no {finite}derivative on either side ({sides.place})"
         elif sides.known:
             room = (bound if math.isfinite(bound) else 0) + 1e-12 * max((abs(v) for v in (low, high) if self.m.isfinite(v)), default=0)
             if not low - room <= computed <= high + room:
-                self.reasons[i] = f"outside the derivatives from both sides, {float(sides.left):g} and {float(sides.right):g}"
-                return Verdict.MISMATCH
+                return Verdict.MISMATCH, f"outside the derivatives from both sides, {float(sides.left):g} and {float(sides.right):g}"
         if not sides.probed or sides.finite or sides.convention:
             gap = f"; the function {sides.gap}" if sides.gap else ""
-            self.reasons[i] = f"not differentiable here ({sides.place}{gap}): chosen is {sides.convention}"
-            return Verdict.KINK
-        self.reasons[i] = self._where(i) or "the derivative is not finite"
-        return Verdict.UNDEFINED
-
-    def _unexamined(self, i: int, sides: Sides) -> Verdict:
-        self.reasons[i] = f"on a kink ({sides.place}), beyond the number of kinks that are examined"
-        return Verdict.UNDETERMINED
+            return Verdict.KINK, f"not differentiable here ({sides.place}{gap}): chosen is {sides.convention}"
+        return Verdict.UNDEFINED, where or "the derivative is not finite"
 
     def _where(self, i: int) -> str | None:
         trouble = self.troubles.of(i)
@@ -207,8 +177,13 @@ class Comparison:
 
     def result(self, source: str, entries: int) -> VariableCheck:
         """The entries' verdicts as one, with the worst entry and the errors."""
-        errors = self._all_errors()
-        self._conditioning(errors)
+        compared = [i for i, v in enumerate(self.verdicts) if v in _COMPARED and not isinstance(self.reference[i], bool)]
+        errors = {i: self._errors(i) for i in compared if i not in self.sides or self.sides[i].limit is not None}
+        enough = ENOUGH.get(str(self.dtype), _ENOUGH)
+        for i, (_, relative) in errors.items():  # each by itself, however large its neighbours are
+            if self.verdicts[i] is Verdict.AGREE and (digits := digits_of(relative)) < enough:
+                self.verdicts[i] = Verdict.ILL_CONDITIONED
+                self.reasons[i] = right_digits(digits, _beneath(self.m, self.reference[i]) if self._underflows(i) else None)
         verdict = max(self.verdicts, default=Verdict.AGREE)
         check = VariableCheck(verdict, source, entries=(entries, entries) if entries else None)
         check.wrong = self.verdicts.count(Verdict.MISMATCH)
@@ -219,12 +194,12 @@ class Comparison:
         check.lost = self._lost(max((relative for i, (_, relative) in errors.items() if not self._underflows(i)), default=None))
         ill = [i for i, v in enumerate(self.verdicts) if v is Verdict.ILL_CONDITIONED]
         check.underflows = bool(ill) and all(map(self._underflows, ill))
-        check.bound = loosest(self.bounds, [0.0 if isinstance(r, bool) else abs(float(r)) for r in self.reference])
-        check.mask = self.mask
+        check.bound = loosest(self.bounds, np.abs(self.truth.ravel()))
+        check.mask = mask_of([v is Verdict.MISMATCH for v in self.verdicts], self.shape) if check.wrong else None
         gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
         if gravest:
             worst = max(gravest, key=lambda i: (self.troubles.own.get(i) is not None, i in self.zeros, errors.get(i, (0.0, 0.0))[1]))
-            check.worst = self._worst(worst)
+            check.worst = Worst(index_of(worst, self.shape), self.computed[worst], float(self.reference[worst]))
             check.reason = next((self.reasons[i] for i in [worst, *gravest] if i in self.reasons), None)
         check.kinks = [
             OneSided(index_of(i, self.shape), float(s.left), float(s.right), self.computed[i], s.convention, s.gap)
@@ -241,35 +216,23 @@ class Comparison:
         bits = all_of_them if relative >= 1 else round(math.log2(relative / self.epsilon))
         return bits if bits >= LOST else None
 
-    def _all_errors(self) -> dict[int, tuple[float, float]]:
-        compared = [i for i, v in enumerate(self.verdicts) if v in _COMPARED and not isinstance(self.reference[i], bool)]
-        return {i: self._errors(i) for i in compared if i not in self.sides or self.sides[i].limit is not None}
-
-    def _conditioning(self, errors: Mapping[int, tuple[float, float]]) -> None:
-        """Each entry by itself: a right one with too few right digits is ill-conditioned, however large its neighbours are."""
-        enough = ENOUGH.get(str(self.dtype), _ENOUGH)
-        for i, (_, relative) in errors.items():
-            if self.verdicts[i] is Verdict.AGREE and (digits := digits_of(relative)) < enough:
-                self.verdicts[i] = Verdict.ILL_CONDITIONED
-                self.reasons[i] = right_digits(digits, _beneath(self.m, self.reference[i]) if self._underflows(i) else None)
-
-    @property
-    def mask(self) -> np.ndarray | None:
-        """Which entries are wrong, if any."""
-        return mask_of([v is Verdict.MISMATCH for v in self.verdicts], self.shape) if self.mismatches else None
+    @cached_property
+    def truth(self) -> np.ndarray:
+        """The reference as floats."""
+        return np.array([float(r) for r in self.reference]).reshape(self.shape)
 
     @cached_property
     def largest(self) -> float:
         """The size of the largest reference."""
-        return max((abs(float(r)) for r in self.reference if not isinstance(r, bool) and self.m.isfinite(r)), default=0.0)
+        return float(np.max(np.abs(self.truth), initial=0.0, where=np.isfinite(self.truth)))
 
     def _errors(self, i: int) -> tuple[float, float]:
         if not math.isfinite(self.computed[i]):
             return math.inf, math.inf
         off = abs(self.m.mpf(self.computed[i]) - self.reference[i])
         bound = self.bounds[i]
-        nothing = math.isfinite(bound) and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * bound and self._is_zero(i)
-        if off <= bound and nothing:
+        known = self.radii[i] if self.radii else self.slack(i) if bound > _FAINT else 0
+        if off <= bound < math.inf and abs(self.reference[i]) <= min(known, self.m.mpf(10) ** -20 * bound):
             if self.computed[i]:
                 self.zeros.add(i)
             return float(off), 0.0  # a true zero has no relative error
@@ -282,8 +245,9 @@ class Comparison:
         least = np.finfo(self.dtype).smallest_normal if self.dtype.kind == "f" else 0.0
         return bool(0 < abs(self.reference[i]) < float(least))
 
-    def _worst(self, i: int) -> Worst:
-        return Worst(index_of(i, self.shape), self.computed[i], float(self.reference[i]))
+
+def _unexamined(sides: Sides) -> Told:
+    return Verdict.UNDETERMINED, f"on a kink ({sides.place}), beyond the number of kinks that are examined"
 
 
 def loosest(bounds: Any, sizes: Any) -> float | None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.check.comparison import Comparison
-from gradcli.check.judge import Judge, forward_exact, gradients_exact
+from gradcli.check.judge import Judge, computed
 from gradcli.graph import transforms
 from gradcli.graph.interpret import Rebuilding, interpret
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.spec import Op
 from gradcli.report.verdicts import Verdict
@@ -37,7 +37,6 @@ class Conventions:
         self.judge, self.wanted = judge, wanted
         unmeasured = (f"{event.kink.place} ({event.op.name})" for event in judge.events if event.kink.jax is None)
         self.unmeasured = next(unmeasured, None)  # the first kink of which it is not known what JAX chooses
-        self._in_jax: dict[str, Any] | None = None
 
     def decide(self, of: str, truth: Comparison, i: int, said: float, room: float) -> Held | None:
         """The verdict on a number that is claimed for an entry on a kink, to ``room``; None where the choice is not known."""
@@ -54,24 +53,19 @@ class Conventions:
     def _choices(self, of: str, truth: Comparison, i: int) -> dict[str, Any]:
         choices = {TORCH: truth.engine[i], LEAST: truth.sides[i].least}
         if self.unmeasured is None:
-            choices[JAX] = self._jax(truth.m)[of].reshape(-1)[i]
+            choices[JAX] = np.broadcast_to(self._in_jax[of], truth.shape).flat[i]
         return choices
 
-    def _jax(self, m: Any) -> dict[str, Any]:
-        if self._in_jax is None:
-            judge = self.judge
-            root, nodes = in_jax(judge.root, list(judge.wrt.values()))
-            leaves = {node: judge.scope.values[node] for node in reachable([root]) if node.is_leaf}
-            table = forward_exact(m, root, leaves, judge.precision)
-            gradients = gradients_exact(m, table, root, nodes, judge.seed)
-            self._in_jax = {"value": table[root].array, **dict(zip(judge.wrt, gradients, strict=True))}
-        return self._in_jax
+    @cached_property
+    def _in_jax(self) -> dict[str, Any]:
+        """The value and the gradients with JAX's choices."""
+        judge = self.judge
+        root, nodes = in_jax(judge.root, judge.nodes)
+        return dict(zip(["value", *judge.wrt], computed(root, nodes, judge.seed, judge.scope.values, judge.precision), strict=True))
 
 
 def _fits(said: float, value: Any, room: float) -> bool:
-    if np.isnan(said) or value != value:
-        return bool(np.isnan(said) and value != value)
-    return bool(said == value or abs(said - value) <= room)
+    return bool((said != said and value != value) or said == value or abs(said - value) <= room)
 
 
 class InJax(Rebuilding):

@@ -72,11 +72,7 @@ def cross_check(
 def _remembered(asked: _Asked, timeout: float | None) -> Check:
     from gradcli.check import verdict_cache
 
-    scope, record = asked.scope, asked.record
-    computed = [record.value, record.seed, *(record.grad or {}).values()]
-    key = verdict_cache.key_of(
-        asked.root, asked.wrt, scope.values, computed, scope.precision, asked.claims, asked.convention, scope.in_passing
-    )
+    key = verdict_cache.key_of(asked)
     known = verdict_cache.recalled(key)
     if known is None:
         known = _decided(asked, timeout)
@@ -94,7 +90,7 @@ def _with_excused(check: Check, keys: Sequence[str], excused: Mapping[str, str])
             part = VariableCheck(Verdict.SKIPPED, reason=reason)
         if part is not None:
             found[key] = part
-    if check.verdict is Verdict.UNDEFINED and found != check.variables:
+    if check.verdict is Verdict.UNDEFINED:
         rest = _combined((check.value, found))
         check.verdict, check.reason = rest.verdict, rest.reason
         check.verdict = check.worst
@@ -158,14 +154,9 @@ def _judged(asked: _Asked) -> tuple[Check, Judge | None]:
 
 def _name_branches(judge: Judge, check: Check) -> None:
     """Say of what is ill-conditioned which comparison rounding decides, if that makes a difference."""
-    found = None
+    found = judge.branches()
     for place, part in enumerate([check.value, *(check.variables[name] for name in judge.wrt)]):
-        if part is None or part.verdict is not Verdict.ILL_CONDITIONED:
-            continue
-        found = found or judge.branches()
-        if found is None:
-            return
-        if found.differ(place):
+        if found is not None and part is not None and part.verdict is Verdict.ILL_CONDITIONED and found.differ(place):
             part.reason = check.reason = str(found)
 
 
@@ -257,37 +248,29 @@ def departure(judge: Judge) -> Departure | None:
     m = context()
     m.dps = 50
     try:
-        _, _, right = reference_at(m, judge.root, nodes, judge.seed, judge.leaves, judge.precision)
+        *_, right = reference_at(m, judge.root, nodes, judge.seed, judge.leaves, judge.precision)
     except (Unsupported, GradcliError, ValueError, ArithmeticError):
         return None
     with np.errstate(all="ignore"):
         values = forward([judge.root], judge.scope.values, judge.precision)
         found = backward(order, {judge.root: judge.seed}, nodes, values.__getitem__)
-    truth = dict(zip(nodes, right, strict=True))
-    for node in reversed(nodes):
-        wrong = _first_wrong(found.get(node), truth[node], m)
-        if wrong is not None and node is not judge.root:
-            consumers = [other for other in reversed(order) if node in other.operands and other in found] or [judge.root]
-            index, said, true, beyond = wrong
-            made_by = "' or '".join(dict.fromkeys(_text(judge, consumer) for consumer in consumers[:3]))
-            place = next((GradcliError("").at(span, source).place() for source, span in judge.scope.spans(consumers[0])), None)
-            return Departure(_text(judge, node), made_by, index, said, true, place, beyond)
+    for node, truth in reversed(list(zip(nodes, right, strict=True))):
+        exact = list(map(plain, truth.ravel()))
+        true = np.array(list(map(float, exact)))
+        said = np.broadcast_to(np.asarray(found.get(node, 0.0), float), node.shape).ravel()
+        with np.errstate(all="ignore"):
+            size = np.abs(true)
+            room = _DEPARTS * np.maximum(size, 1e-6 * np.max(size, initial=0.0, where=np.isfinite(true)))
+            wrong = np.array(list(map(m.isfinite, exact)), bool) & ~(np.abs(said - true) <= room)
+        if node is judge.root or not wrong.any():
+            continue
+        i = int(np.argmax(wrong))
+        beyond = f"{m.nstr(exact[i], 6)}, too large for floats" if np.isinf(true[i]) else None
+        consumers = [other for other in reversed(order) if node in other.operands and other in found] or [judge.root]
+        made_by = "' or '".join(dict.fromkeys(_text(judge, consumer) for consumer in consumers[:3]))
+        place = next((GradcliError("").at(span, source).place() for source, span in judge.scope.spans(consumers[0])), None)
+        return Departure(_text(judge, node), made_by, index_of(i, node.shape), float(said[i]), float(true[i]), place, beyond)
     return None
-
-
-def _first_wrong(found: Any, truth: np.ndarray, m: Any) -> tuple[tuple[int, ...], float, float, str | None] | None:
-    said = np.broadcast_to(np.asarray(0.0 if found is None else found, float), truth.shape).ravel()
-    exact = list(map(plain, truth.ravel()))
-    true, finite = np.array(list(map(float, exact))), np.array([m.isfinite(x) for x in exact], bool)
-    size = np.abs(true)
-    largest = np.max(size, initial=0.0, where=np.isfinite(true))
-    with np.errstate(all="ignore"):
-        wrong = finite & ~(np.abs(said - true) <= _DEPARTS * np.maximum(size, 1e-6 * largest))
-    if not wrong.any():
-        return None
-    i = int(np.argmax(wrong))
-    beyond = f"{m.nstr(exact[i], 6)}, too large for floats" if np.isinf(true[i]) else None
-    return index_of(i, truth.shape), float(said[i]), float(true[i]), beyond
 
 
 def _text(judge: Judge, node: Expr) -> str:

@@ -22,9 +22,10 @@ from gradcli.ops.constants import Constant, E
 from gradcli.ops.elementwise import exponential
 from gradcli.ops.spec import Op
 
-# the coefficients or exponents of operands
-_SUMS = {"sum": (1, 1), "difference": (1, -1)}
-_PRODUCTS = {"product": (1, 1), "chain": (1, 1), "quotient": (1, -1), "square": (2,), "reciprocal": (-1,), "negation": (1,)}
+_SHARES = {
+    "sum": {"sum": (1, 1), "difference": (1, -1), "negation": (-1,)},
+    "product": {"product": (1, 1), "chain": (1, 1), "quotient": (1, -1), "square": (2,), "reciprocal": (-1,), "negation": (1,)},
+}
 _MOST = 40  # parts that are looked at
 _HIGHEST = 64
 _WHOLE = 2**53
@@ -41,10 +42,17 @@ def role(node: Expr) -> str:
     return node.op.rewriting.algebra if node.op is not None else ""
 
 
+def shares(node: Expr, kind: str) -> tuple[int, ...]:
+    """Return the coefficients of a sum's operands, or the exponents of a product's; nothing for any other node."""
+    if kind == "product" and role(node) == "power":
+        exponent = _whole_exponent(node)
+        return (exponent,) if exponent else ()
+    return _SHARES[kind].get(role(node), ())
+
+
 def kind_of(node: Expr) -> str:
-    """Return "sum" or "product" for what has a normal form of its own, else nothing."""
-    kind = role(node)
-    return "sum" if kind in _SUMS else "product" if kind in _PRODUCTS or (kind == "power" and _whole_exponent(node)) else ""
+    """Return "product" or "sum" for what has a normal form of its own, else nothing."""
+    return next((kind for kind in ("product", "sum") if shares(node, kind)), "")
 
 
 def number(node: Expr | None) -> Fraction | None:
@@ -64,8 +72,8 @@ def _whole_exponent(node: Expr) -> int:
 
 def _root_degree(node: Expr) -> int:
     """2 of a square root, 3 of a cube root, 0 of anything else."""
-    power = node.op.accuracy.power if node.op is not None and len(node.operands) == 1 else None
-    return round(1 / power) if power is not None and 0 < power < 1 else 0
+    degree = node.op.degree if node.op is not None else None
+    return round(1 / degree) if degree is not None and 0 < degree < 1 else 0
 
 
 def _alike(node: Expr) -> bool:
@@ -91,55 +99,41 @@ class Normal:
     @classmethod
     def of(cls, node: Expr, kind: str, graph: Graph | None = None) -> Normal:
         """A node as a sum or a product, which may be one of a single part."""
-        found = cls(node.graph if graph is None else graph, kind)
-        found.put(node, Fraction(1))
-        return found
+        return cls(node.graph if graph is None else graph, kind, [(node, 1)])
 
     def put(self, node: Expr, weight: Fraction) -> None:
         """Add a multiple of a node, or multiply by its power."""
-        stack: list[tuple[Expr | None, Fraction]] = [(node, weight)]
-        while stack:
-            part, weight = stack.pop()
-            assert part is not None
-            inside = kind_of(part) == self.kind or (role(part) == "negation" and self.kind == "sum")
-            if number(part) is None and inside and _alike(part) and len(stack) + len(self.parts) < _MOST:
-                stack += self._opened(part, weight)
-            elif self.kind == "sum":
-                self._put_term(part, weight)
-            elif (value := number(part)) is not None and (value or weight > 0):
-                self.number *= Fraction(value) ** int(weight)
-            else:
-                stack += self._put_factor(part, weight)
-
-    def _opened(self, part: Expr, weight: Fraction) -> list[tuple[Expr | None, Fraction]]:
-        """The operands of a sum or product, the first one last."""
-        kind = role(part)
-        if kind == "negation" and self.kind == "sum":
-            weight = -weight
-        elif kind == "negation":
-            self.number *= Fraction(-1) ** int(weight)
-        shares = (_whole_exponent(part),) if kind == "power" else {**_SUMS, **_PRODUCTS}[kind]
-        return [(operand, weight * share) for operand, share in zip(part.operands, shares, strict=False)][::-1]
+        inside = shares(node, self.kind)
+        if inside and _alike(node) and len(self.parts) < _MOST:
+            if self.kind == "product" and role(node) == "negation":
+                self.number *= Fraction(-1) ** int(weight)
+            for operand, share in zip(node.operands, inside, strict=False):
+                assert operand is not None
+                self.put(operand, weight * share)
+        elif self.kind == "sum":
+            self._put_term(node, weight)
+        elif (value := number(node)) is not None and (value or weight > 0):
+            self.number *= value ** int(weight)
+        else:
+            self._put_factor(node, weight)
 
     def _put_term(self, part: Expr, weight: Fraction) -> None:
         factors = Normal.of(part, "product", self.graph)
-        if number(part) is not None:
-            part, weight = self.graph.constant(1), weight * factors.number
-        elif factors.number != 1:
+        if number(part) is not None or factors.number != 1:
             weight, factors.number = weight * factors.number, Fraction(1)
             part = factors.build()
         self.joined |= part in self.parts
         self._set(part, self.parts.get(part, Fraction(0)) + weight)
 
-    def _put_factor(self, base: Expr, exponent: Fraction) -> list[tuple[Expr | None, Fraction]]:
-        """Multiply by a power; squares of roots are what is under them, which is given back."""
+    def _put_factor(self, base: Expr, exponent: Fraction) -> None:
+        """Multiply by a power; squares of roots are what is under them."""
         before = self.parts.get(base, Fraction(0))
         total, degree = before + exponent, _root_degree(base)
-        self.joined |= before * exponent < 0
         whole = int(total / degree) if degree else 0
+        self.joined |= before * exponent < 0 or whole != 0
         self._set(base, total - whole * degree)
-        self.joined |= whole != 0
-        return [(base.operand, Fraction(whole))] if whole else []
+        if whole:
+            self.put(base.operand, Fraction(whole))
 
     def _set(self, part: Expr, weight: Fraction) -> None:
         self.parts[part] = weight
@@ -153,11 +147,10 @@ class Normal:
     def raised(self, weight: Fraction) -> Normal:
         """A multiple of a sum, a power of a product. Raises Inexact where that is a root."""
         weights = [(part, w * weight) for part, w in self.parts.items()]
-        if self.kind == "sum":
-            return Normal(self.graph, "sum", weights)
-        if any(w.denominator != 1 for _, w in weights) or (weight.denominator != 1 and self.number != 1):
+        is_root = any(w.denominator != 1 for _, w in weights) or (weight.denominator != 1 and self.number != 1)
+        if self.kind == "product" and is_root:
             raise Inexact
-        return Normal(self.graph, "product", weights, self.number ** int(weight))
+        return Normal(self.graph, self.kind, weights, self.number ** int(weight))
 
     def build(self) -> Expr:
         """The node. Raises Inexact where a number is no float."""
@@ -166,18 +159,15 @@ class Normal:
         return self._sum() if self.kind == "sum" else self._product()
 
     def _sum(self) -> Expr:
-        terms = list(self.parts.items())
-        first = next((i for i, (_, weight) in enumerate(terms) if weight > 0), 0)
-        (part, weight), *rest = [terms[first], *terms[:first], *terms[first + 1 :]]
-        result = self._term(part, weight)
-        for part, weight in rest:
-            size = self._term(part, abs(weight))
-            result = result + size if weight > 0 else result - size
+        first = next((part for part, weight in self.parts.items() if weight > 0), next(iter(self.parts)))
+        result = self._term(first, self.parts[first])
+        for part, weight in self.parts.items():
+            if part is not first:
+                size = self._term(part, abs(weight))
+                result = result + size if weight > 0 else result - size
         return result
 
     def _term(self, part: Expr, weight: Fraction) -> Expr:
-        if number(part) == 1:
-            return constant(self.graph, weight)
         if weight == 1:
             return part
         term = Normal.of(part, "product", self.graph)
@@ -242,7 +232,8 @@ class Standard(Rebuilding):
             opposite = role(x) in ("sum", "difference", "negation") or number(x) is not None
             return Normal.of(node, "sum").build() if opposite else node
         found = Normal.of(node, kind_of(node))
-        alone = len(found.parts) == 1 and found.kind == "product"
+        # 1/x/x stays, which overflows later than 1/x**2
+        alone = len(found.parts) == 1 and found.kind == "product" and min(found.parts.values()) >= -1
         if found.joined or not found.parts or not found.number or alone:
             return found.build()
         return node
@@ -410,6 +401,18 @@ gamma(a)*gamma(b)/gamma(a + b) = beta(a, b)
 gamma(a)*gamma(b) = exp(lgamma(a) + lgamma(b)) if a > 0 and b > 0
 lgamma(a) + lgamma(b) - lgamma(a + b) = betaln(a, b) if a > 0 and b > 0
 # what overflows or underflows on the way
+a*b/c = a/c*b
+a*b/(c*d) = a/c*(b/d)
+a*b/(c**2*d) = a/d*b/c/c
+a/(b*c) = a/b/c
+a/b**2 = a/b/b
+1/a**2 = 1/a/a
+a**2/b = a/b*a
+a/(a**2 + b) = 1/(a + b/a)
+(a - b)/(a - c) = (a/b - 1)/(a/b - c/b)
+(a + b)/(a + c) = (a/b + 1)/(a/b + c/b)
+(a + b*c)/(d + q*c) = (a/c + b)/(d/c + q)
+(a - b*c)/(d - q*c) = (a/c - b)/(d/c - q)
 sqrt(a**2 + b**2) = hypot(a, b)
 sqrt(a**2 + b) = hypot(a, sqrt(b)) if b > 0
 sqrt(a**2 + b) = abs(a)*sqrt(1 + b/a/a)
@@ -477,7 +480,7 @@ def rules(identities: tuple[Identity, ...] = IDENTITIES) -> Table:
     programs = []
     for example in _EXAMPLES:
         scope = Scope()
-        for letter in "abc":
+        for letter in "abcdq":
             scope.bind_value(letter, example)
         programs.append(Program(scope))
     found: Table = {}
@@ -537,11 +540,11 @@ class _Tidy(Standard):
     """As `Standard`, with tanh(-a) as -tanh(a)."""
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        inner = opposite(operands[0]) if op.facts.parity and len(operands) == 1 else None
+        inner = opposite(operands[0]) if op.parity else None
         if inner is None:
             return super().operation(node, op, operands)
         plain = super().operation(node, op, [inner])
-        return -plain if op.facts.parity == "odd" else plain
+        return -plain if op.parity < 0 else plain
 
 
 def _holds(condition: Expr, bound: Bound, value_of: Callable[[Expr], object]) -> bool:

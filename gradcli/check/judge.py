@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,16 +24,14 @@ from gradcli.graph.interpret import forward, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
-from gradcli.ops.constants import Constant
-from gradcli.ops.operands import Operand
-from gradcli.ops.spec import Op
+from gradcli.ops.operands import Opened
 from gradcli.reference.algebra import Algebra, Numbers, Unsupported, settled, surely_zero
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided, in_time
 from gradcli.reference.digits import by_balls
-from gradcli.reference.kinks import InnerKinks, Prober, Sides, active_kinks, has_inner, with_inner_choices
+from gradcli.reference.kinks import Prober, Sides, active_kinks, has_inner, with_inner_choices
 from gradcli.reference.scalars import Event, plain
-from gradcli.reference.tape import ReferenceTape, SignedZeros, exact_array
+from gradcli.reference.tape import NO_ZEROS, ReferenceTape, Zeros, exact_array, signed_zeros
 from gradcli.report.verdicts import VariableCheck, Verdict
 
 if TYPE_CHECKING:
@@ -44,43 +42,17 @@ if TYPE_CHECKING:
 # has expanded by its rules.
 
 
-class Reals(Operand):
+class Reals(Opened):
     """An array of multi-precision numbers that rules compute with."""
 
-    __slots__ = ("algebra", "array")
-    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
-
-    def __init__(self, algebra: Numbers, array: np.ndarray) -> None:
-        self.algebra, self.array = algebra, array
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.array.shape
-
-    @property
-    def ndim(self) -> int:
-        return self.array.ndim
+    __slots__ = ()
 
     def is_zero(self) -> bool:
         return all(map(surely_zero, self.array.ravel()))
 
-    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        arrays = [None if o is None else self._array(o) for o in operands]
-        result = self.algebra.apply(op, static, arrays)
-        if isinstance(result, tuple):
-            return tuple(Reals(self.algebra, part) for part in result)
-        return Reals(self.algebra, result)
-
-    def _array(self, operand: Any) -> np.ndarray:
-        if isinstance(operand, Reals):
-            return operand.array
-        m = self.algebra.m
-        if isinstance(operand, Constant):
-            out = np.empty((), dtype=object)
-            out[()] = operand.reference(m)
-            return out
-        kind = "bool" if np.asarray(operand).dtype == np.bool_ else "float"
-        return exact_array(m, operand, kind)
+    def _entries(self, operand: Any) -> Any:
+        whole = np.asarray(operand).dtype.kind in "iu"
+        return super()._entries(np.asarray(operand, float) if whole else operand)
 
 
 class _Expanded(ReferenceTape):
@@ -90,7 +62,7 @@ class _Expanded(ReferenceTape):
         return table[node.operand]
 
 
-def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str, zeros: SignedZeros | None = None) -> dict[Expr, Any]:
+def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS) -> dict[Expr, Any]:
     """Return the engine's forward pass in multi-precision: a table for the sweep."""
     tape = _Expanded(m, leaves, precision, zeros)
     return _as_reals(m, precision, interpret(reachable([root]), tape, tape.table))
@@ -108,7 +80,7 @@ def _as_reals(m: Any, precision: str, table: Mapping[Expr, Any]) -> dict[Expr, A
 
 def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any) -> list[np.ndarray]:
     """Return the gradients of the engine's rules without rounding; the table is that of `forward_exact`."""
-    start = Reals(table[root].algebra, exact_array(m, seed, "float"))
+    start = Reals(table[root].m, exact_array(m, seed, "float"))
     found = gradients(reachable([root]), {root: start}, wrt, table.__getitem__)
     return [found[x].array if found.get(x) is not None else exact_array(m, np.zeros(x.shape), "float") for x in wrt]
 
@@ -159,7 +131,7 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
 _AT_ONCE = 1024  # entries between two looks at the time
 _DIGITS = (40, 100, 400, 1600)
 _NARROW = 30  # digits that an enclosure has
-_NOTHING = -400  # the power of ten below which an enclosure of zero is taken for zero: floats end before
+NOTHING = -400  # the power of ten below which an enclosure of zero is taken for zero: floats end before
 
 
 class Enclosed(NamedTuple):
@@ -204,7 +176,8 @@ def _radius(m: Any, x: Ball | bool) -> Any:
 def numbers(m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]) -> list[np.ndarray] | None:
     """Return what arrays of scalars are that are computed in a context, as numbers of mpmath's ``m``, right to thirty digits.
 
-    None where balls cannot tell, or have nothing finite to tell, and where there is nothing to evaluate (None).
+    Zero is what is exactly zero; what nothing tells from zero is a number below `NOTHING`. None where balls cannot tell, or have nothing
+    finite to tell, and where there is nothing to evaluate (None).
     """
 
     def narrow(balls: Any) -> list[np.ndarray] | None:
@@ -213,7 +186,8 @@ def numbers(m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]) -> l
             return None
         if not all(_narrow(x) for array in arrays for x in np.ravel(array)):
             raise Undecidable
-        return [Algebra.map(lambda x: settled(m, _midpoint(m, x)), array) for array in arrays]
+        known = partial(Algebra.map, lambda x: x if isinstance(x, bool) else settled(m, _midpoint(m, x) or _radius(m, x)))
+        return list(map(known, arrays))
 
     return by_balls(_DIGITS, narrow)
 
@@ -224,7 +198,7 @@ def _narrow(x: Any) -> bool:
 
     if isinstance(x, bool) or x.ball.rad() == 0:
         return True
-    return bool(x.ball.rel_accuracy_bits() > _NARROW * 3.33 or abs(x.ball) < arb(10) ** _NOTHING)
+    return bool(x.ball.rel_accuracy_bits() > _NARROW * 3.33 or abs(x.ball) < arb(10) ** NOTHING)
 
 
 DIGITS = (50, 100, 400, 1000)
@@ -253,20 +227,21 @@ class Judge:
         self.scope, self.root, self.wrt, self.seed = scope, root, wrt, seed
         self.precision, self.nodes = scope.precision, list(wrt.values())
         self.gradients = [np.asarray(gradients[name]) for name in wrt]
-        order = definition_order(root, self.nodes)
-        self.leaves = {node: scope.values[node] for node in order if node.is_leaf}
-        self.size = scalar_operations(order) + scalar_operations(reachable([root]))
+        orders = definition_order(root, self.nodes), reachable([root])  # of the function, and of what the engine has expanded it to
+        self.leaves = {node: scope.values[node] for order in orders for node in order if node.is_leaf}
+        self.size = sum(map(scalar_operations, orders))
         self.entries = sum(math.prod(x.shape) for x in self.leaves)
         self.comparisons: list[Comparison] = []
         self.value_comparison: Comparison
         self.decided = False  # every entry was compared by itself, with an exact number
         self.seed_leaf: Expr | None = None
-        self.zeros: SignedZeros | None = None
+        self.zeros = NO_ZEROS
         self.events: list[Event] = []  # the kinks that the function was evaluated on
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
         self._branches: dict[str, Branches | None] = {}
+        self._sides: tuple[Any, list[dict[int, Sides]]] | None = None  # of the entries on a kink or without a finite derivative, and which
         self._overflown = False  # whether something on the way is not finite, though what it is made of is
 
     @classmethod
@@ -295,13 +270,8 @@ class Judge:
         """The ways between which rounding decides, in the precision that is judged or in another; None where it decides nothing."""
         precision = precision or self.precision
         if precision not in self._branches:
-            self._branches[precision] = branches(self.root, self.nodes, self.own_leaves, self.seed, precision)
+            self._branches[precision] = branches(self.root, self.nodes, self.leaves, self.seed, precision)
         return self._branches[precision]
-
-    @property
-    def own_leaves(self) -> dict[Expr, Any]:
-        """The leaves of the function alone, and those of what it is differentiated by."""
-        return {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
 
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""
@@ -320,9 +290,9 @@ class Judge:
         if self.size > LARGEST:
             raise Undecided(f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about {self.size:,}){self.missing}")
         m = _context()
-        self.zeros = SignedZeros(self.root, self.scope.values, self.precision)
+        self.zeros = signed_zeros(self.root, self.scope.values, self.precision)
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
-        value_bound, bounds, self._overflown = error_bounds(self.root, self.nodes, self.own_leaves, self.seed, self.precision)
+        value_bound, bounds, self._overflown = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
         floats = list(zip([*self.gradients, np.asarray(reached)], [*bounds, value_bound], strict=True))
         proof = self._by_balls(m, floats)
         source, (*self.comparisons, self.value_comparison) = self._by_numbers(m, floats) if proof is None else proof[:2]
@@ -342,13 +312,10 @@ class Judge:
         tape, inner = ReferenceTape(m, self.leaves, self.precision, self.zeros), has_inner(self.root)
         y = tape.run(self.root, self.nodes)
         chosen: Mapping[int, Sides] = {}
-        if inner:
-            table = forward_exact(m, self.root, self.own_leaves, self.precision, self.zeros)
-        else:
-            table = _as_reals(m, self.precision, tape.table)
+        expanded = forward_exact(m, self.root, self.leaves, self.precision, self.zeros) if inner else None
+        table = expanded or _as_reals(m, self.precision, tape.table)
         if probing and inner and (tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])):
-            kinks = InnerKinks(m, self.leaves, self.precision, self.size)
-            tape, y, chosen = with_inner_choices(kinks, self.root, self.nodes, table)
+            tape, y, chosen = with_inner_choices(m, self.leaves, self.precision, self.size, self.root, self.nodes, table)
         reference = [*tape.slopes(y, exact_array(m, self.seed, "float"), self.nodes), Algebra.map(plain, y)]
         if not probing and not are_finite(m, reference):
             raise Unsupported("values that are not finite")
@@ -374,7 +341,7 @@ class Judge:
 
         Where both enclosures are narrow and overlap, the derivative is proved; where they are disjoint, so is the mistake.
         """
-        if not all(np.isfinite(value).all() for value in self.own_leaves.values()):
+        if not all(np.isfinite(value).all() for value in self.leaves.values()):
             return None  # a limit is no value that could be proved
         work = self.size // _SHARE
 
@@ -390,7 +357,7 @@ class Judge:
             source = self._source(balls, found.reference[:-1])
             rows = zip(found.reference, found.engine, floats, strict=True)
             comparisons = [_compared(m, right, rules, *floats) for right, rules, floats in rows]
-            if any(comparison.open or comparison.unsettled for comparison in comparisons):
+            if any(comparison.unsettled for comparison in comparisons):
                 raise Undecidable
             return Enclosed(source, comparisons, found.reference, sorted(balls.uncertified))
 
@@ -401,7 +368,7 @@ class Judge:
         if self._whole is None:
             return "composed"
         near = m.mpf(10) ** -20
-        pairs = zip(self._whole.evaluate(m, self.leaves), composed, strict=True)
+        pairs = zip(self._whole.evaluate(m), composed, strict=True)
         for x, y in (pair for two in pairs for pair in zip(*map(np.ravel, two), strict=True)):
             same = m.isfinite(x) and (x.ball.overlaps(y.ball) if hasattr(x, "ball") else abs(x - y) <= near * max(abs(x), abs(y)))
             if not same:
@@ -420,6 +387,8 @@ class Judge:
             if (ended and not any(c.unsettled for c in compared)) or not self.budget.allows(_PASSES * self.size):
                 break
             before = [*compared]
+            if any(c.mismatches for c in compared):
+                self._sides = None  # else more digits show the same from both sides
         for comparison, places in zip(compared, moving, strict=True):
             for i in places:
                 comparison.verdicts[i] = Verdict.UNDETERMINED
@@ -430,38 +399,29 @@ class Judge:
     def _compared(self, m: Any, found: Pass, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]]:
         """Return the source of the reference, and the comparisons with it."""
         tape, (*reference, value) = found.tape, found.reference
-        prober = Prober(self, tape, value, active_kinks(tape, self.nodes))
-        sides = [prober.of(x, slopes) for x, slopes in zip(self.nodes, reference, strict=True)]
+        kinks = active_kinks(tape, self.nodes)
+        looked_at = [(sorted(kinks[x]), [*map(m.isfinite, slopes.ravel())]) for x, slopes in zip(self.nodes, reference, strict=True)]
+        if self._sides is None or self._sides[0] != looked_at:
+            prober = Prober(self, tape, value, kinks)
+            self._sides = looked_at, [prober.of(x, slopes) for x, slopes in zip(self.nodes, reference, strict=True)]
+        sides = self._sides[1]
         smooth = not tape.scalars.events and are_finite(m, reference)
         source = self._source(m, reference) if smooth else "composed"
         columns = zip(reference, found.engine[:-1], floats[:-1], sides, tape.troubles(found.y, self.nodes), strict=True)
         comparisons = [Comparison(m, right, rules, *given, side, trouble) for right, rules, given, side, trouble in columns]
+        no_number = any(y != y for y in np.ravel(value))
         for x, comparison in zip(self.nodes, comparisons, strict=True):
-            comparison.excuse([i for i, entry in enumerate(np.ravel(tape.table[x])) if not m.isfinite(plain(entry))])
+            infinite = [i for i, entry in enumerate(np.ravel(tape.table[x])) if not m.isfinite(plain(entry))]
+            comparison.excuse(infinite, "a value that was given is not finite")
+            lost = [i for i, found in enumerate(comparison.computed) if no_number and math.isnan(found)]
+            comparison.excuse(lost, "what it is the derivative of is not a number")
         return source, [*comparisons, Comparison(m, value, found.engine[-1], *floats[-1], found.chosen)]
 
     # -- Arrays that are too large for scalars: every entry against a reference in long double, which may be off by its own share of the
     # rounding of doubles, by the same analysis, and by the rounding of its slopes -----------------------------
 
     def _decide_arrays(self, value: Any) -> Decision | None:
-        """Return the verdicts on whole arrays; None where scalars have to decide, and can."""
-        try:
-            found, is_all = self.decide_large(value)
-        except Unsupported as missing:
-            self.missing = f", and {missing}"
-            return None
-        if is_all or self.size > LARGEST:
-            return found
-        large, self.wide = self.wide, {}
-        with suppress(Undecided):
-            checked, results = self._decide_scalars(value)
-            if all(part is None or part.verdict is not Verdict.UNDETERMINED for part in [checked, *results.values()]):
-                return checked, results
-        self.wide = large
-        return found
-
-    def decide_large(self, value: Any) -> tuple[Decision, bool]:
-        """Return the verdicts by long doubles, and whether that is all there is to say: else scalars may tell more, as of kinks.
+        """Return the verdicts on whole arrays, by long doubles; None where scalars have to decide, and can.
 
         Raises LimitError where the reference, whose arrays are held all, needs more memory than the limits allow.
         """
@@ -469,35 +429,44 @@ class Judge:
         from gradcli.reference.stand_ins import StandIns
 
         held, order = StandIns(), reachable([self.root])
-        hold_derivatives(self.root, self.leaves, self.precision, held)
-        value_bound, bounds, _ = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
-        arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * swept(order, self.nodes)
-        self.root.graph.limits.check_memory(_TIMES * arrays + held_by(self.leaves.values()), "the reference in long double")
-        found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
-        results = {}
-        for name, right, error, computed, bound in zip(self.wrt, found.slopes, found.errors, self.gradients, bounds, strict=True):
+        try:
+            hold_derivatives(self.root, self.leaves, self.precision, held)
+            value_bound, bounds, _ = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
+            arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * swept(order, self.nodes)
+            self.root.graph.limits.check_memory(_TIMES * arrays + held_by(self.leaves.values()), "the reference in long double")
+            found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
+        except Unsupported as missing:
+            self.missing = f", and {missing}"
+            return None
+        truths: list[Any] = [found.value, *found.slopes]
+        errors: list[Any] = [0.0, *found.errors]
+        columns = zip(["value", *self.wrt], truths, errors, [value, *self.gradients], [value_bound, *bounds], strict=True)
+        parts, wide = [], {}
+        for name, right, error, computed, bound in columns:
             own = found.share * bound + 4 * error
-            results[name] = part = compare_arrays(found.source, right, computed, bound, own)
-            self.wide[name] = right, bound + own
+            wide[name] = right, bound + own
+            parts.append(compare_arrays(found.source, right, np.asarray(right if computed is None else computed), bound, own))
+        for part in parts[1:]:
             part.directions = held.directions or None
             if held.entries is not None and part.entries is not None:
                 part.entries = min(held.entries, part.entries[1]), part.entries[1]
-            if held.wrong_value or held.wrong:
-                part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value or held.wrong
+            if held.wrong:
+                part.verdict, part.reason = Verdict.MISMATCH, held.wrong
             elif held.doubt and part.verdict < Verdict.UNDETERMINED:
                 part.verdict, part.reason = Verdict.UNDETERMINED, held.doubt
-        self.wide["value"] = found.value, (1 + found.share) * value_bound
-        checked = None
-        if value is not None:
-            checked = compare_arrays(found.source, found.value, np.asarray(value), value_bound, found.share * value_bound)
-            checked.entries = None
-            if held.wrong_value:
-                checked.verdict, checked.reason = Verdict.MISMATCH, held.wrong_value
-        verdicts = [part.verdict for part in [*results.values(), checked] if part is not None]
+        parts[0].entries = None
+        for part in parts if held.wrong_value else ():
+            part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value
         smooth = not any(node.op is not None and (node.op.kinks or node.op.rewriting.algebra == "comparison") for node in order)
-        certain = smooth and any(part.verdict is Verdict.MISMATCH for part in results.values())
-        fine = self.size > _MANY or not held.narrow  # else numbers of more digits tell smaller mistakes
-        return (checked, results), certain or (fine and all(verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for verdict in verdicts))
+        certain = smooth and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
+        fine = all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
+        if not certain and not fine and self.size <= LARGEST:  # scalars may tell more, as of kinks
+            with suppress(Undecided):
+                checked, results = self._decide_scalars(value)
+                if all(part is None or part.verdict is not Verdict.UNDETERMINED for part in [checked, *results.values()]):
+                    return checked, results
+        self.wide = wide
+        return None if value is None else parts[0], dict(zip(self.wrt, parts[1:], strict=True))
 
 
 def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
@@ -507,9 +476,8 @@ def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
     m, numbers = now.m, (now.reference[i], now.engine[i])
     digits = _STABLE if i not in now.sides else _STABLE_LIMIT
     same = all(_same(m, x, y, digits) for x, y in zip((before.reference[i], before.engine[i]), numbers, strict=True))
-    sizes = [abs(v) for v in numbers if not isinstance(v, bool) and m.isfinite(v)]
-    small = not any(size > m.mpf(10) ** -_FAR * (1 + now.largest) for size in sizes)
-    return same and (m.dps >= _ALL_FLOATS or not small)
+    least = m.mpf(10) ** -_FAR * (1 + now.largest)
+    return same and (m.dps >= _ALL_FLOATS or any(not isinstance(v, bool) and m.isfinite(v) and abs(v) > least for v in numbers))
 
 
 def _same(m: Any, x: Any, y: Any, digits: int) -> bool:
@@ -531,18 +499,10 @@ def scalar_operations(order: Sequence[Expr]) -> int:
         if node.op is None:
             total += 1
             continue
-        arrays = [node, *(operand for operand in node.operands if operand is not None)]
+        parts = [part for part in (node, *node.operands) if part is not None]
+        shapes = [() if part.op is not None and part.op.outputs > 1 else part.shape for part in parts]
         if node.op.facts.work is not None:
-            total += node.op.facts.work(*[array.shape if _is_array(array) else () for array in arrays])
-            continue
-        size = max(map(_entries, arrays))
-        total += size if node.op.core_dims is None else size * node.operand.shape[-1]
+            total += node.op.facts.work(*shapes)
+        else:
+            total += max(1, *map(math.prod, shapes)) * (1 if node.op.core_dims is None else node.operand.shape[-1])
     return total
-
-
-def _is_array(node: Expr) -> bool:
-    return node.op is None or node.op.outputs == 1
-
-
-def _entries(node: Expr) -> int:
-    return max(1, math.prod(node.shape)) if _is_array(node) else 1

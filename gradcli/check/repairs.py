@@ -7,23 +7,18 @@ smallest parts that are written otherwise, as text of the language.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, takewhile
 from typing import Any
 
 import numpy as np
 
 from gradcli.check.comparison import Comparison
 from gradcli.check.identities import wider
-from gradcli.check.judge import Judge, reference_at, scalar_operations
+from gradcli.check.judge import Judge, numbers, reference_at, scalar_operations
 from gradcli.check.search import GOOD, Losses, Measure, Search, Truth
-from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.reference.algebra import Unsupported
-from gradcli.reference.balls import Balls
-from gradcli.reference.contexts import Undecidable
-from gradcli.reference.tape import exact_array
 from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableCheck, Verdict
 
 _LARGEST = 5_000  # scalar operations of a function whose ways are measured
@@ -53,7 +48,7 @@ def repair(check: Check, judge: Judge) -> None:
         ways = _Ways(judge)
         way = ways.losing_less(judge.root)
         if check.verdict is Verdict.UNDEFINED and (defined := ways.with_a_value(way)) is not way:
-            further = _Ways(ways.judged(defined))  # what was lost beside it shows only now
+            further = _Ways(ways.judged(defined)[0])  # what was lost beside it shows only now
             way = further.losing_less(defined)
             if ways.gravity(way) >= ways.gravity(judge.root):
                 return
@@ -144,24 +139,18 @@ class _Ways:
 
     def _undefined(self, root: Expr) -> int:
         """How many of a function's value and gradients have no true value."""
-        return sum(part.verdict is Verdict.UNDEFINED for part in self._parts(root))
+        return sum(part.verdict is Verdict.UNDEFINED for part in self.judged(root)[1])
 
     def gravity(self, root: Expr) -> tuple[int, int]:
         """How bad a function's value and gradients are: the less the better."""
-        parts = self._parts(root)
+        parts = self.judged(root)[1]
         return sum(part.verdict.gravity + 10 * part.wrong for part in parts), -min((part.digits or 0 for part in parts), default=0)
 
-    def _parts(self, root: Expr) -> list[VariableCheck]:
-        value, variables = self._judge(root).decide(self.measure.parts(root)[0])
-        return [*variables.values(), *([] if value is None else [value])]
-
-    def _judge(self, root: Expr) -> Judge:
-        return Judge.of(self.scope, root, self.judge.wrt, self.judge.seed)
-
-    def judged(self, root: Expr) -> Judge:
-        judge = self._judge(root)
-        judge.decide(None)
-        return judge
+    def judged(self, root: Expr) -> tuple[Judge, list[VariableCheck]]:
+        """The judge of another way, and its verdicts on the value and the gradients."""
+        judge = Judge.of(self.scope, root, self.judge.wrt, self.judge.seed)
+        value, variables = judge.decide(self.measure.parts(root)[0])
+        return judge, [*variables.values(), *([] if value is None else [value])]
 
 
 def _gains(before: Losses, after: Losses) -> bool:
@@ -176,17 +165,16 @@ def _true(comparison: Comparison) -> list[Any]:
     return [comparison.m.nan if i in choices else r for i, r in enumerate(comparison.reference)]
 
 
-_DIGITS = (100, 400, 1500)
-_EXACT, _SERIES, _SAME = 2.0**-100, 2.0**-56, 1e-15  # how near two ways must be, relative to what they are; to floats the same
+_EXACT, _SERIES, _SAME = 1e-28, 2.0**-56, 1e-15  # how near two ways must be, relative to what they are; to floats the same
 _AROUND = (0, 1, -1)  # the point itself and others, in steps
+_NOTHING = 5e-324  # what floats cannot tell from zero
 _STEP, _TINY = 2.0**-30, 2.0**-40  # relative to a number, and of zero
 _POINTS = 24
 _SIZES = (1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
 _NEAREST = -20  # power of ten from which on a series is tried
 _SHARES = (0.999, 0.5, 0.15)
-_WITHOUT_VALUE = (Unsupported, GradcliError, ArithmeticError, ValueError, AttributeError, TypeError, LookupError)
 
-Point = Callable[[Any, Expr], Any]  # what a leaf is, exactly
+Point = Mapping[Expr, Any]  # the values of some leaves; others have their own
 
 
 class Equality:
@@ -200,61 +188,39 @@ class Equality:
 
         Points outside of the function's domain say nothing; that at which it is evaluated, or another, must say something.
         """
-        found = [self._equal(root, way, self._beside(root, step), _SERIES if series else _EXACT, self.wrt) for step in _AROUND]
+        found = [self._equal(root, way, self._beside(step), _SERIES if series else _EXACT, self.wrt) for step in _AROUND]
         return True in found and False not in found
 
-    def at(self, x: Expr, y: Expr, point: Mapping[Expr, Any]) -> bool | None:
-        """Return whether two nodes are equal at a point, that of the function but for some leaves; None where the first has none."""
-        return self._equal(x, y, lambda m, leaf: exact_array(m, point.get(leaf, self.values[leaf]), leaf.kind), _SAME, [])
+    def at(self, x: Expr, y: Expr, point: Point) -> bool | None:
+        """Return whether two nodes are equal at a point; None where the first has no value."""
+        return self._equal(x, y, point, _SAME, [])
 
     def _equal(self, x: Expr, y: Expr, point: Point, enough: float, wrt: Sequence[Expr]) -> bool | None:
         """Return whether two nodes differ by no more than so much of the first; None where that has no finite value or derivative."""
-        decided = None
-        for m in map(Balls, _DIGITS):
-            with m.working():
-                try:
-                    right = self._numbers(m, x, point, wrt)
-                except Undecidable:
-                    continue
-                except _WITHOUT_VALUE:
-                    return None
-                decided = False
-                defined = [i for i, number in enumerate(right) if m.isfinite(number)]
-                if not defined:
-                    return None
-                try:
-                    found = self._numbers(m, y, point, wrt)
-                    apart = [_apart(m, right[i], found[i]) for i in defined]
-                except Undecidable:
-                    continue
-                except _WITHOUT_VALUE:
-                    return False
-            if len(found) != len(right) or max(apart)[0] > enough:
-                return False
-            if max(most for _, most in apart) <= enough:
-                return True
-        return decided
+        right, found = (self._numbers(node, point, wrt) for node in (x, y))
+        if right is None or found is None:
+            return None if right is None else False
+        return len(found) == len(right) and all(abs(a - b) <= enough * abs(a) + _NOTHING for a, b in zip(right, found, strict=True))
 
-    def _numbers(self, m: Any, node: Expr, point: Point, wrt: Sequence[Expr]) -> list[Any]:
-        """The value of a node and its derivatives."""
-        leaves = {leaf: point(m, leaf) for leaf in {*wrt, *(n for n in reachable([node]) if n.is_leaf)}}
-        _, y, slopes = reference_at(m, node, wrt, self.judge.seed, leaves, self.judge.precision)
-        return [*np.ravel(y), *(entry for slope in slopes for entry in slope.ravel())]
+    def _numbers(self, node: Expr, point: Point, wrt: Sequence[Expr]) -> list[Any] | None:
+        """The value of a node and its derivatives, as enclosures tell them."""
+        judge = self.judge
+        leaves = {leaf: point.get(leaf, self.values[leaf]) for leaf in {*wrt, *(n for n in reachable([node]) if n.is_leaf)}}
 
-    def _beside(self, root: Expr, step: int) -> Point:
-        """The values of leaves, or numbers beside them; whole numbers and truths stay."""
-        leaves = sorted({*self.judge.leaves, *self.wrt, *(n for n in reachable([root]) if n.is_leaf)}, key=lambda n: n.index)
+        def evaluate(balls: Any) -> list[np.ndarray]:
+            _, y, slopes = reference_at(balls, node, wrt, judge.seed, leaves, judge.precision)
+            return [y, *slopes]
 
-        def point(m: Any, leaf: Expr) -> Any:
-            exact = exact_array(m, self.values[leaf], leaf.kind)
-            if not step or leaf.kind != "float":
-                return exact
-            place = leaves.index(leaf)
-            share = step * (1 + place % 3) * (-1) ** place  # so that names move apart
-            moved = np.empty(exact.size, dtype=object)
-            moved[:] = [x * (1 + m.mpf(share * _STEP)) if x != 0 else m.mpf(share * _TINY) for x in exact.ravel()]
-            return moved.reshape(exact.shape)
+        arrays = numbers(judge.value_comparison.m, evaluate)
+        return None if arrays is None else [x for array in arrays for x in np.ravel(array)]
 
+    def _beside(self, step: int) -> Point:
+        """The values of leaves, or numbers beside them, so that names move apart; whole numbers and truths stay."""
+        point = {}
+        for place, leaf in enumerate(sorted({*self.judge.leaves, *self.wrt}, key=lambda node: node.index)):
+            if step and leaf.kind == "float":
+                share, value = step * (1 + place % 3) * (-1) ** place, np.asarray(self.values[leaf], float)
+                point[leaf] = np.where(value == 0, share * _TINY, value * (1 + share * _STEP))
         return point
 
     # -- where -------------------------------------------------------------------------------------------------
@@ -283,17 +249,15 @@ class Equality:
         sign = -1.0 if here < 0 else 1.0
         if all(holds(sign * size * share) for size in (1e-12, 1e-6, *_SIZES, 1e3) for share in _SHARES):
             return f"for {name} {'<' if here < 0 else '>'} 0"
-        reached = 0.0
-        for power in range(_NEAREST, 1) if abs(here) < 1 else ():
-            if not all(holds(side * 10.0**power * share) for share in _SHARES for side in (1.0, -1.0)):
-                break
-            reached = 10.0**power
+        sizes = (10.0**power for power in range(_NEAREST, 1))
+        near = takewhile(lambda size: all(holds(side * size * share) for share in _SHARES for side in (1.0, -1.0)), sizes)
+        reached = max(near, default=0.0) if abs(here) < 1 else 0.0
         if abs(here) < reached:
             return f"near {name} = 0, for |{name}| < {reached:g}"
         return f"near {name} = {here!r}"
 
 
-def _points(leaves: Sequence[Expr]) -> Iterator[dict[Expr, Any]]:
+def _points(leaves: Sequence[Expr]) -> Iterator[Point]:
     """Points of all signs and of moderate sizes, the same each time."""
     random = np.random.default_rng(0)
     for _ in range(_POINTS):
@@ -302,18 +266,6 @@ def _points(leaves: Sequence[Expr]) -> Iterator[dict[Expr, Any]]:
             size = random.choice(_SIZES, leaf.shape) * random.uniform(0.5, 1.5, leaf.shape)
             point[leaf] = np.asarray(size * random.choice([-1.0, 1.0], leaf.shape))[()]
         yield point
-
-
-def _apart(m: Any, x: Any, y: Any) -> tuple[float, float]:
-    """The least and the most by which two numbers may differ, relative to the first."""
-    if isinstance(x, bool) or isinstance(y, bool) or not m.isfinite(y):
-        off = 0.0 if x is y else np.inf
-        return off, off
-    off, size = abs(x.ball - y.ball), abs(x.ball)
-    if bool(off == 0) or (bool(off.abs_upper() < 2.0**-1200) and not bool(size.abs_lower() > 2.0**-1100)):
-        return 0.0, 0.0
-    relative = off / size
-    return float(relative.abs_lower()), float(relative.abs_upper()) if bool(size > 0) else np.inf
 
 
 def _text(value: Any) -> str:

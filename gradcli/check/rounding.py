@@ -14,7 +14,6 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -27,7 +26,7 @@ from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import backward
 from gradcli.graph.transforms import vjp
 from gradcli.ops.constants import Constant
-from gradcli.ops.elementwise.arithmetic import chain, mul
+from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.operands import Operand
 from gradcli.ops.reductions.carried import additions
 from gradcli.ops.spec import Op
@@ -35,7 +34,6 @@ from gradcli.reference.deadline import check as still_in_time
 
 UNIT = 2.0**-53  # the rounding error of the arrays that bounds are computed in
 ELEMENTARY = 4  # ulps beyond which an operation is as good as its operands, near its zeros
-_A_FEW = 32
 
 
 class Carried(Operand):
@@ -88,7 +86,7 @@ class Names:
 
     @staticmethod
     def filled(error: Any, x: Any) -> Any:
-        return error if np.shape(error) == np.shape(x) else np.broadcast_to(error, np.shape(x))
+        return np.broadcast_to(error, np.shape(x))
 
 
 class Arithmetic:
@@ -107,13 +105,17 @@ class Arithmetic:
         self.total = self.unit + UNIT
         self.smallest, self.smallest_normal = float(info.smallest_subnormal), float(info.smallest_normal)
 
-    def allowed(self, part: Bounded) -> Any:
-        """How far what is judged may be from the truth, both of which are no farther from the value here than its error.
+    def allowed(self, part: Bounded | None, shape: tuple[int, ...]) -> np.ndarray:
+        """How far an array that is judged may be from the truth, both of which are no farther from the value here than its error.
 
-        A unit in the last place is for numbers of the program that plans put together.
+        A unit in the last place is for numbers of the program that plans put together. It is nothing of truths and whole numbers.
         """
-        size = np.abs(part.value) * (2 * self.unit) + 4 * self.smallest
-        return size if part.error is None else part.error * (2 * (1 + 1e-9)) + size
+        if part is None or np.asarray(part.value).dtype.kind != "f":
+            return np.zeros(shape)
+        bound = np.abs(part.value) * (2 * self.unit) + 4 * self.smallest
+        if part.error is not None:
+            bound = part.error * (2 * (1 + 1e-9)) + bound
+        return np.broadcast_to(np.where(np.isnan(bound), np.inf, bound), shape)
 
     def error_of(self, operand: Any) -> Any:
         """The error of what a rule hands over: a value with its own, or a number of the program."""
@@ -129,16 +131,21 @@ class Arithmetic:
         still_in_time()
         values = [o.value if isinstance(o, Bounded) else o for o in operands]
         errors = [self.error_of(o) for o in operands]
-        body = None if _says(op) else op.body
-        if body is not None and np.size(values[0]):
-            opened = body(*operands, **static)
+        if op.accuracy.carries is None and not op.linear and op.body is not None and np.size(values[0]):
+            opened = op.body(*operands, **static)
             if np.isfinite(opened.value).all():
                 return opened
+        out = op.forward(*values, **static)
+        error = self._propagated(op, out, values, errors, static)
         if op.outputs > 1:
-            out = op.forward(*values, **static)
-            found = self._several(op, out, values, errors, static)
-            return tuple(self._bounded(part, error) for part, error in zip(out, found, strict=True))
-        result = self._bounded(*self._result(op, values, errors, static))
+            own = (8 * self.total * np.abs(part) if is_float(part) else None for part in out)
+            rows = zip(out, error, own, strict=True)
+            return tuple(self._bounded(part, plus(np.where(np.isnan(e), np.inf, e), more)) for part, e, more in rows)
+        error = plus(error, self.rounding(op, out, values, static))
+        if is_float(out) and not np.isfinite(out).all():
+            self.overflown = self.overflown or all(np.isfinite(x).all() for x in values if is_float(x))
+            error = None if error is None else self._of_infinities(op, out, values, errors, static, error)
+        result = self._bounded(out, error)
         if op.accuracy.carries == () and not op.accuracy.ulps and not op.elementwise:
             result.among = values[0]
         elif (op.rewriting.algebra == "reshaping" or op.rewriting.unchanged) and isinstance(operands[0], Bounded):
@@ -146,15 +153,6 @@ class Arithmetic:
         if op.rewriting.algebra == "comparison" and result.error is not None:
             result.error = self._told_apart(operands, values, result.error)
         return result
-
-    def _result(self, op: Op, values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
-        out = op.forward(*values, **static)
-        error = plus(self._propagated(op, out, values, errors, static), self.rounding(op, out, values, static))
-        if is_float(out) and not np.isfinite(out).all():
-            self.overflown = self.overflown or all(np.isfinite(x).all() for x in values if is_float(x))
-            if error is not None:
-                error = self._of_infinities(op, out, values, errors, static, error)
-        return out, error
 
     def _bounded(self, value: Any, error: Any) -> Bounded:
         """A value with its error, None where that is nothing."""
@@ -187,11 +185,13 @@ class Arithmetic:
         if _is_backward_stable(op):
             # right for operands that are off: by a unit in their last place, or by rounding relative to a matrix's size
             errors = [e if not is_float(x) else plus(e, self._backward(op, x)) for x, e in zip(values, errors, strict=True)]
-        if all(e is None for e in errors):
+        if op.outputs == 1 and all(e is None for e in errors):
             return None
-        kind = np.asarray(out).dtype.kind
         given = [0.0 if e is None else e for e in errors]
         found = self.by_facts(op, out, values, given, static)
+        if op.outputs > 1:
+            return first_order(op, out, values, given, static) if found is None else found
+        kind = np.asarray(out).dtype.kind
         if found is None:
             if kind == "b":
                 return _uncertain(out, values, errors)
@@ -239,16 +239,6 @@ class Arithmetic:
             if turns[:1] == (-math.inf,):
                 found = np.where(np.greater(x - e, turns[1]), found, math.nan)
         return found
-
-    def _several(self, op: Op, out: tuple[Any, ...], values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Sequence[Any]:
-        if op.core_dims is not None:
-            errors = [plus(e, self._backward(op, x)) for x, e in zip(values, errors, strict=True)]
-        given = [0.0 if e is None else e for e in errors]
-        found = self.by_facts(op, out, values, given, static)
-        if found is None:
-            found = first_order(op, out, values, given, static)
-        own = [8 * self.total * np.abs(part) if is_float(part) else None for part in out]
-        return [plus(np.where(np.isnan(e), np.inf, e), more) for e, more in zip(found, own, strict=True)]
 
     # -- An operation's own rounding
 
@@ -303,21 +293,11 @@ class Arithmetic:
         adds = op.facts.integral and (compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
         if not adds and op is not chain and not (op.facts.integral and op.elementwise and op.rewriting.algebra != "power"):
             return False
-        if np.size(out) <= _A_FEW and op in (mul, chain):
-            return bool(np.all(np.frexp(out)[0] % (2 * self.unit) == 0)) and _are_products(out, *values)
         # where the first entries are no whole numbers, there is no need to look at the others
         if not all(_are_whole(np.ravel(v)[:1]) for v in values) or not all(_are_whole(v) for v in [*values, out]):
             return False
-        if compounds:
-            most = np.prod(np.maximum(np.abs(values[0]), 1.0))
-        else:
-            most = np.sum(np.abs(values[0])) if adds else np.max(np.abs(out), initial=0.0)
+        most = np.sum(np.abs(values[0])) if adds and not compounds else np.max(np.abs(out), initial=0.0)
         return bool(most < 1 / self.unit)
-
-
-def _says(op: Op) -> bool:
-    """Return whether a record says how errors are propagated; else that follows from what the operation is made of."""
-    return op.accuracy.carries is not None or op.linear
 
 
 def _is_backward_stable(op: Op) -> bool:
@@ -352,12 +332,6 @@ def _distance(x: Any, y: Any) -> Any:
     if np.isnan(off).any():
         off = np.where(np.equal(x, y) | np.isnan(y), 0.0, np.where(np.isnan(off), np.inf, off))
     return off
-
-
-def _are_products(out: Any, x: Any, y: Any) -> bool:
-    """Return whether numbers are products, unrounded."""
-    rows = zip(*(part.ravel().tolist() for part in np.broadcast_arrays(out, x, y)), strict=True)
-    return all(Fraction(a) * Fraction(b) == product if a and b and math.isfinite(product) else product == 0 for product, a, b in rows)
 
 
 def _are_whole(value: Any) -> bool:
@@ -471,16 +445,8 @@ def error_bounds(
     start = Bounded(np.asarray(seed, np.float64)[()], None, top.arithmetic)
     with np.errstate(all="ignore"):
         found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
-        value, *bounds = [allowed(part, x.shape, top.arithmetic) for part, x in zip([top, *map(found.get, wrt)], [root, *wrt], strict=True)]
+        value, *bounds = map(top.arithmetic.allowed, [top, *map(found.get, wrt)], [x.shape for x in [root, *wrt]])
     return value, bounds, top.arithmetic.overflown
-
-
-def allowed(part: Bounded | None, shape: tuple[int, ...], arithmetic: Arithmetic) -> np.ndarray:
-    """The bound of an array, which is nothing of truths and whole numbers."""
-    if part is None or np.asarray(part.value).dtype.kind != "f":
-        return np.zeros(shape)
-    bound = arithmetic.allowed(part)
-    return np.broadcast_to(np.where(np.isnan(bound), np.inf, bound), shape)
 
 
 # -- Branches that rounding decides: comparisons whose sides are within rounding of each other, and the
@@ -531,7 +497,7 @@ def branches(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: 
         if not unsure:
             return None
         tables = [(way, _interpreted(way, leaves, precision)) for way in ways]
-        found = [[(np.asarray(table[x].value), allowed(table[x], x.shape, table[x].arithmetic)) for x in way] for way, table in tables]
+        found = [[(np.asarray(table[x].value), table[x].arithmetic.allowed(table[x], x.shape)) for x in way] for way, table in tables]
         return Branches(_words(unsure[0]), found)
     except GradcliError:
         return None

@@ -16,7 +16,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from gradcli.check.identities import NO_NUMBER, Inexact, Normal, Standard, apply_identities, kind_of, number, role
+from gradcli.check.identities import NO_NUMBER, Inexact, Normal, Standard, apply_identities, number, shares
 from gradcli.check.judge import computed
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import tree_size
@@ -31,7 +31,6 @@ from gradcli.reference.deadline import check as still_in_time
 # FLINT there is none.
 
 
-_HIGHEST = 16
 _POWERS = 48  # that are known of a series
 _MOST = 14  # terms of one that are written
 _NEAR = 0.5  # up to which size a quantity is near zero
@@ -63,22 +62,18 @@ class _Series(Domain[Pair]):
         return flint.fmpq_series([flint.fmpq(value.numerator, value.denominator)]), self.one
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Pair:
-        kind = role(node)
-        if not kind_of(node):
+        if weights := shares(node, "sum"):
+            above, below = 0 * self.one, self.one
+            for (a, b), weight in zip(operands, weights, strict=True):
+                above, below = above * b + weight * a * below, below * b
+            return above, below
+        if not (exponents := shares(node, "product")):
             return self._called(op, operands)
-        (a, b), (c, d) = operands[0], operands[-1]
-        if kind in ("power", "square", "reciprocal"):
-            exponent = {"square": 2, "reciprocal": -1}.get(kind) or int(number(node.operands[1]) or 0)
-            if abs(exponent) > _HIGHEST:
-                raise Inexact
-            return (a**exponent, b**exponent) if exponent > 0 else (b**-exponent, a**-exponent)
-        if kind == "negation":
-            return -a, b
-        if kind in ("product", "chain"):
-            return a * c, b * d
-        if kind == "quotient":
-            return a * d, b * c
-        return (a * d + c * b if kind == "sum" else a * d - c * b), b * d
+        above = below = self.one
+        for fraction, exponent in zip(operands, exponents, strict=False):
+            a, b = fraction if exponent > 0 else fraction[::-1]
+            above, below = above * a ** abs(exponent), below * b ** abs(exponent)
+        return above, below
 
     def _called(self, op: Op, operands: list[Pair]) -> Pair:
         if len(operands) != 1 or op.static:
@@ -147,7 +142,6 @@ _MOST_EXPANDED = 40
 _PATIENCE = 8  # ways that are gone on from without finding a better one
 _MOST_FOUND = 8  # ways of which the first that is proved is taken
 _LARGEST = 120  # nodes of a way, each time it is written
-_MOST_FACTORS, _MOST_TERMS = 7, 8
 
 Losses = tuple[float, ...]
 ValueOf = Callable[[Expr], Any]
@@ -276,10 +270,8 @@ class Search:
         try:
             for way in apply_identities(self.graph, node, value_of):
                 yield way, False
-            for start in (node, *self.textbook.ways(node)):
-                yield start, False
-                for way in regroup(self.graph, start, value_of):
-                    yield way, False
+            for way in self.textbook.ways(node):
+                yield way, False
             for way in expand(self.graph, node, value_of) if self.series else ():
                 yield way, True
         except GradcliError:
@@ -291,57 +283,3 @@ class Search:
         table = {other: other for other in order if other not in moved} | {node: better}
         way: Expr = interpret([other for other in order if other in moved], Standard(self.graph), table)[root]
         return way
-
-
-# -- the same parts in other groups -------------------------------------------------------------------------------
-
-
-def regroup(graph: Graph, node: Expr, value_of: ValueOf) -> Iterator[Expr]:
-    """A product multiplied in another order, or divided through."""
-    if kind_of(node) == "product":
-        given = Normal.of(node, "product", graph)
-        for found in (_in_steps(graph, given, value_of), _divided_through(graph, given)):
-            try:
-                yield from found
-            except NO_NUMBER:
-                continue
-
-
-def _in_steps(graph: Graph, given: Normal, value_of: ValueOf) -> Iterator[Expr]:
-    """a*b/(c*d) as a/c*b/d: from any factor on, each next one brings what was multiplied so far nearest to 1."""
-    factors = [(base, 1 if e > 0 else -1) for base, e in given.parts.items() for _ in range(int(abs(e)))]
-    if not 2 <= len(factors) <= _MOST_FACTORS:
-        return
-    with np.errstate(all="ignore"):
-        sizes = {base: float(np.nan_to_num(np.mean(np.log2(np.abs(np.asarray(value_of(base), float)))))) for base in given.parts}
-    for first in dict.fromkeys(factors):
-        left = list(factors)
-        left.remove(first)
-        base, sign = first
-        result, size = base if sign > 0 else 1 / base, sign * sizes[base]
-        while left:
-            base, sign = step = min(left, key=lambda one: abs(size + one[1] * sizes[one[0]]))
-            left.remove(step)
-            result, size = result * base if sign > 0 else result / base, size + sign * sizes[base]
-        number_ = Normal(graph, "product", number=given.number)
-        number_.parts[result] = Fraction(1)
-        yield number_.build()
-
-
-def _divided_through(graph: Graph, given: Normal) -> Iterator[Expr]:
-    """a/(a*b + c) as 1/(b + c/a): sums divided by what occurs in them or beside them."""
-    sums = {base: Normal.of(base, "sum", graph) for base in given.parts if kind_of(base) == "sum"}
-    terms = [term for inner in sums.values() for term in inner.parts]
-    if len(terms) > _MOST_TERMS:
-        return
-    divisors = [base for base, e in given.parts.items() if base not in sums and e > 0]
-    divisors += [factor for term in terms for factor, e in Normal.of(term, "product").parts.items() if e > 0]
-    for divisor in dict.fromkeys([*divisors, *terms] if sums else ()):
-        if number(divisor) is not None:
-            continue
-        found = given.without(*sums)
-        for base, inner in sums.items():
-            quotients = [(Normal(graph, "product", [(term, 1), (divisor, -1)]).build(), weight) for term, weight in inner.parts.items()]
-            found.put(divisor, given.parts[base])
-            found.put(Normal(graph, "sum", quotients).build(), given.parts[base])
-        yield found.build()

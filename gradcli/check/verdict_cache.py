@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
@@ -63,18 +63,17 @@ def code(root: Path) -> str:
     return digest.hexdigest()
 
 
-def key_of(
-    root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Any],
-    convention: str | None, in_passing: bool,
-) -> str:  # fmt: skip
-    """The key of a verdict."""
-    formulas = [claim.formula for claim in claims if claim.formula is not None]
-    order = definition_order(root, [*wrt.values(), *formulas])
+def key_of(asked: Any) -> str:
+    """The key of the verdict on a gradient and on claims about it."""
+    scope, record = asked.scope, asked.record
+    formulas = [claim.formula for claim in asked.claims if claim.formula is not None]
+    order = definition_order(asked.root, [*asked.wrt.values(), *formulas])
     places: dict[Any, int] = {node: i for i, node in enumerate(order)}
-    lines = [(line(node, places, values), node.payload.name if node.is_leaf else None) for node in order]
-    given = [(claim.of, claim.rtol, claim.atol, claim.around, places.get(claim.formula), content(claim.numbers)) for claim in claims]
-    asked = precision, convention, in_passing, [(name, places[x]) for name, x in wrt.items()], places[root]
-    return digest_of(versions(), lines, asked, list(map(content, computed)), given)
+    lines = [(line(node, places, scope.values), node.payload.name if node.is_leaf else None) for node in order]
+    given = [(claim.of, claim.rtol, claim.atol, claim.around, places.get(claim.formula), content(claim.numbers)) for claim in asked.claims]
+    names = [(name, places[x]) for name, x in asked.wrt.items()]
+    how = scope.precision, asked.convention, scope.in_passing, names, places[asked.root]
+    return digest_of(versions(), lines, how, content([record.value, record.seed, record.grad]), given)
 
 
 def digest_of(*things: Any) -> str:

@@ -7,6 +7,7 @@ Rules are made of the operations' own partials, and are called as records say.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -199,7 +200,7 @@ class Derivation:
         op = node.op
         assert op is not None
         assert op.partials is not None
-        rule = f"{op.text.called or op.name} rule"
+        rule = f"{_called(op)} rule"
         if op.rewriting.algebra == "power":
             rule = "power rule" if moving == [True, False] else "exponential rule" if moving == [False, True] else "power rule, of both"
         terms: list[Expr] = []
@@ -253,6 +254,13 @@ class Derivation:
 
 
 Steps = dict[str, list[Step]]
+
+
+def _called(op: Op) -> str:
+    """What people call an operation: of "The natural logarithm." the last words, or else its role or its name."""
+    said = re.match(r"The (?:natural |real )?([a-z]+(?: [a-z]+)*?)(?:[,.;]| to )", op.doc)
+    role = op.rewriting.algebra
+    return said[1] if said else "power" if role == "square" else role if role == "exponential" else op.name
 
 
 def derivations(made: General, names: Mapping[str, Formula]) -> Steps:

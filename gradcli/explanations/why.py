@@ -397,7 +397,7 @@ def _flat(entries: Entries, part: Contribution, mask: Mask) -> str:
         kink = next(kink for kink in op.kinks)
         return f"{by} = {shown(input)} is at a kink of {user}, where the derivative is chosen: {kink.convention}"
     if op.partials is not None and isinstance(op.partials[part.place], Pieces):
-        if op.facts.selects and len(others) > 0:
+        if op.rewriting.selects and len(others) > 0:
             return f"{user} takes {entries.called(others[0].id)} there, not {by} = {shown(input)}"
         return f"{user} is flat there: its input {by} is {shown(input)}, and the derivative {part.partial or 'by it'} is 0"
     if op.kind == "smooth" and part.partial is not None and _vanishes(part, input):
@@ -429,7 +429,7 @@ def _structural(entries: Entries, part: Contribution) -> str:
     user, op = entries.called(part.node), entries.op(part.node)
     at = f"entry {list(entries.index)}" if entries.index and part.operand == entries.id else "that entry"
     what = f"{at} of {entries.called(part.operand)}" if part.operand != entries.id else f"{entries.text}"
-    if op is not None and op.facts.selects:
+    if op is not None and op.rewriting.selects:
         return f"{user} takes other entries: {what} is not among them"
     if op is not None and op.linear and len(op.operands) == 1:
         return f"{user} does not contain {what}"

@@ -190,12 +190,12 @@ class Syntax(ABC):
         return f"{name}[{index}]"
 
 
+_OF_NUMPY = re.compile(r"\b(?:np\.|special\.|_)(\w+)\(")
+
+
 def in_words(op: Op, present: Sequence[bool], static: Mapping[str, Any]) -> str:
-    """The text of an operation on numbers: C's, with numbers in decimals."""
-    text = op.text.in_c(present, **static)
-    if not text and op.text.scalar:
-        text = op.text.scalar if isinstance(op.text.scalar, str) else op.text.scalar(**static)
-    return text
+    """The text of an operation on numbers: C's, with numbers in decimals, or else NumPy's with functions of the same names."""
+    return op.text.in_c(present, **static) or _OF_NUMPY.sub(r"g_\1(", NUMPY.template(op, present, [()] * len(present), static))
 
 
 # -- Functions that exported code brings along, in the target's own language: kept as files, of

@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from gradcli.errors import UnsupportedInTargetError
 from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
@@ -20,6 +22,7 @@ from gradcli.ops.spec import Op
 from gradcli.plans.folding import Folder, constant_of
 
 _ROUNDS = 8  # in which operations are made of others that are made of others
+_FAR = 1100.0  # where powers are infinite, of 2, too
 
 
 @dataclass
@@ -122,7 +125,7 @@ class _Composing(_Plain):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         if op.text.transparent or self.writes(op, node, operands):
             return super().operation(node, op, operands)
-        made = op.text.composed or op.body
+        made = op.body
         if made is None:
             self.lacking[op] = None
             return super().operation(node, op, operands)
@@ -203,10 +206,19 @@ def _keeps_size(op: Op, node: Expr) -> bool:
     """Return whether an operation is of moderate size where its operands are."""
     if op.kind == "smooth":
         exponent = constant_of(node.operands[1]) if op.rewriting.algebra == "power" else None
-        return op.facts.moderate or (exponent is not None and exponent >= 0 and float(exponent).is_integer())
+        return _is_bounded(op, node.static) or (exponent is not None and exponent >= 0 and float(exponent).is_integer())
     if op.kind == "structural":
         return op.rewriting.algebra in ("reshaping", "repetition") or op.linear
     return op.kind == "flat" or not op.domain
+
+
+def _is_bounded(op: Op, static: Mapping[str, Any]) -> bool:
+    """Return whether a smooth function is defined everywhere, and finite at numbers that are far out."""
+    if op.domain:
+        return False
+    points = np.meshgrid(*[(-_FAR, -1.0, 0.0, 1.0, _FAR)] * len(op.operands))
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(op.forward(*points, **static)).all())
 
 
 def _is_nonzero(node: Expr) -> bool:

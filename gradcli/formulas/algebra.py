@@ -257,7 +257,7 @@ class Sums(Powers):
         for monomial in self.bases[number].terms or {}:
             for base, exponent in monomial:
                 op = self.bases[base].op
-                squares = op is not None and (op.rewriting.family is not None or op.rewriting.algebra == "sign")
+                squares = op is not None and op.rewriting.algebra in ("circular", "hyperbolic", "sign")
                 if exponent.denominator != 1 or base in self.bases.reducible or squares:
                     return True
         return False
@@ -353,6 +353,16 @@ class Sums(Powers):
             self._defining = False
             self._squares[number] = None if value is None else {m: c for c, m in self.addends(value)}
         return self._squares[number]
+
+
+def family_of(op: Op | None) -> tuple[Any, ...]:
+    """Return the functions that a sine or a cosine, circular or hyperbolic, goes with (`FAMILIES`); nothing for others."""
+    role = op.rewriting.algebra if op is not None else ""
+    if role not in ("circular", "hyperbolic"):
+        return ()
+    from gradcli.ops.elementwise.trigonometric import FAMILIES
+
+    return FAMILIES[role]
 
 
 class Quantity(Operand):
@@ -476,24 +486,20 @@ class Algebra(Sums, Transcription[Value]):
         role = self._roles.get(op.rewriting.algebra)
         if role is not None:
             return role(list(operands))
-        means = op.rewriting.means
-        if means is not None:
+        if op.rewriting.algebra == "composed" and op.definition is not None:
             key = (op, *operands, *static.values())
             known = self._known.get(key)
             if known is None:
-                found = means(*(Quantity(self, o) for o in operands), **static)
+                found = op.definition(*(Quantity(self, o) for o in operands), **static)
                 known = self._known[key] = found.value if isinstance(found, Quantity) else self.of_number(found)
             return known
         return self.function(op, operands, static, node)
 
     def function(self, op: Op, operands: Sequence[Value | None], static: Any, node: Expr | None = None) -> Value:
         """A function that is not taken apart; of -x, for odd and even ones that of x."""
-        sign = 1
-        parity = op.facts.parity
-        first = operands[0]
-        if parity and first is not None and first[0] < 0:
-            operands = [(-first[0], first[1]), *operands[1:]]
-            sign = -1 if parity == "odd" else 1
+        sign, first = 1, operands[0]
+        if first is not None and first[0] < 0 and op.parity:
+            operands, sign = [(-first[0], first[1]), *operands[1:]], op.parity
         shapes = () if op.elementwise or node is None else tuple(None if o is None else o.shape for o in node.operands)
         key = (op, tuple(operands), tuple(static.items()) if static else (), shapes)
         base = self.bases.make(
@@ -504,10 +510,10 @@ class Algebra(Sums, Transcription[Value]):
 
     def squared(self, number: int) -> Value | None:
         base = self.bases[number]
-        family = base.op.rewriting.family if base.op is not None else None
-        if family is None or base.operands[0] is None:
+        family = family_of(base.op)
+        if not family or base.operands[0] is None:
             return None
-        sine, cosine, *_, k = family()
+        sine, cosine, *_, k = family
         x = Quantity(self, base.operands[0])
         found: Quantity = k * (1 - cosine(x) ** 2) if base.op is sine else 1 - k * sine(x) ** 2
         return found.value

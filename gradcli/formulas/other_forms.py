@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from gradcli.formulas.algebra import Algebra, Quantity
+from gradcli.formulas.algebra import Algebra, Quantity, family_of
 from gradcli.formulas.powers import Number, Value, lean, power, product
-from gradcli.ops.spec import Op
 
 
 def doubled(algebra: Algebra, value: Value) -> Value | None:
@@ -15,7 +14,7 @@ def doubled(algebra: Algebra, value: Value) -> Value | None:
     powers = dict(value[1])
     for number, exponent in value[1]:
         op = bases[number].op
-        family: tuple[Op, ...] = op.rewriting.family() if op is not None and op.rewriting.family else ()
+        family = family_of(op)
         if op is None or op not in family[:1] or exponent < 1 or exponent.denominator != 1:
             continue
         operand = bases[number].operands[0]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
-from gradcli.formulas.algebra import Algebra
+from gradcli.formulas.algebra import Algebra, family_of
 from gradcli.formulas.other_forms import absorbed, doubled, halved, joined
 from gradcli.formulas.powers import Base, Monomial, Number, Polynomial, Unsimplified, Value, lean, product
 from gradcli.formulas.simplify import Fractions, Piece, Simplifier
@@ -34,14 +34,12 @@ def ratios(
     pairs: dict[Any, dict[Op, int]] = {}
     for number in plain:
         base = bases[number]
-        if base.op is not None and base.op.rewriting.family:
+        if base.op is not None and family_of(base.op):
             pairs.setdefault(base.operands[0], {})[base.op] = number
     pieces: list[tuple[Op, Value, Number, int]] = []
     used: list[int] = []
     for operand, numbers in pairs.items():
-        family = next(iter(numbers)).rewriting.family
-        assert family is not None
-        sin, cos, tan, cot, csc, sec, _ = family()
+        sin, cos, tan, cot, csc, sec, _ = family_of(next(iter(numbers)))
         s, c = plain.get(numbers.get(sin, -1), 0), plain.get(numbers.get(cos, -1), 0)
         if s >= 0 and c >= 0:
             continue
@@ -142,7 +140,7 @@ class Products(Fractions, ABC):
 
     def _ratio(self, number: int) -> bool:
         op = self.algebra.bases[number].op
-        return op is not None and (op.rewriting.family is not None or op.rewriting.algebra == "sign")
+        return op is not None and op.rewriting.algebra in ("circular", "hyperbolic", "sign")
 
     def _sign_inside(self, number: Number, pieces: list[Piece]) -> tuple[Number, list[Piece]]:
         """-(a - b) as b - a, where that is shorter."""

@@ -207,18 +207,18 @@ def scaled(cotangent: Any, partial: Any) -> Any:
 def guarded(cotangent: Any, partial: Any) -> Any:
     """cotangent * partial, where a zero cotangent gives zero; with nothing to do for the partials 1 and -1 of sums and differences."""
     kind = type(partial)
-    if kind is int or kind is float:
+    if kind is _Array:
+        if type(cotangent) is _Array and partial.dtype is cotangent.dtype:
+            product = cotangent * partial
+            if is_finite(product):  # what `chain` would find, too
+                return product
+    elif kind is int or kind is float:
         if kind is int and (partial == 1 or partial == -1):
             return cotangent if partial == 1 else -cotangent
         if partial == 0:
             return where(True, 0.0 if isinstance(cotangent, Carrier) else cotangent.dtype.type(0), cotangent)
         if math.isfinite(partial) and not isinstance(cotangent, Carrier):
             return cotangent * float(partial)
-    elif kind is _Array:
-        if type(cotangent) is _Array and partial.dtype is cotangent.dtype:
-            product = cotangent * partial
-            if is_finite(product):  # what `chain` would find, too
-                return product
     elif kind is _Double and type(cotangent) is _Double:
         product = cotangent * partial
         if math.isfinite(product):

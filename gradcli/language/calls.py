@@ -453,7 +453,7 @@ def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, 
         return builder.call_op(record, operands, static)
     (made,) = calls_in(lambda: binding.applied(builder, record, name, found, operands, static))
     if isinstance(made.result, tuple) and len(made.result) == len(record.results):
-        made.result = Results.of(made.result, record.results)
+        made.result = Results.of(made.result, record.result_names)
     return made
 
 

@@ -101,7 +101,7 @@ def matrix_product(m: Any, x: Any, y: Any) -> Any:
 
 def numpy_index(index: tuple[Any, ...]) -> tuple[Any, ...]:
     """The index as NumPy takes it; slices are stored as tuples because they must be hashable."""
-    return tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)
+    return tuple([slice(*part) if type(part) is tuple else getattr(part, "array", part) for part in index])
 
 
 def numbered(shape: Shape, first: int = 0) -> np.ndarray:

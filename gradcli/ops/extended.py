@@ -27,38 +27,28 @@ class NotCovered(Exception):
 class Rule:
     """What the judge of large arrays knows of an operation.
 
-    value    ``value(*operands, **static)``, None where the forward pass computes in long double itself
-    epsilon  whether the value asks for the distance from 1 to the next of the program's floats, as ``epsilon``
+    value  ``value(*operands, **static)``, None where the forward pass computes in long double itself
     """
 
     value: Function | None
-    epsilon: bool = False
 
 
 class Entrywise(Fixed, Rule):
     """Entry by entry.
 
     partials  ``partial(*operands)`` for each operand, None for one without a derivative
+    epsilon   whether the value asks for the distance from 1 to the next of the program's floats, as ``epsilon``
     """
 
     partials: tuple[Function | None, ...]
     value: Function | None = None
+    epsilon: bool = False
 
 
 class Valued(Fixed, Rule):
     """A smooth function entry by entry that NumPy has no loop for in long double: its slopes are sympy's."""
 
     value: Function
-
-
-class Linear(Fixed, Rule):
-    """What adds entries up, repeats, moves or chooses them: cotangents, errors and what flows go back alike.
-
-    pull  ``pull(part, *operands, **static)``: what is for each operand, None for one without a derivative
-    """
-
-    pull: Function
-    value: Function | None = None
 
 
 class Reduced(Fixed, Rule):
@@ -68,7 +58,7 @@ class Reduced(Fixed, Rule):
     """
 
     slopes: Function
-    value: Function | None = None
+    value = None
 
 
 class Formulas(NamedTuple):
@@ -87,18 +77,13 @@ class Formulas(NamedTuple):
 
 
 class Whole(Fixed, Rule):
-    """Any other operation, whose formulas stand in the room ``gradcli/ops/wholes``; their file is imported when they are first asked for.
+    """Any other operation, whose formulas have a name in ``gradcli/ops/wholes.py``; the file is imported when they are first asked for."""
 
-    place  a file and a name in it, as in ``"equations.SOLVE"``
-    """
-
-    place: str
-    epsilon: bool = False
+    name: str
 
     @cached_property
     def formulas(self) -> Formulas:
-        file, name = self.place.split(".")
-        found: Formulas = getattr(import_module(f"gradcli.ops.wholes.{file}"), name)
+        found: Formulas = getattr(import_module("gradcli.ops.wholes"), self.name)
         return found
 
     @property

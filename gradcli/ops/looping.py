@@ -16,14 +16,10 @@ class Loops(Fixed):
 
     axes    ``axes(m, *views, **static)``: the view of the result (axes.py)
     parts   ``parts(*operands, **static)``: the same made of operations that loops can do, as exactly where all is finite
-    raised  ``raised(*operands, **static)``: the exponential of the result, where it takes less than that of any number
-    less    ``less(**static)``: the operation, with its parameters, that the exponential of the operand less the result is
     """
 
     axes: Function | None = None
     parts: Function | None = None
-    raised: Function | None = None
-    less: Function | None = None
 
 
 # -- How operations on arrays are written for libraries of arrays: axes, shapes and indices as

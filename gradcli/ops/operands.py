@@ -91,9 +91,14 @@ class Opened(Operand):
     def shape(self) -> tuple[int, ...]:
         return self.array.shape
 
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim
+
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         found = self.m.apply(op, static, list(map(self._entries, operands)))
-        return tuple(Opened(self.m, part) for part in found) if isinstance(found, tuple) else Opened(self.m, found)
+        made = type(self)
+        return tuple(made(self.m, part) for part in found) if isinstance(found, tuple) else made(self.m, found)
 
     def _entries(self, operand: Any) -> Any:
         if operand is None:

@@ -8,6 +8,7 @@ multi-precision numbers alike. It never sums to an operand's shape; the sweep do
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from gradcli.ops.looping import Loops
 from gradcli.ops.pytorch import USUAL, Torch
 from gradcli.ops.text import BY_SIGN, IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
 
+_Double = np.float64
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
 
 
@@ -64,7 +66,7 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
         record = {"result": "same", **record}  # entries are moved
     if "core_dims" in record:
         record = {"ulps": 64, **record}
-    record = {field_: _listed(value) if field_ in _LISTS else value for field_, value in record.items()}
+    record = {field_: _listed(value, field_) if field_ in _LISTS else value for field_, value in record.items()}
     rest: dict[str, Any] = {}
     given: dict[str, dict[str, Any]] = {}
     for field_, value in record.items():
@@ -79,9 +81,9 @@ FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")  # before the name
 _LISTS = {"aliases", "kinks", "results", "saves"}
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: Any, name: str) -> Any:
     """Return the words of a text, or what it says of each name: "x: out; y: x out"."""
-    if isinstance(value, str) and ":" in value:
+    if name == "saves" and ":" in value:
         return {name.strip(): tuple(kept.split()) for name, _, kept in (part.partition(":") for part in value.split(";"))}
     return tuple(value.split()) if isinstance(value, str) else (value,) if isinstance(value, Kink) else value
 
@@ -92,13 +94,16 @@ class Record:
 
     name        what graphs, formulas and reports call it
     signature   its operands in words, with what they are beside arrays: "x? bounds:arrays *more". Those that end in a question mark may
-                be left out (None), ``index:index`` are whole numbers by which entries are addressed, ``choices:arrays`` a list of
-                arrays, each of its own shape, ``x:signed`` has zeros that count by their sign, and ``*more`` is any number of
-                operands. ``alpha:number`` is no operand, but a static parameter that is a number of the formula: what has a
-                derivative may stand for it, too. Nor is ``axis:stated``, which is written even if it has its default, where the
-                operand has several axes: people take the default for two things, so that a call without it is refused
+                be left out (None), and ``*more`` is any number of operands. ``index:index`` are whole numbers by which entries are
+                addressed, ``choices:arrays`` a list of arrays, each of its own shape, ``x:signed`` has zeros that count by their
+                sign, and ``y:alike`` must have the dtype of the others in PyTorch. ``alpha:number`` is no operand, but a static
+                parameter that is a number of the formula: what has a derivative may stand for it, too. Nor is ``axis:stated``,
+                which is written even if it has its default, where the operand has several axes: people take the default for two
+                things, so that a call without it is refused
+    about       what it is, in words, and an example after ``>>>``
     static      parameters that are part of the program (axes, shapes), with their defaults; `REQUIRED` where there is none
-    results     names of the results, where there are several
+    results     names of the results, where there are several; with a colon those that no gradient flows through on tensors, and
+                with their dtype behind it, if it is not that of the others
     domain      where it is defined, in words (domains.py); everywhere, if it says nothing
     torch       what PyTorch makes of it
     uncertified
@@ -107,7 +112,7 @@ class Record:
 
     name: str
     signature: str
-    doc: str
+    about: str
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     results: tuple[str, ...] = ()
     domain: str = ""
@@ -115,12 +120,25 @@ class Record:
     torch: Torch = USUAL
     uncertified: str = ""
     aliases: tuple[str, ...] = ()
-    example: str = ""
     public: bool = True
+
+    @cached_property
+    def doc(self) -> str:
+        """What it is, in words."""
+        return " ".join(self.about.partition(">>>")[0].split())
+
+    @property
+    def example(self) -> str:
+        """A call of it; empty if there is none."""
+        return self.about.partition(">>>")[2].strip()
 
     def _marked(self, mark: str) -> tuple[str, ...]:
         words = [word for word in self.signature.split() if mark in word]
         return tuple([word.partition(":")[0].strip("*?") for word in words])
+
+    @cached_property
+    def result_names(self) -> tuple[str, ...]:
+        return tuple([word.partition(":")[0] for word in self.results])
 
     @cached_property
     def operands(self) -> tuple[str, ...]:
@@ -171,7 +189,6 @@ class Op(Record):
     reference   multi-precision: ``reference(m, *scalars, **static)`` for elementwise operations, on object
                 arrays of scalars otherwise; m offers mpmath's functions. The source of truth of the judge
     symbolic    the same on sympy expressions, m being sympy; by default the reference itself
-    slopes      the reference's own derivatives ``slope(m, *scalars)``, where sympy's have no limits at the edges of the domain
     extended    the operation on whole arrays in long double, written anew for the judge (extended.py)
     kind        "smooth": elementwise, analytic in its domain. "piecewise": elementwise, the reference picks a
                 branch by comparisons and uses + - * / only. "flat": elementwise, locally constant.
@@ -203,7 +220,6 @@ class Op(Record):
     partials: tuple[Function | None, ...] | None = None
     vjp: Function | None = None
     symbolic: Function | None = None
-    slopes: tuple[Function, ...] | None = None
     extended: Rule | None = None
     shape: Function | None = None
     result: str = "float"
@@ -238,6 +254,31 @@ class Op(Record):
         return self.kind == "structural" and self.linear and not self.accuracy.ulps
 
     @cached_property
+    def degree(self) -> float | None:
+        """The p with f(c*x) = c**p * f(x) for all numbers c > 0, by what some numbers become; None where there is none."""
+        if not self.elementwise or self.kind == "flat" or self.result != "float" or self.static or len(self.operands) != 1:
+            return None
+        with np.errstate(all="ignore"):
+            negative, small, one, large = map(abs, self.forward(np.array([-1.0, 2.0**-60, 1.0, 2.0**60])))
+        is_homogeneous = one and small * large == one * one and (negative == one or negative != negative)
+        return math.log2(large / one) / 60 if is_homogeneous else None
+
+    @property
+    def undoes(self) -> bool:
+        """Return whether it undoes a function that is not one to one, so that of an expression it is a choice, as sqrt(x**2) is."""
+        return self.rewriting.algebra in ("power", "inverse") or (self.degree is not None and self.degree % 1 == 0.5)
+
+    @cached_property
+    def parity(self) -> int:
+        """1 where the result is the same of -x as of x, -1 where it is the opposite, 0 for others, by what some numbers become."""
+        if not self.elementwise or self.result != "float" or self.static or len(self.operands) != 1:
+            return 0
+        x = np.array([0.3, 0.7, 2.5])
+        with np.errstate(all="ignore"):
+            here, there = self.forward(x), self.forward(-x)
+        return next((sign for sign in (1, -1) if np.array_equal(here, sign * there, equal_nan=True)), 0)
+
+    @cached_property
     def broadcasts(self) -> bool:
         """Return whether the result is a float of the shape that the operands, which are floats, broadcast to."""
         return self.shape is None and self.result == "float" and not self.indices
@@ -258,7 +299,7 @@ class Op(Record):
     @property
     def body(self) -> Function | None:
         """Return the definition of its result by other operations, or what stands for one; None where the record has none."""
-        return None if self.outputs > 1 else self.definition or self.loops.parts or self.rewriting.means
+        return None if self.outputs > 1 else self.definition or self.loops.parts
 
     @property
     def is_latex_command(self) -> bool:
@@ -276,12 +317,12 @@ class Op(Record):
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands: graph nodes, multi-precision arrays, or plain arrays."""
-        if self.static:
+        if self.static and len(static) < len(self.static):
             static = {**self.static, **static}
         for operand in operands:
             if isinstance(operand, Carrier):
                 return operand.apply_op(self, operands, static)
-        if self.operator is not None and type(operands[0]) is np.float64:
+        if self.operator is not None and type(operands[0]) is _Double:
             return self.operator(*operands, **static)
         return self.forward(*operands, **static)
 
@@ -291,13 +332,13 @@ class Op(Record):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Composite(Record):
-    """A function made of operations: its derivative is that of its body.
+    """A function made of operations: its derivative is that of its definition.
 
-    The body is mathematics as a rule is: operators and registered functions of its operands, branching on shapes
+    That is mathematics as a rule is: operators and registered functions of its operands, branching on shapes
     and static parameters only. It may return a tuple.
     """
 
-    body: Function
+    definition: Function
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""
@@ -305,8 +346,8 @@ class Composite(Record):
         parameters = {**self.static, **static}
         calls = UNDER_WAY.get()
         if calls is None:
-            return self.body(*operands, *missing, **parameters)
-        call = expanded(self.name, (operands, tuple(static.values())), lambda: self.body(*operands, *missing, **parameters))
+            return self.definition(*operands, *missing, **parameters)
+        call = expanded(self.name, (operands, tuple(static.values())), lambda: self.definition(*operands, *missing, **parameters))
         calls.append(call)
         return call.result
 

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.ops.arrays.shapes import behind, getitem, indexed_shape, reshape
-from gradcli.ops.axes import numpy_index
 from gradcli.ops.carrying import steady
 from gradcli.ops.constants import number_of
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.registry import elementwise, structural
+from gradcli.ops.registry import elementwise, function, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import witness
 
@@ -25,26 +23,26 @@ def _back(wanted: Any, cotangent: Any, out: Any, x: Any, **_: Any) -> tuple[Any]
     return (cotangent,)
 
 
-def _identity(name: str, doc: str, forward: Any = _same, vjp: Any = _back, **record: Any) -> Op:
-    """Register what gives its operand as it is."""
-    return structural(
-        name, "x", forward, witness("moving.same"), vjp=vjp, shape=_same, algebra="identity", doc=doc, ulps=0,
-        **{"result": "same", **record},
-    )  # fmt: skip
+_IDENTITY: dict[str, Any] = {"vjp": _back, "shape": _same, "ulps": 0, "algebra": "identity", "public": False}
+_NAMED: dict[str, Any] = {**_IDENTITY, "parts": None, "written": "{x}", "simpler": lambda out, x, **_: x}
 
 
-alias = _identity(
-    "alias", "x under a name and an identity of its own, so that something can be differentiated with respect to it.",
-    static={"name": "", "serial": 0}, public=False, written="{x}", simpler=lambda out, x, **_: x,
-)  # fmt: skip
-detach: Op = _identity(
-    "detach", "x as a constant: no gradient flows through it.", vjp=None,
-    aliases="stop_gradient lax.stop_gradient", simpler=lambda out, x: out,
-    example="x*detach(x)", memory="alias",
-)  # fmt: skip
-derivative = _identity(
-    "derivative", "A derivative that the engine's rules have expanded, together with its definition.", result="float",
-    static={"of": None}, public=False, written="{x}", simpler=lambda out, x, **_: x,
+@function(**_NAMED)
+def alias(x: Any, *, name: str = "", serial: int = 0) -> Any:
+    """x under a name and an identity of its own, so that something can be differentiated with respect to it."""
+    return x
+
+
+@function(**_NAMED, result="float")
+def derivative(x: Any, *, of: Any = None) -> Any:
+    """A derivative that the engine's rules have expanded, together with its definition."""
+    return x
+
+
+detach: Op = structural(
+    "detach", "x", _same, witness("moving.same"), shape=_same, algebra="identity", result="same", ulps=0,
+    aliases="stop_gradient lax.stop_gradient", simpler=lambda out, x: out, memory="alias",
+    doc="x as a constant: no gradient flows through it. >>> x*detach(x)",
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
@@ -65,12 +63,17 @@ to_float = elementwise(
     lambda out, x: 1, kind="piecewise", public=False, ulps=0, integral=True,
     extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, LONG_DOUBLE)),
     doc="A boolean or integer as a number.", backward="ToCopy",
-    written="{x}", simpler=_whole, on_floats="float({})",
+    written="{x}", simpler=_whole,
     carries=steady,
-    c="((real){0})",
+    c="((real)({0}))",
     numpy="np.asarray({0}, np.float64)",
     torch="_tensor({0})",
 )  # fmt: skip
+
+
+def valued(x: Any, values: Any) -> Any:
+    """Other values with the derivatives of x."""
+    return x + detach(values - x)
 
 
 def _clone(x: Any) -> Any:
@@ -78,35 +81,7 @@ def _clone(x: Any) -> Any:
     return np.array(x, order="C" if repeats else "K")[()]
 
 
-clone: Op = _identity("clone", "A copy of x.", _clone, public=False, numpy="{0}", torch="{0}")
-
-
-def _overwrite(base: Any, new: Any, index: Any) -> Any:
-    whole = np.array(base)
-    whole[numpy_index(index)] = new
-    return whole
-
-
-def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, index: Any) -> tuple[Any, Any]:
-    return overwrite(cotangent, 0.0, index=index) if wanted[0] else None, getitem(cotangent, index=index) if wanted[1] else None
-
-
-def _overwrite_on_batch(lead: Any, base: Any, new: Any, index: Any) -> Any:
-    place = behind(lead, index)
-    if place is None:
-        return None
-    region = indexed_shape(tuple(base.shape), index=place)
-    own = tuple(new.shape[len(lead) :])
-    filled = reshape(new, shape=(*lead, *(1,) * (len(region) - len(lead) - len(own)), *own))
-    return overwrite(base, filled, index=place)
-
-
-overwrite: Op = structural(
-    "overwrite", "base new", _overwrite, witness("moving.overwrite"),
-    vjp=_overwrite_vjp, shape=lambda base, new, index: base, static={"index": ()}, ulps=0, result="float",
-    public=False, backward="IndexPut", batched=_overwrite_on_batch,
-    doc="The base with new entries at an index.",
-)  # fmt: skip
+clone: Op = structural("clone", "x", _clone, witness("moving.same"), **_IDENTITY, doc="A copy of x.", numpy="{0}", torch="{0}")
 
 
 def _to_int(x: Any) -> Any:

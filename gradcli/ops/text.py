@@ -34,6 +34,21 @@ _AT_LEAST = {"sum": SUM, "term": TERM, "power": POWER, "atom": ATOM}
 _IN_MATH = "exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
 _IN_LATEX = "max min exp log sin cos tan sec csc cot sinh cosh tanh coth det"
 IN_MATH, IN_LATEX = frozenset(_IN_MATH.split()), frozenset(_IN_LATEX.split())
+# Functions that the headers in plans/native have under their names.
+_IN_HEADERS = (
+    "acos acosh acoth acsc asec asech asin asinh atan atan2 atanh cbrt ceil chain copysign cos cosh csch entr erf erfc exp exp2 expm1 "
+    "floor floor_divide fmod heaviside hypot isfinite isinf isnan log log10 log1p log2 log_ndtr logaddexp logit maximum minimum ndtr "
+    "pow remainder sech sigmoid sign signbit sin sinc sinh softsign sqrt square tan tanh trunc where xlog1py xlogy"
+)
+IN_HEADERS = frozenset(_IN_HEADERS.split())
+
+
+# What texts in C are in Python, of floats, with the bits of NumPy's result or an exception.
+_IN_PYTHON = {
+    "g_fabs(": "abs(", "g_sqrt(": "sqrt(", "g_pow(": "pow(", "g_square({0})": "({0} * {0})", "g_isnan({0})": "({0} != {0})",
+    "g_where({0}, {1}, {2})": "({1} if {0} else {2})", "(real)": "float",
+    "g_sign({0})": "(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0}))",
+}  # fmt: skip
 
 
 class Unprintable(Exception):
@@ -97,30 +112,24 @@ class Text(Fixed):
     written      its form in the language, where it is not NAME(operands, parameter=value); or an operator alone, between two operands
                  or before one: the language reads that as this operation, if it is public
     latex        its form in LaTeX, where it is not its name with the operands in brackets
-    on_floats    in Python, of floats: a template of the operands by their places, with the bits of NumPy's result or an exception
-    called       what people call it, and the rule for its derivative: "sine"
     c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
                  or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
-                 of which are given. It calls functions of the headers in plans/native only, which have all of them for both types of floats
-    scalar       the same in exported code alone, where there is no ``c``: it may call functions that only some languages have
+                 of which are given. It calls functions of the headers in plans/native only, which have all of them for both
+                 types of floats; by default the one of its name. Exported code for single numbers has that of NumPy where there is
+                 none, as far as the language has its functions
     numpy        in exported Python, of NumPy's arrays (``np``, ``special`` and ``linalg`` of SciPy, and functions of exports/library): a
                  template of the operands by their places, or one for each tuple of which are given, or a function of the operands'
                  shapes and the static parameters that gives one. By default the call of the ufunc, or of SciPy's function, that
                  ``forward`` is; empty: none
     torch, jax   the same for these libraries; by default NumPy's under their names
-    composed     ``composed(*operands, **static)``: the same made of other operations, for exports where it has no text of its own
     """
 
     written: ByStatic | None = None
     latex: ByStatic | None = None
-    on_floats: str = ""
-    called: str = ""
     c: InC | Mapping[tuple[bool, ...], InC] = ""
-    scalar: InC = ""
     numpy: Exported = None
     torch: Exported = None
     jax: Exported = None
-    composed: Callable[..., Any] | None = None
 
     @property
     def sign(self) -> str:
@@ -131,6 +140,14 @@ class Text(Fixed):
     def transparent(self) -> bool:
         """Return whether it is written as its operand is: it is about the program, not about numbers."""
         return self.written == "{x}"
+
+    @property
+    def on_floats(self) -> str:
+        """The template of Python's floats, to the bit: C's, if it has operators and functions that are the same; empty if there is none."""
+        text = self.c if isinstance(self.c, str) else ""
+        for call, same in _IN_PYTHON.items():
+            text = text.replace(call, same)
+        return "" if "g_" in text else text[1:-1] if text.startswith("(") else text
 
     def in_c(self, given: Sequence[bool], **static: Any) -> str:
         """The template of C for the operands that are given, which it counts without those that are not; empty if there is none."""

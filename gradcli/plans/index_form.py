@@ -8,7 +8,7 @@ program is operations on entries, reductions along axes, and reading (`Item`), w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
@@ -19,6 +19,7 @@ from gradcli.ops.axes import SUM, Fold, NoLoop
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.nn.losses import class_labels
+from gradcli.ops.nn.softmax_and_attention import log_softmax, logsumexp, softmax
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
@@ -485,14 +486,13 @@ class Expander(Transcription[Expr]):
 
     def _raised(self, node: Expr) -> Expr | None:
         """The exponential of a node, where that takes less than any exponential."""
-        op = node.op
-        if op is None:
+        if node.op is log_softmax:
+            axis = node.static["axis"]
+        elif node.op is not arithmetic.sub or (axis := _softmax_axis(*node.operands)) is _NO_SOFTMAX:
             return None
-        x = self.done[node.operand] if node.operands else None
-        if op is arithmetic.sub:
-            op, static = _raised_difference(*node.operands)
-            return None if op is None else self._made(op.loops.parts(x, **static) if op.loops.parts else op(x, **static))
-        return None if op.loops.raised is None else self._made(op.loops.raised(x, **node.static))
+        parts = softmax.loops.parts
+        assert parts is not None
+        return self._made(parts(self.done[node.operand], axis=axis))
 
     def _made(self, node: Any) -> Expr:
         self.changed = True
@@ -500,17 +500,19 @@ class Expander(Transcription[Expr]):
         return node
 
 
-def _raised_difference(x: Expr | None, y: Expr | None) -> tuple[Op | None, Mapping[str, Any]]:
-    """The operation that exp(x - y) is, where y is made of x."""
+_NO_SOFTMAX = object()
+
+
+def _softmax_axis(x: Expr | None, y: Expr | None) -> Any:
+    """Return the axis along which exp(x - y) is softmax(x), y being logsumexp(x)."""
     assert x is not None
     assert y is not None
     shape = y.shape
     while y.op is not None and y.op.rewriting.algebra == "reshaping":
         y = y.operand
-    if y.op is None or y.op.loops.less is None or y.operand is not x or shape != reduced(x.shape, y.static["axis"], True):
-        return None, {}
-    found: tuple[Op, Mapping[str, Any]] = y.op.loops.less(**y.static)
-    return found
+    if y.op is not logsumexp or y.operand is not x or shape != reduced(x.shape, y.static["axis"], True):
+        return _NO_SOFTMAX
+    return y.static["axis"]
 
 
 class Reader:

@@ -147,8 +147,6 @@ def _bound(found: Range, names: list[str]) -> Bound:
 
 def place_notes(program: Program, function: Function, found: Iterable[Place], names: list[str]) -> Iterator[BoundNote]:
     """Notes on what is the matter in the box, in the user's words."""
-    from gradcli.reference.ranges.functions import above, below
-
     several = [place for place in found if place.kind not in ("pole", "domain") or not _has_value(program, function, place)]
     for place in several[:_MOST_NOTES]:
         node = function.origins.get(place.cell)
@@ -158,7 +156,7 @@ def place_notes(program: Program, function: Function, found: Iterable[Place], na
         domain = (
             "" if node is None or node.op is None or kind != "domain" or not node.op.domain else f" ({node.op.name} needs {node.op.domain})"
         )
-        where = {name: (below(x[0]), above(x[1])) for name, x in zip(names, place.where, strict=True)}
+        where = {name: x.floats for name, x in zip(names, place.where, strict=True)}
         yield BoundNote(kind, where, f"{text} {said}{domain}")
     if len(several) > _MOST_NOTES:
         yield BoundNote("limit", {}, f"{len(several) - _MOST_NOTES} more places are not listed")
@@ -167,9 +165,9 @@ def place_notes(program: Program, function: Function, found: Iterable[Place], na
 def _has_value(program: Program, function: Function, place: Place) -> bool:
     """Tell whether an operation has a value at a place where its formula has none, as xlogy(x, x) at 0."""
     node = function.origins.get(place.cell)
-    if node is None or any(x[0] < x[1] for x in (place.where[k] for k in place.cell.leaves)):
+    if node is None or not all(place.where[k].is_point for k in place.cell.leaves):
         return False
-    point = {leaf: np.float64(float((place.where[k][0] + place.where[k][1]) / 2)) for leaf, k in function.places.items()}
+    point = {leaf: np.float64(float(place.where[k].middle)) for leaf, k in function.places.items()}
     with np.errstate(all="ignore"):
         found = forward([node], {**program.scope.values, **point}, program.scope.precision)[node]
     return bool(np.isfinite(found).all())

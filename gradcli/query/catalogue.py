@@ -77,7 +77,7 @@ def _family(record: Function) -> str:
     if isinstance(record, Op):
         rules = [record.forward, record.reference, record.vjp, record.shape, *(record.partials or ())]
     else:
-        rules = [record.body]
+        rules = [record.definition]
     origins = [str(getattr(rule, "__module__", "")) for rule in rules]
     holders = [module.__name__ for module in families() if any(value is record for value in vars(module).values())]
     home = next((name for name in holders if name in origins), holders[0] if holders else origins[0])

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.claims import smaller_domain
-from gradcli.check.sampling import anywhere, in_domains, in_range, simpler
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
@@ -29,6 +28,7 @@ from gradcli.language.tree import Binding, DataBinding, Query, Several, Statemen
 from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
+from gradcli.query.points import anywhere, in_domains, in_range, simpler
 from gradcli.report.records import Record
 from gradcli.report.verdicts import POINTS, Check, Verdict
 

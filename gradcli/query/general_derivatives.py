@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.sampling import Point, anywhere, in_range
+from gradcli.check.sampling import Point
 from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, suggestion
 from gradcli.formulas.printing import formula
@@ -36,6 +36,7 @@ from gradcli.query.evaluate import locate, run_statement
 from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.general_formulas import General, general
 from gradcli.query.options import POINTS, ClaimInput, Options
+from gradcli.query.points import anywhere, in_range
 from gradcli.query.uncertainty import left_out
 from gradcli.query.unused_names import refuse_glued
 from gradcli.query.wrt import variables
@@ -109,7 +110,7 @@ def _conditions(root: Expr) -> Iterator[Condition]:
         if op is None or not op.elementwise:
             continue
         operands = dict(zip(op.operands, node.operands, strict=False))
-        more = ["x = y"] if op.rewriting.algebra == "comparison" else ["x = 0"] if op.facts.inverse and len(operands) == 1 else []
+        more = ["x = y"] if op.rewriting.algebra == "comparison" else ["x = 0"] if op.undoes and len(operands) == 1 else []
         for place in [*(kink.place for kink in op.kinks), *more]:
             for left, right in _PLACE.findall(place):
                 side = operands.get(right)

@@ -42,7 +42,7 @@ def seeds(columns: Columns, name: str, ends: Ends) -> list[float]:
     function, found = _enclosed(columns, {name: ends})
     points = []
     for place in found if function is not None else ():
-        low, high = (float(end) for end in place.where[0])
+        low, high = map(float, place.where[0].ends)
         if high - low < 1e-6 * (ends[1] - ends[0]):
             points.append(low + (high - low) / 2)
         elif math.isfinite(low) and math.isfinite(high):

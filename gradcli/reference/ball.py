@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import Context, Decimal
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -81,26 +81,6 @@ def checked(result: arb, given: Iterable[arb]) -> arb:
     return result
 
 
-def _less(x: arb, y: arb) -> bool:
-    if x < y:
-        return True
-    if x >= y or x is y or not _ordered(x, y):
-        return False
-    raise Undecidable
-
-
-def _not_above(x: arb, y: arb) -> bool:
-    if x <= y or x is y:
-        return not x.is_nan()
-    if x > y or not _ordered(x, y):
-        return False
-    raise Undecidable
-
-
-def _ordered(x: arb, y: arb) -> bool:
-    return not (x.is_nan() or y.is_nan())
-
-
 def whole(x: arb, rounded: Callable[[arb], arb]) -> arb:
     """A whole number beside x, if it is certain which."""
     found = rounded(x)
@@ -126,11 +106,23 @@ def _binary(function: Callable[[arb, arb], arb]) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _comparison(holds: Callable[[arb, arb], bool]) -> Callable[[Any, Any], Any]:
+def _comparison(holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]) -> Callable[[Any, Any], Any]:
     def method(self: Ball, other: Any) -> Any:
-        return NotImplemented if (x := operand(other)) is None else holds(self.ball, x)
+        if (y := operand(other)) is None:
+            return NotImplemented
+        x = self.ball
+        if x.is_nan() or y.is_nan():
+            return False
+        if x is y:
+            return holds(_ZERO, _ZERO)
+        if not holds(x, y) and not fails(x, y):
+            raise Undecidable
+        return holds(x, y)
 
     return method
+
+
+_ZERO = arb(0)
 
 
 class Ball:
@@ -149,8 +141,9 @@ class Ball:
     __truediv__, __rtruediv__ = _binary(quotient), _binary(lambda x, y: quotient(y, x))
     __pow__, __rpow__ = _binary(power), _binary(lambda x, y: power(y, x))
     __mod__, __rmod__ = _binary(_remainder), _binary(lambda x, y: _remainder(y, x))
-    __lt__, __gt__ = _comparison(_less), _comparison(lambda x, y: _less(y, x))
-    __le__, __ge__ = _comparison(_not_above), _comparison(lambda x, y: _not_above(y, x))
+    __lt__, __ge__ = _comparison(operator.lt, operator.ge), _comparison(operator.ge, operator.lt)
+    __gt__, __le__ = _comparison(operator.gt, operator.le), _comparison(operator.le, operator.gt)
+    __eq__ = _comparison(operator.eq, operator.ne)
 
     def __neg__(self) -> Ball:
         return made(-self.ball)
@@ -161,34 +154,18 @@ class Ball:
     def __abs__(self) -> Ball:
         return made(abs(self.ball))
 
-    def __eq__(self, other: object) -> bool:
-        if (x := operand(other)) is None:
-            return NotImplemented
-        ball = self.ball
-        if ball is x:
-            return not ball.is_nan()
-        if ball == x:
-            return True
-        if ball != x or not (ball.is_finite() and x.is_finite()):
-            return False
-        raise Undecidable
-
-    def __ne__(self, other: object) -> bool:
-        equal = self.__eq__(other)
-        return equal if equal is NotImplemented else not equal
-
     def __hash__(self) -> int:
-        return hash(str(self.ball.mid())) if self.ball.is_finite() else 0
+        return hash(str(self.ball.mid()))
 
     def __bool__(self) -> bool:
         return self != 0
 
     def __int__(self) -> int:
         """The whole number towards zero."""
-        size = abs(self.ball).floor().unique_fmpz() if self.ball.is_finite() else None
-        if size is None:
-            raise Undecidable if self.ball.is_finite() else ValueError("not a finite number")
-        return int(size) if not self.ball < 0 else -int(size)
+        if not self.ball.is_finite():
+            raise ValueError("not a finite number")
+        size = int(whole(abs(self.ball), arb.floor).unique_fmpz())
+        return -size if self.ball < 0 else size
 
     __trunc__ = __int__
 
@@ -213,13 +190,15 @@ def made(ball: arb) -> Ball:
 
 
 _SHOWN = 60  # significant digits of an enclosure's ends
-_FAR = 100_000  # the binary exponent from which on ends are powers of ten
+_DECIMALS = Context(prec=_SHOWN)
+_FAR = 100_000  # the binary exponent from which on they are powers of ten
+_NEAREST, _FARTHEST = arb(2) ** -_FAR, arb(2) ** _FAR
 
 
 def ends(x: Ball) -> tuple[str, str]:
     """The ends of an enclosure as decimals, rounded outwards."""
-    with flint.ctx.workprec(flint.ctx.prec + _SHOWN):
-        return _decimal(x.ball.lower(), ROUND_FLOOR), _decimal(x.ball.upper(), ROUND_CEILING)
+    with flint.ctx.workprec(2 * (flint.ctx.prec + 4 * _SHOWN)):
+        return _decimal(x.ball.lower(), -1), _decimal(x.ball.upper(), 1)
 
 
 def width(balls: Iterable[Ball]) -> int | None:
@@ -229,19 +208,18 @@ def width(balls: Iterable[Ball]) -> int | None:
     return math.ceil(min(max(-_FAR, *sizes), _FAR) * math.log10(2)) if sizes else None
 
 
-def _decimal(x: arb, rounding: str) -> str:
-    """An exact number rounded to so many digits, in one of the directions."""
+def _decimal(x: arb, sign: int) -> str:
+    """An exact number rounded to so many digits, up (1) or down (-1)."""
     if not x.is_finite():
         return repr(as_float(x))
-    mantissa, exponent = map(int, x.man_exp())
-    size = exponent + mantissa.bit_length()
-    if abs(size) > _FAR:
-        is_away = (mantissa > 0) == (rounding == ROUND_CEILING)
-        near, far = ("0", "1e-30102") if size < 0 else ("1e30102", "inf")
-        return ("-" if mantissa < 0 and (is_away or size > 0) else "") + (far if is_away else near)
-    context = Context(prec=_SHOWN, rounding=rounding)
-    found = context.divide(Decimal(mantissa << max(exponent, 0)), Decimal(1 << max(-exponent, 0)))
-    return str(found.normalize(context)).lower()
+    if not x.is_zero() and not _NEAREST < abs(x) < _FARTHEST:
+        is_small, is_away = abs(x) < 1, x * sign > 0
+        end = ("1e-30102" if is_away else "0") if is_small else "inf" if is_away else "1e30102"
+        return end if x > 0 or end == "0" else f"-{end}"
+    near = Decimal(x.str(_SHOWN, radius=False))
+    if (arb(str(near)) - x) * sign < 0:
+        near = near.next_toward(Decimal(sign) * Decimal("Infinity"), _DECIMALS)
+    return str(near.normalize(_DECIMALS)).lower()
 
 
 # -- Functions in balls, under mpmath's names. At infinities, poles and ends of domains, where FLINT

@@ -8,8 +8,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
-from types import TracebackType
 from typing import TypeVar
 
 REACHED = "the time limit that was given (--timeout) was reached"
@@ -53,25 +53,20 @@ def in_time(things: Iterable[T], at_once: int = 1) -> Iterator[T]:
         yield from some
 
 
-class deadline:
+@contextmanager
+def deadline(seconds: float | None) -> Iterator[OutOfTime]:
     """A limit of some seconds on the block: `check` in it raises the given OutOfTime after them; None is no limit.
 
     Of nested limits the one that ends first counts; the exception of this limit is told from another's by identity. Limits are those
     of a thread: what is in one does not hurry the others.
     """
-
-    def __init__(self, seconds: float | None) -> None:
-        self.seconds = seconds if seconds is not None and seconds < _LONGEST else None
-        self.own = OutOfTime()
-
-    def __enter__(self) -> OutOfTime:
-        if self.seconds is not None:
-            _limits.ends.append((time.monotonic() + self.seconds, self.own))
-        return self.own
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        if self.seconds is not None:
-            _limits.ends[:] = [limit for limit in _limits.ends if limit[1] is not self.own]
+    own, ends = OutOfTime(), _limits.ends
+    if seconds is not None and seconds < _LONGEST:
+        ends.append((time.monotonic() + seconds, own))
+    try:
+        yield own
+    finally:
+        ends[:] = [limit for limit in ends if limit[1] is not own]
 
 
 # -- What a cross-check may take, counted in work and never in seconds: the same input gets the

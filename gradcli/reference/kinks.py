@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra, Step
 from gradcli.reference.scalars import Event, Traced, plain
-from gradcli.reference.tape import Array, ReferenceTape, exact_array
+from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, Zeros, exact_array
 
 # -- Limits of derivatives and values from one side of a point, as samples nearer and nearer to it
 # show them.
@@ -33,19 +33,20 @@ At = Callable[[Any], tuple[Any, Any]]  # derivatives and values so far from a po
 
 
 class Side(NamedTuple):
-    """Limits of derivatives and values from one side; NaN where there are none, or none that are seen.
+    """Limits of derivatives and values from one side; NaN where there are none, `_UNSEEN` where samples may not show them.
 
     values      the limits of the values
     continuous  whether these are the values at the point
     outside     whether there are no values on this side
-    open        whether a derivative may be there that the samples do not show
     """
 
     slopes: list[Any]
     values: list[Any]
     continuous: bool
     outside: bool
-    open: bool = False
+
+
+_UNSEEN = math.nan
 
 
 def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -> Side:
@@ -58,19 +59,18 @@ def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -
         moves = [sign * m.mpf(10) ** step for step in steps]
         samples = [tuple(map(np.ravel, at(move))) for move in moves]
         slopes, values = ([_limit(m, row) for row in zip(*column, strict=True)] for column in zip(*samples, strict=True))
-        if all(limit is not None and m.isfinite(limit) for limit in (*slopes, *values)):
+        if all(map(m.isfinite, (*slopes, *values))):
             break
     last = samples[-1][1]
     outside = any(v != v for v in last)
-    continuous = not outside and all(v is not None and is_same(m, v, here) for v, here in zip(values, value, strict=True))
-    if size is not None and not outside and (slopes[0] is None or not m.isfinite(slopes[0])):
+    continuous = not outside and all(is_same(m, v, here) for v, here in zip(values, value, strict=True))
+    if size is not None and not outside and not m.isfinite(slopes[0]):
         base = value[0] if continuous else last[0]
         if m.isfinite(base):
             kept = list(zip(moves, samples, strict=True))[: None if continuous else -1]
             defined = _limit(m, [(v[0] - base) / (size * move) for move, (_, v) in kept])
-            slopes = [slopes[0] if defined is None or defined != defined else defined]
-    is_open = any(limit is None for limit in slopes)
-    return Side([m.nan if v is None else v for v in slopes], [m.nan if v is None else v for v in values], continuous, outside, is_open)
+            slopes = [defined] if defined == defined else slopes
+    return Side(slopes, values, continuous, outside)
 
 
 def is_same(m: Any, x: Any, y: Any) -> bool:
@@ -84,7 +84,7 @@ def is_close(m: Any, x: Any, y: Any) -> bool:
 
 
 def _limit(m: Any, samples: Sequence[Any]) -> Any:
-    """The limit of samples: a number, an infinity, NaN where they wander, or None where a limit is not seen."""
+    """The limit of samples: a number, an infinity, NaN where they wander, or `_UNSEEN`."""
     before, last = samples[-2:]
     if any(x != x for x in (before, last)):
         return m.nan
@@ -95,7 +95,7 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
     if is_close(m, before, last):
         return last if abs(before - last) <= m.mpf(10) ** -15 * abs(last) else m.zero  # what is left of terms that cancel
     if len(samples) < len(_MORE) - 1 or not all(map(m.isfinite, samples)):
-        return None
+        return _UNSEEN
     changes = [b - a for a, b in pairwise(samples)]
     if any(change * changes[-1] <= 0 for change in changes):
         return m.nan
@@ -103,7 +103,7 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
         return m.inf * m.sign(last)
     ends = [b - y * y / (y - x) for b, x, y in zip(samples[2:], changes, changes[1:], strict=False) if x != y]  # A. C. Aitken's
     known = len(ends) > 1 and abs(ends[-1] - ends[-2]) <= m.mpf(10) ** -_ALIKE * max(map(abs, ends))
-    return ends[-1] if known else None
+    return ends[-1] if known else _UNSEEN
 
 
 PROBING_DIGITS = 300
@@ -161,7 +161,7 @@ class Sides:
         return bool(self.left == self.left and self.right == self.right) or (not self.probed and len(self.others) > 0)
 
 
-def _beside(m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Any = None) -> ReferenceTape:
+def _beside(m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS) -> ReferenceTape:
     """A tape at a point beside the given one, whose numbers differ in digits that the program does not have."""
     tape = ReferenceTape(m, leaves, precision, zeros)
     tape.scalars.splits = True
@@ -200,14 +200,15 @@ class Prober:
         self.asked, self.tape, self.value, self.found = asked, tape, value, found
         self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // asked.size))
         self.cost = _EVALUATIONS * asked.size
+        self.weights = exact_array(tape.m, asked.seed, "float")
 
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """The entries of a variable that need both sides: on a kink, or with a derivative that is not finite."""
-        m, sizes = self.tape.m, self._sizes(x)
+        m, entries = self.tape.m, Algebra.map(plain, np.ravel(self.tape.table[x]))
+        sizes = Algebra.map(lambda v: abs(v) or m.one, entries)
         events, slopes = dict(self.found.get(x, {})), np.ravel(slopes)
-        entries = np.ravel(self.tape.table[x])
         finite = all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool))
-        sides = {i: _on(events.pop(i)) for i in list(events) if not (finite and m.isfinite(plain(entries[i])))}  # infinity has none
+        sides = {i: _on(events.pop(i)) for i in list(events) if not (finite and m.isfinite(entries[i]))}  # infinity has none
         if not finite:
             return sides
         around = self._around(x, sizes, [i for i, event in events.items() if event.tie])
@@ -282,23 +283,19 @@ class Prober:
             for i in wanted:
                 found[i] = Sides("the derivative depends on the direction", "")
 
-    def _sizes(self, x: Expr) -> Array:
-        return Algebra.map(lambda v: abs(plain(v)) or self.tape.m.one, np.ravel(self.tape.table[x]))
-
     def _at(self, x: Expr, move: Any) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives by all entries, and the value, in the seed's weights, where the entries have moved."""
         m, asked = self.tape.m, self.asked
         here = Algebra.map(plain, self.tape.table[x])
         other = _beside(m, {**asked.leaves, x: (np.ravel(here) + move).reshape(here.shape)}, asked.precision, asked.zeros)
         y = other.run(asked.root, [x])
-        slope = other.gradient(y, exact_array(m, asked.seed, "float"), other.table[x])
+        slope = other.gradient(y, self.weights, other.table[x])
         return Algebra.map(plain, np.ravel(slope)), self._weighted(Algebra.map(plain, y))
 
     def _weighted(self, y: np.ndarray) -> np.ndarray:
         """A value in the seed's weights."""
-        m = self.tape.m
-        parts = [w * v for w, v in zip(np.ravel(exact_array(m, self.asked.seed, "float")), np.ravel(y), strict=True) if w != 0]
-        return np.array([sum(parts, m.zero)], dtype=object)
+        parts = [w * v for w, v in zip(np.ravel(self.weights), np.ravel(y), strict=True) if w != 0]
+        return np.array([sum(parts, self.tape.m.zero)], dtype=object)
 
 
 def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = None) -> list[Sides]:
@@ -313,7 +310,7 @@ def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = N
         left, right = (_from_one_side(m, at, sign, values, size) for sign in (-1, 1))
         gap = _gap(m, values, left, right)
         found = [_sides(m, a, b, gap, event) for a, b in zip(left.slopes, right.slopes, strict=True)]
-    hidden = [name for name, side in (("left", left), ("right", right)) if side.open]
+    hidden = [name for name, side in (("left", left), ("right", right)) if any(v is _UNSEEN for v in side.slopes)]
     inner = next((side for side, other in ((left, right), (right, left)) if other.outside and side.continuous), None)
     for i, sides in enumerate(found):
         sides.open = " and from the ".join(hidden)
@@ -360,17 +357,27 @@ Place = tuple[Expr, int]  # a derivative inside of the expression, and an entry 
 _MOST_WORK = 200_000  # scalar operations
 
 
-class Choosing(ReferenceTape):
-    """The function, with a choice for the derivatives inside of it at kinks."""
+class _Choosing(ReferenceTape):
+    """The function, with a choice for the derivatives inside of it at kinks.
 
-    def __init__(self, kinks: InnerKinks, choose: Callable[[Place, Sides], Any]) -> None:
-        super().__init__(kinks.m, kinks.leaves, kinks.precision)
-        self.kinks, self.choose = kinks, choose
+    size    of the function in scalar operations
+    known   the kinks that have been found, with both sides
+    choose  takes both sides of a kink
+    """
+
+    def __init__(
+        self, m: Any, leaves: Mapping[Expr, Any], precision: str, size: int, known: dict[Expr, dict[int, Sides]],
+        choose: Callable[[Place, Sides], Any],
+    ) -> None:  # fmt: skip
+        super().__init__(m, leaves, precision)
+        self.leaves, self.most, self.known, self.choose = leaves, _MOST_WORK // (4 * size), known, choose
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
         found = super().derivative(node, table)
         flat = found.reshape(-1)
-        for i, sides in self.kinks.at(node, self, found).items():
+        if node not in self.known:
+            self.known[node] = self._sides(node, found)
+        for i, sides in self.known[node].items():
             chosen = sides.limit if sides.limit is not None else self.choose((node, i), sides)
             if self.m.isfinite(plain(flat[i])):
                 flat[i] = flat[i] + (chosen - plain(flat[i]))  # the slope stays that of the definition
@@ -379,44 +386,13 @@ class Choosing(ReferenceTape):
                 flat[i] = Traced(self.scalars, chosen, Limit(), behind)
         return found
 
-
-class Limit(Step):
-    """A value that its formula does not have at a point, but beside it; the slope there is asked beside the point, too."""
-
-    name = "the derivative"
-
-    def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
-        return tape.nan
-
-
-class InnerKinks:
-    """The kinks of the derivatives inside of one expression, with both sides."""
-
-    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, size: int) -> None:
-        self.m, self.precision = m, precision
-        self.leaves = leaves
-        self.work, self.size = _MOST_WORK, size
-        self._known: dict[Expr, dict[int, Sides]] = {}
-
-    @property
-    def first(self) -> Sides:
-        """The first kink that was found."""
-        return next(sides for found in self._known.values() for sides in found.values() if sides.limit is None)
-
-    def at(self, node: Expr, tape: ReferenceTape, derivative: Array) -> dict[int, Sides]:
-        """The entries of a derivative that are on a kink, or not finite, with both sides; the tape has what it is made of."""
-        if node not in self._known:
-            self._known[node] = self._found(node, tape, derivative)
-        return self._known[node]
-
-    def _found(self, node: Expr, tape: ReferenceTape, derivative: Array) -> dict[int, Sides]:
+    def _sides(self, node: Expr, derivative: Array) -> dict[int, Sides]:
+        """The entries of a derivative that are on a kink, or not finite, with both sides."""
         of: Derivation = node.static["of"]
         m, found = self.m, dict[int, Sides]()
-        x, value = (Algebra.map(plain, tape.table[part]) for part in (of.x, of.y))
-        for direction, part, event in self._ways(of, tape, x, derivative) if all(map(m.isfinite, np.ravel(value))) else ():
-            self.work -= 4 * self.size
-            if self.work < 0:
-                break
+        x, value = (Algebra.map(plain, self.table[part]) for part in (of.x, of.y))
+        ways = self._ways(of, x, derivative) if all(map(m.isfinite, np.ravel(value))) else ()
+        for direction, part, event in islice(ways, self.most):
             wanted = np.ravel(np.arange(derivative.size).reshape(derivative.shape)[part])
 
             def at(move: Any, direction: Array = direction, wanted: Array = wanted) -> tuple[Array, Array]:
@@ -427,19 +403,28 @@ class InnerKinks:
             found |= {int(i): sides for i, sides in zip(wanted, both_sides(m, at, value, event), strict=True) if sides.finite}
         return found
 
-    def _ways(self, of: Derivation, tape: ReferenceTape, x: Array, derivative: Array) -> Iterator[tuple[Array, Any, Event | None]]:
+    def _ways(self, of: Derivation, x: Array, derivative: Array) -> Iterator[tuple[Array, Any, Event | None]]:
         """Yield ways to move the variable, relative to its size, and the entries of the derivative that each is about: those that reach a
         kink, or have no finite value by their formula.
         """
-        m, events = self.m, active_kinks(tape, [of.x])[of.x]
+        m, events = self.m, active_kinks(self, [of.x])[of.x]
         gaps = np.array([not m.isfinite(plain(v)) for v in np.ravel(derivative)], dtype=bool)
         if of.vector is not None and of.kind in ("jvp", "hvp"):
             if events or gaps.any():
-                yield Algebra.map(plain, tape.table[of.vector]), ..., next(iter(events.values()), None)
+                yield Algebra.map(plain, self.table[of.vector]), ..., next(iter(events.values()), None)
             return
         sizes, places = Algebra.map(lambda v: abs(v) or m.one, x), np.arange(x.size).reshape(x.shape)
         for i in sorted({*events, *np.flatnonzero(gaps.reshape(-1, max(1, x.size)).any(axis=0))}):
             yield np.where(places == i, sizes, m.zero), (..., *np.unravel_index(i, x.shape)), events.get(i)
+
+
+class Limit(Step):
+    """A value that its formula does not have at a point, but beside it; the slope there is asked beside the point, too."""
+
+    name = "the derivative"
+
+    def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
+        return tape.nan
 
 
 Engine = Mapping[Expr, Any]  # what the engine's rules give for every node, without rounding
@@ -454,29 +439,30 @@ _ENDS: list[Callable[[Place, Sides], Any]] = [lambda _, sides: sides.left, lambd
 
 
 def with_inner_choices(
-    kinks: InnerKinks, root: Expr, also: Sequence[Expr], engine: Engine
+    m: Any, leaves: Mapping[Expr, Any], precision: str, size: int, root: Expr, also: Sequence[Expr], engine: Engine
 ) -> tuple[ReferenceTape, Array, dict[int, Sides]]:
     """The function with the engine's choices at the kinks inside of it, its value, and the entries of it that are a choice."""
-    m = kinks.m
-    chosen = Choosing(kinks, partial(_engines, m, engine))
+    known: dict[Expr, dict[int, Sides]] = {}
+    chosen, *others = (
+        _Choosing(m, leaves, precision, size, known, choose) for choose in (partial(_engines, engine), *_ENDS)
+    )
     y = chosen.run(root, also)
-    left, right, least = (np.ravel(Algebra.map(plain, Choosing(kinks, side).run(root))) for side in _ENDS)
+    left, right, least = (np.ravel(Algebra.map(plain, tape.run(root))) for tape in others)
+    first = next((s for found in known.values() for s in found.values() if s.limit is None), None)
     sides = {}
     for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
-        if isinstance(c, bool) or a == b == c or not all(m.isfinite(v) for v in (a, b, c)):
+        if first is None or isinstance(c, bool) or a == b == c or not all(m.isfinite(v) for v in (a, b, c)):
             continue
         between = min(a, b) <= c <= max(a, b)  # but for products of several choices
         ends = (a, b) if between else (min(a, b, c), max(a, b, c))
-        sides[i] = Sides(kinks.first.place, kinks.first.convention, *ends, least=least[i])
+        sides[i] = Sides(first.place, first.convention, *ends, least=least[i])
     return chosen, y, sides
 
 
-def _engines(m: Any, engine: Engine, place: Place, sides: Sides) -> Any:
-    """Return what the engine chose, if it lies between the sides."""
+def _engines(engine: Engine, place: Place, sides: Sides) -> Any:
+    """Return what lies between the sides and is nearest to what the engine chose."""
     node, i = place
     if node not in engine:
         return sides.left  # nothing that the engine computes depends on it
-    chosen = engine[node].array.reshape(-1)[i]
     low, high = sorted((sides.left, sides.right))
-    room = m.mpf(10) ** -15 * max(1, abs(low), abs(high))
-    return chosen if low - room <= chosen <= high + room else sides.left
+    return max(low, min(engine[node].array.reshape(-1)[i], high))

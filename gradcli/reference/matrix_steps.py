@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.reference.algebra import Algebra, Numbers, Step, matrices_of, surely_zero
 from gradcli.reference.contexts import Undecidable
+from gradcli.reference.scalars import Traced, Tracing
 
 Array = np.ndarray
 
@@ -35,43 +36,37 @@ class Entry(Step):
         yield node.arguments[0].serial, Cotangents({self.place: cotangent})
 
 
-class Whole(Entry):
-    """A function of matrices: what it was applied to, and its results. ``kind`` is the class of scalars that have a history."""
+class Whole(Step):
+    """A function of matrices: what it was applied to, and its results."""
 
-    def __init__(self, name: str, kind: Any, arrays: Sequence[Array]) -> None:
-        super().__init__(name, (0, 0))
-        self.kind, self.arrays, self.results = kind, arrays, list[Array]()
+    def __init__(self, name: str, arrays: Sequence[Array]) -> None:
+        self.name, self.arrays, self.results = name, arrays, list[Array]()
 
     def pulled(self, tape: Any, node: Any, cotangent: Any, traced: bool) -> Iterator[tuple[int, Any]]:
         algebra: Algebra = tape if traced else Numbers(tape.m, tape.precision)
         arrays, results = list(self.arrays), self.results
         if not traced:
             arrays, results = ([Algebra.map(tape.plain, x) for x in several] for several in (arrays, results))
-        back = [np.full(x.size, tape.zero, dtype=object) for x in results]
+        back = [np.full(x.shape, tape.zero, dtype=object) for x in results]
         for (result, entry), value in cotangent.items():
-            back[result][entry] = value
-        parts = PULLS[self.name](algebra, arrays, results, [c.reshape(x.shape) for c, x in zip(back, results, strict=True)])
-        for array, part in zip(self.arrays, parts, strict=True):
+            back[result].flat[entry] = value
+        for array, part in zip(self.arrays, PULLS[self.name](algebra, arrays, results, back), strict=True):
             for argument, slope in zip(array.ravel(), part.ravel(), strict=True):
-                if type(argument) is self.kind:
+                if type(argument) is Traced:
                     yield argument.serial, slope
 
 
-def recorded(tape: Any, kind: Any, name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
-    """The results of a function of matrices, with the step that made them; None where the context has none.
-
-    kind  the class of the tape's scalars, of their tape, value, step and arguments
-    """
-    arguments = tuple(v for x in arrays for v in x.ravel() if type(v) is kind)
+def recorded(tape: Tracing, name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
+    """The results of a function of matrices, with the step that made them; None where the context has none."""
+    arguments = tuple(v for x in arrays for v in x.ravel() if type(v) is Traced)
     values = matrices_of(tape.m, name, tuple(Algebra.map(tape.plain, x) for x in arrays))
     if values is None or not arguments:
         return values
-    whole = Whole(name, kind, arrays)
-    step = kind(tape, tape.zero, whole, arguments)
+    whole = Whole(name, arrays)
+    step = Traced(tape, tape.zero, whole, arguments)
     for i, x in enumerate(values):
-        entries = np.empty(x.size, dtype=object)
-        entries[:] = [kind(tape, v, Entry(name, (i, k)), (step,)) for k, v in enumerate(x.ravel())]
-        whole.results.append(entries.reshape(x.shape))
+        places = iter(range(x.size))
+        whole.results.append(Algebra.map(lambda v, i=i, places=places: Traced(tape, v, Entry(name, (i, next(places))), (step,)), x))
     return tuple(whole.results)
 
 
@@ -86,12 +81,6 @@ def _enclosed(m: Algebra, name: str, *arrays: Array) -> Array:
     if found is None:
         raise Undecidable
     return found[0]
-
-
-def _identity(m: Algebra, n: int) -> Array:
-    out = np.full((n, n), m.zero, dtype=object)
-    np.fill_diagonal(out, m.one)
-    return out
 
 
 Given = Sequence[Array]
@@ -109,13 +98,12 @@ def _solve(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
 
 def _det(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
     (x,) = arrays
-    return (_enclosed(m, "solution", x.T, _identity(m, len(x))) * (back[0][()] * results[0][()]),)
+    return (_enclosed(m, "solution", x.T, np.where(np.eye(len(x)) > 0, m.one, m.zero)) * (back[0][()] * results[0][()]),)
 
 
 def _exp(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
     n, turned = len(arrays[0]), arrays[0].T
-    block = np.full((2 * n, 2 * n), m.zero, dtype=object)
-    block[:n, :n], block[:n, n:], block[n:, n:] = turned, back[0], turned
+    block = np.block([[turned, back[0]], [np.full((n, n), m.zero), turned]])
     return (_enclosed(m, "exponential", block)[:n, n:],)
 
 

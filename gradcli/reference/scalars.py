@@ -136,18 +136,12 @@ def _comparison(holds: Callable[[Any, Any], Any]) -> Any:
 
 
 class Traced:
-    """A scalar with its history: the function and the arguments that made it.
+    """A scalar with its history: the function and the arguments that made it."""
 
-    settled  whether it is the same infinity all around the point, as inf - x is: what is made of it
-             does not move with x, though it has no derivative itself
-    """
+    __slots__ = ("arguments", "function", "serial", "tape", "value")
 
-    __slots__ = ("arguments", "function", "serial", "settled", "tape", "value")
-
-    def __init__(
-        self, tape: Tracing, value: Any, function: Step | None = None, arguments: tuple[Any, ...] = (), settled: bool = False
-    ) -> None:
-        self.tape, self.value, self.function, self.arguments, self.settled = tape, value, function, arguments, settled
+    def __init__(self, tape: Tracing, value: Any, function: Step | None = None, arguments: tuple[Any, ...] = ()) -> None:
+        self.tape, self.value, self.function, self.arguments = tape, value, function, arguments
         tape.serial += 1
         self.serial = tape.serial
 
@@ -175,11 +169,6 @@ def plain(x: Any) -> Any:
     return x.value if type(x) is Traced else x
 
 
-def _unmoving(x: Any) -> Any:
-    """Return the plain number of what is the same infinity all around the point."""
-    return x.value if type(x) is Traced and x.settled else x
-
-
 class Differentiated(Step):
     """A smooth function, by sympy."""
 
@@ -192,43 +181,49 @@ class Differentiated(Step):
         return Traced(tape, value, Differentiated(f"the derivative of {self.name}", slope), tuple(arguments)) if traced else value
 
 
-class Stated(Step):
-    """An operation whose record has the reference's derivatives, with their limits at the edges of its domain."""
+class Power(Step):
+    """A power, whose derivatives have limits at the edges of its domain that sympy's have not."""
 
     def __init__(self, op: Op) -> None:
         self.op, self.name = op, op.name
 
     def partial(self, tape: Tracing, place: int, arguments: Sequence[Any], traced: bool) -> Any:
-        assert self.op.slopes is not None
-        return self.op.slopes[place](tape, *arguments)
+        x, y = arguments
+        if place == 0:
+            return tape.zero if y == 0 else y * tape.power(x, y - 1)
+        if x == 0:
+            return tape.zero if y > 0 else tape.power(x, y) * -tape.inf
+        return tape.power(x, y) * tape.log(x)
 
 
-_BESIDE = (1 + 2.0**-10, 1 - 2.0**-10)  # of a number, where something that is made of it is the same or not
 _SOME = 500  # scalars between two looks at the time, where a user has set a limit
 MOST_TROUBLES = 32  # scalar operations without a finite value or derivative that are remembered
 
 
 class Trouble(NamedTuple):
-    """A scalar operation without a finite value or derivative: its name, what it was evaluated at, and the scalars that it had."""
+    """A scalar operation without a finite value or derivative, and its name."""
 
     name: str
-    values: list[Any]
-    arguments: Sequence[Any]
+    node: Traced
     is_step: bool = False  # of an operation on whole arrays, whose numbers are no user's
 
+    @property
+    def values(self) -> list[Any]:
+        """Return what it was evaluated at."""
+        return [plain(a) for a in self.node.arguments]
+
     def told(self, m: Any) -> str:
-        if self.is_step:
-            return f"{self.name} is not finite"
-        return f"{self.name} at {', '.join(m.nstr(a, 6) for a in self.values)} is not finite"
+        at = "" if self.is_step else f" at {', '.join(m.nstr(a, 6) for a in self.values)}"
+        return f"{self.name}{at} is not finite"
 
 
-class Event:
+class Event(NamedTuple):
     """A scalar operation that was evaluated exactly on a kink or a branch switch; ``tie`` if it chose among equal scalars."""
 
-    __slots__ = ("arguments", "kink", "op", "tie")
-
-    def __init__(self, op: Op, kink: Kink, arguments: tuple[Any, ...], tie: bool = False) -> None:
-        self.op, self.kink, self.arguments, self.tie = op, kink, arguments, tie
+    op: Op
+    kink: Kink
+    arguments: tuple[Any, ...]
+    tie: bool = False
 
 
 class Tracing(Algebra):
@@ -243,55 +238,29 @@ class Tracing(Algebra):
         self.stages: list[tuple[int, int, str]] = []  # first and last scalars of the operations on whole arrays
 
     def variable(self, value: Any) -> Traced:
-        return Traced(self, value, settled=self._is_infinite(value))
-
-    def _is_infinite(self, x: Any) -> bool:
-        return not self.m.isfinite(x) and bool(x == x)
-
-    def _made(self, value: Any, step: Callable[[], Step], given: tuple[Any, ...], unmoving: bool) -> Any:
-        """Return a result with its history, or as a plain number where it is one all around the point."""
-        if unmoving and self.m.isfinite(value):
-            return value
-        return Traced(self, value, step(), given, unmoving and self._is_infinite(value))
-
-    def _is_unmoving(self, value_at: Callable[[list[Any]], Any], value: Any, arguments: Sequence[Any]) -> bool:
-        """Return whether a result stays what it is beside an infinite constant, as x/inf or x**inf."""
-        traced = [type(a) is Traced for a in arguments]
-        if not any(traced):
-            return True
-        if all(moving or a is None or self.m.isfinite(a) for moving, a in zip(traced, arguments, strict=True)):
-            return False
-        values = [plain(a) for a in arguments]
-        if not all(self.m.isfinite(v) and v != 0 for v, moving in zip(values, traced, strict=True) if moving):
-            return False
-        sides = ([v * factor if moving else v for v, moving in zip(values, traced, strict=True)] for factor in _BESIDE)
-        return all(value_at(moved) == value for moved in sides)
+        return Traced(self, value)
 
     def plain(self, x: Scalar) -> Any:
         return plain(x)
 
     def arithmetic(self, step: Arithmetic, *arguments: Any) -> Any:
-        given = tuple(a if type(a) is Traced else self.m.mpf(a) if isinstance(a, float) else self._whole(a) for a in arguments)
-        arguments = tuple(map(_unmoving, given))
-
-        def value_at(numbers: list[Any]) -> Any:
-            return real(self.m, lambda m, *numbers: step.value(*numbers), *numbers)
-
-        value = value_at([plain(a) for a in arguments])
+        arguments = tuple(a if type(a) is Traced else self.m.mpf(a) if isinstance(a, float) else self._whole(a) for a in arguments)
+        value = real(self.m, lambda m, *numbers: step.value(*numbers), *map(plain, arguments))
         if step.absorbs and surely_zero(value) and any(type(a) is not Traced and surely_zero(a) for a in arguments):
             return self.zero
-        self._note(step.name, value, given)
         if not self.serial % _SOME:
             still_in_time()
-        return self._made(value, lambda: step, given, self._is_unmoving(value_at, value, arguments))
+        return self._made(value, step, arguments)
 
     def _whole(self, x: Any) -> Any:
         return self.m.mpf(int(x)) if isinstance(x, (int, np.integer)) else x
 
-    def _note(self, name: str, value: Any, arguments: tuple[Any, ...]) -> None:
-        """Remember operations without a finite value, although their operands have one."""
+    def _made(self, value: Any, step: Step, arguments: tuple[Any, ...]) -> Traced:
+        """A result with its history; one that is not finite, although its operands are, is remembered."""
+        node = Traced(self, value, step, arguments)
         if not self.m.isfinite(value) and len(self.faults) < MOST_TROUBLES and all(self.m.isfinite(plain(a)) for a in arguments):
-            self.faults.append(Trouble(name, [plain(a) for a in arguments], arguments))
+            self.faults.append(Trouble(step.name, node))
+        return node
 
     def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
         start = self.serial
@@ -308,30 +277,26 @@ class Tracing(Algebra):
         _, last, stage = self.stages[place] if place >= 0 else (0, 0, "")
         is_step = node.serial <= last
         name = stage if is_step else node.function.name
-        self.troubles.append(Trouble(f"{of} {name}", [plain(a) for a in node.arguments], node.arguments, is_step))
+        self.troubles.append(Trouble(f"{of} {name}", node, is_step))
 
-    def scalar(self, op: Op, static: Mapping[str, Any], *given: Any) -> Any:
-        arguments = tuple(map(_unmoving, given))
+    def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         values = [plain(a) for a in arguments]
         alike = len(arguments) == 2 and arguments[0] is arguments[1] and op.kind == "piecewise"  # the larger of x and x has no kink
         for kink in () if alike else op.kinks or ((SWITCH,) if op.rewriting.algebra == "comparison" else ()):
             if all(v is None or v == v for v in values) and kink.where(*values, **static):
                 self.events.append(Event(op, kink, arguments))
-        if op.kind == "flat" or not any(type(a) is Traced for a in given):
+        if op.kind == "flat" or not any(type(a) is Traced for a in arguments):
             return number(self.m, op, static, *values)
         if op.kind == "piecewise":
-            found = op.reference(self, *arguments, **static)
-            return found if self.m.isfinite(plain(found)) else op.reference(self, *given, **static)
+            return op.reference(self, *arguments, **static)
         value = number(self.m, op, static, *values)
-        self._note(op.name, value, given)
         if op.rewriting.algebra == "power" and type(arguments[1]) is not Traced and arguments[1] == 0:
             return value
-        unmoving = self._is_unmoving(lambda moved: number(self.m, op, static, *moved), value, arguments)
-        return self._made(value, lambda: self._step(op, static, len(arguments)), given, unmoving)
+        return self._made(value, self._step(op, static, len(arguments)), arguments)
 
     def _step(self, op: Op, static: Mapping[str, Any], operands: int) -> Step:
-        if op.slopes is not None:
-            return Stated(op)
+        if op.rewriting.algebra == "power":
+            return Power(op)
         from gradcli.reference.symbolic.translate import smooth_function
 
         return Differentiated(op.name, smooth_function(op, operands, static))
@@ -339,7 +304,7 @@ class Tracing(Algebra):
     def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
         from gradcli.reference.matrix_steps import recorded
 
-        return recorded(self, Traced, name, arrays)
+        return recorded(self, name, arrays)
 
     def extreme(self, which: str, row: list[Scalar]) -> Scalar:
         best = super().extreme(which, row)
@@ -363,11 +328,8 @@ class Tracing(Algebra):
         A zero cotangent that meets an infinite partial contributes nothing to what it does not depend on, and NaN to what it does: then
         it is zero at the point only.
         """
-        adjoints: dict[int, Any] = {}
-        for root, seed in seeds.items():
-            if type(seed) is Traced or not surely_zero(seed):  # else it stays zero
-                adjoints[root.serial] = adjoints[root.serial] + seed if root.serial in adjoints else seed
-        roots = [root for root in seeds if root.serial in adjoints]
+        roots = [root for root, seed in seeds.items() if type(seed) is Traced or not surely_zero(seed)]  # from others nothing flows
+        adjoints = {root.serial: seeds[root] for root in roots}
         nodes = behind(roots)
         open_products: list[tuple[Traced, Traced]] = []
 
@@ -395,14 +357,14 @@ class Tracing(Algebra):
                 yield argument.serial, part
 
         accumulate(sorted(nodes, reverse=True), adjoints, passed_back, operator.add)
-        found = [adjoints.get(x.serial, self.zero) for x in wrt]
-        if open_products:
-            undecided = dependent(open_products, roots, nodes)
-            for node, _ in open_products if undecided else ():
-                self._trouble("zero times the derivative of", node)
-            unknown = [x * self.nan if traced else self.nan for x in wrt] if undecided else []
-            found = [unknown[i] if x.serial in undecided else slope for i, (x, slope) in enumerate(zip(wrt, found, strict=True))]
-        return found
+        undecided = dependent(open_products, roots, nodes) if open_products else set()
+        for node, _ in open_products if undecided else ():
+            self._trouble("zero times the derivative of", node)
+
+        def slope(x: Traced) -> Any:
+            return (x if traced else 1) * self.nan if x.serial in undecided else adjoints.get(x.serial, self.zero)
+
+        return list(map(slope, wrt))
 
 
 def behind(roots: Sequence[Traced]) -> dict[int, Traced]:

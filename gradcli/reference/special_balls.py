@@ -6,12 +6,13 @@ They have the names of mpmath's and take what those take, in that order; their v
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import flint
 import numpy as np
-from flint import acb, acb_mat, acb_series, arb, arb_mat, arb_series
+from flint import acb, acb_mat, acb_series, arb, arb_mat
 
 from gradcli.reference.ball import as_arb, made
 from gradcli.reference.contexts import Undecidable
@@ -31,10 +32,17 @@ def gamma_by_parameter(n: int, a: arb, x: arb, upper: bool) -> arb:
     """The n-th derivative by a of Q(a, x) (``upper``) or P(a, x); both numbers are positive and finite."""
     if not n and _is_narrow(found := x.gamma_upper(a, 1) if upper else x.gamma_lower(a, 1)):
         return found
-    step = acb_series([a, 1], n + 1)
+    step = _step(a, n)
     logarithm = step * acb(x).log() - x - (step + 1).lgamma()
     found = _coefficient(n, logarithm, [1], [step + 1], x) * arb(n).fac()
     return found if not upper else -found if n else 1 - found
+
+
+def _step(x: arb, n: int, slope: int = 1) -> acb_series:
+    """A number and a step beside it, to the order n."""
+    if n >= flint.ctx.cap:
+        raise Undecidable
+    return acb_series([x, slope], n + 1)
 
 
 def _is_narrow(found: arb) -> bool:
@@ -80,7 +88,7 @@ def _lower_beta(n: int, k: int, a: arb, b: arb, x: arb) -> arb:
 
 def _beta_along(order: int, a: arb, b: arb, x: arb, slope: int) -> arb:
     """A coefficient of x**a (1 - x)**b/(a B(a, b)) * 2F1(a + b, 1; a + 1; x), in a step of a and slope times that of b."""
-    first, second = acb_series([a, 1], order + 1), acb_series([b, slope], order + 1)
+    first, second = _step(a, order), _step(b, order, slope)
     both = first + second
     logarithm = first * acb(x).log() + second * acb(1 - x).log() + both.lgamma() - (first + 1).lgamma() - second.lgamma()
     return _coefficient(order, logarithm, [both, 1], [first + 1], x)
@@ -98,7 +106,7 @@ def _zeta(x: arb, q: arb | None = None, order: arb | None = None) -> arb:
     n = 0 if order is None else _whole(order)
     start = arb(1) if q is None else q
     if n:
-        return arb_series([x, 1], prec=n + 1).zeta(start)[n] * arb(n).fac()
+        return _step(x, n).zeta(start)[n].real * arb(n).fac()
     return x.zeta() if start == 1 else x.zeta(start)
 
 
@@ -108,17 +116,6 @@ def _psi(order: arb, x: arb) -> arb:
     return acb(x).polygamma(n).real if n else x.digamma()
 
 
-def _beta(x: arb, y: arb) -> arb:
-    """gamma(x)*gamma(y)/gamma(x + y)."""
-    return (x.lgamma() + y.lgamma() - (x + y).lgamma()).exp() if x > 0 and y > 0 else x.gamma() * y.gamma() * (x + y).rgamma()
-
-
-def _binomial(n: arb, k: arb) -> arb:
-    if n > -1 and k > -1 and n - k > -1:
-        return ((n + 1).lgamma() - (k + 1).lgamma() - (n - k + 1).lgamma()).exp()
-    return (n + 1).gamma() * (k + 1).rgamma() * (n - k + 1).rgamma()
-
-
 def _sine_quotient(x: arb, order: arb) -> arb:
     """The n-th derivative of sin(x)/x: the integral of t**n*cos(x*t + n*pi/2) for t from 0 to 1.
 
@@ -126,16 +123,10 @@ def _sine_quotient(x: arb, order: arb) -> arb:
     """
     n = _whole(order)
     u, radius = x.mid(), x.rad()
-    if u.is_zero():
-        value = (arb(n) / 2).cos_pi() / (n + 1)
-    else:
-        mantissa, exponent = u.man_exp()
-        small = max(0, -(int(exponent) + int(mantissa).bit_length()))
-        with flint.ctx.workprec(flint.ctx.prec + (n + 2) * small + 10 * n + 10):
-            sine, cosine = u.sin_cos()
-            value = sine / u
-            for k in range(1, n + 1):
-                value = ((cosine, -sine, -cosine, sine)[(k - 1) % 4] - k * value) / u
+    step = _step(u, n)
+    # near 0 by a series whose terms hardly cancel
+    quotient = step.sin() / step if abs(u) > 1 else acb_series.hypgeom([], [1.5], -step * step / 4)
+    value = quotient[n].real * arb(n).fac()
     return (value + arb(0, radius / (n + 2))).intersection(arb(0, arb(1) / (n + 1)))
 
 
@@ -150,8 +141,8 @@ FUNCTIONS: dict[str, Callable[..., arb]] = {
     "expint": lambda order, x: x.expint(order),
     "zeta": _zeta,
     "psi": _psi,
-    "beta": _beta,
-    "binomial": _binomial,
+    "beta": lambda x, y: x.gamma() * y.gamma() * (x + y).rgamma(),
+    "binomial": lambda n, k: (n + 1).gamma() * (k + 1).rgamma() * (n - k + 1).rgamma(),
     "rf": lambda x, n: x.rising(n),
     "hyp1f1": lambda a, b, x: x.hypgeom_1f1(a, b),
     "hyp2f1": lambda a, b, c, x: x.hypgeom_2f1(a, b, c),
@@ -175,80 +166,61 @@ def by_parameters(name: str, orders: Sequence[int], *given: arb) -> arb:
 
 
 Array = np.ndarray
-Found = tuple[Array, ...] | None
 
 
 def _matrix(x: Array) -> arb_mat:
     return arb_mat(x.shape[0], x.shape[1], [as_arb(v) for v in x.ravel()])
 
 
-def _scalars(values: list[arb], shape: tuple[int, ...]) -> Array:
-    out = np.empty(len(values), dtype=object)
-    out[:] = [made(v) for v in values]
-    return out.reshape(shape)
+def _array(values: Any) -> Array:
+    """An array of scalars: of a matrix, of a list, or of a number."""
+    if isinstance(values, arb_mat):
+        return _array(values.entries()).reshape(values.nrows(), values.ncols())
+    out = np.empty(len(values), dtype=object) if isinstance(values, list) else np.empty((), dtype=object)
+    out[...] = [made(v) for v in values] if isinstance(values, list) else made(values)
+    return out
 
 
-def _array(x: arb_mat) -> Array:
-    return _scalars(x.entries(), (x.nrows(), x.ncols()))
+def _det(x: arb_mat) -> arb:
+    """Raises ZeroDivisionError for one that may be zero."""
+    if (found := x.det()).contains(0):
+        raise ZeroDivisionError
+    return found
 
 
-def _matmul(x: Array, y: Array) -> Found:
-    return (_array(_matrix(x) * _matrix(y)),)
-
-
-def _solve(x: Array, y: Array) -> Found:
-    try:
-        return (_array(_matrix(x).solve(_matrix(y))),)
-    except ZeroDivisionError:
-        return None
-
-
-def _det(x: Array) -> Found:
-    value = _matrix(x).det()
-    return None if value.contains(0) else (_scalars([value], ()),)
-
-
-def _exp(x: Array) -> Found:
-    return (_array(_matrix(x).exp()),)
-
-
-def _eigh(x: Array) -> Found:
+def _eigh(x: arb_mat) -> tuple[list[arb], arb_mat]:
     """The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors of length 1, each of any sign.
 
     Eigenvalues that are apart are real and have one eigenvector but for a factor: with a 1 in its largest place it is real, too.
+    Raises ValueError for others.
     """
-    try:
-        values, vectors = acb_mat(_matrix(x)).eig(right=True)
-    except ValueError:
-        return None
+    values, vectors = acb_mat(x).eig(right=True)
     order = sorted(range(len(values)), key=lambda i: float(values[i].real.mid()))
     found = [values[i].real for i in order]
-    if not all(low < high for low, high in itertools.pairwise(found)):
-        return None
     columns = []
     for i in order:
-        column = [vectors[j, i] for j in range(len(order))]
+        column = [vectors[j, i] for j in order]
         largest = max(column, key=lambda v: float(v.abs_lower()))
-        if largest.contains(0):
-            return None
-        real = [(v / largest).real for v in column]
+        real = [(vectors[j, i] / largest).real for j in range(len(order))]
         length = sum((v * v for v in real), arb(0)).sqrt()
-        columns.append(_scalars([v / length for v in real], (len(order),)))
-    return _scalars(found, (len(order),)), np.stack(columns, axis=-1)
+        columns.append([v / length for v in real])
+    if not all(low < high for low, high in itertools.pairwise(found)):
+        raise ValueError("eigenvalues that may be equal")
+    return found, arb_mat(columns).transpose()
 
 
-MATRIX_FUNCTIONS: dict[str, Callable[..., Found]] = {
-    "product": _matmul,
-    "solution": _solve,
-    "determinant": _det,
-    "exponential": _exp,
-    "eigensystem": _eigh,
-}
+MATRIX_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "product": operator.mul, "solution": arb_mat.solve, "determinant": _det, "exponential": arb_mat.exp, "eigensystem": _eigh,
+}  # fmt: skip
 
 
-def enclosed(name: str, arrays: tuple[Array, ...]) -> Found:
+def enclosed(name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
     """A function's values; None where there are none, or where an entry is not finite."""
     if any(not x.size or not all(as_arb(v).is_finite() for v in x.ravel()) for x in arrays):
         return None
-    found = MATRIX_FUNCTIONS[name](*arrays)
-    return None if found is None or not all(v.ball.is_finite() for x in found for v in x.ravel()) else found
+    try:
+        found = MATRIX_FUNCTIONS[name](*map(_matrix, arrays))
+    except (ZeroDivisionError, ValueError):
+        return None
+    results = tuple(map(_array, found if isinstance(found, tuple) else (found,)))
+    return results if all(v.ball.is_finite() for x in results for v in x.ravel()) else None

@@ -18,6 +18,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import flint
 import numpy as np
 from flint import arb
 
@@ -26,10 +27,11 @@ from gradcli.ops.axes import summed
 from gradcli.ops.extended import LONG_DOUBLE, WIDER
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, number
-from gradcli.reference.ball import Ball, as_arb, made
+from gradcli.reference.ball import Ball, as_arb, as_float, made
 from gradcli.reference.balls import Balls
 from gradcli.reference.contexts import Undecidable
 from gradcli.reference.deadline import in_time
+from gradcli.reference.digits import by_balls
 
 DIRECTIONS = 3
 STEPS = {True: (2.0**-9, 2.0**-13, 2.0**-17), False: (2.0**-6, 2.0**-9, 2.0**-12)}  # in long double, in double
@@ -37,7 +39,7 @@ SAFETY = 16.0  # of the error that two estimates of a derivative show
 TOLERANCE = 1e-8  # of the sum of sizes along a direction, and of an entry: what is off by less passes
 _SOME = 1_000  # entries that are held against the reference
 _SOME_OF_A_LOOP = 5 if WIDER else 200  # the same, where NumPy's loop is in long double
-_UNITS = 64  # in the last place of long doubles, by which such a loop may be off
+_NEAR = 64 * float(np.finfo(LONG_DOUBLE).eps)  # relative, what such a loop may be off by
 _APART = 2.0**-30  # relative: an entry may be off by as much as it changes where its operands do by this
 _LEAST = 2.0**-1072  # a few of the smallest doubles
 _FINER = (1.0, 2.0**-8, 2.0**-16)  # times the steps
@@ -87,30 +89,25 @@ class StandIns:
 
     def value_of_entries(self, op: Op, operands: Sequence[Any], static: Static) -> Any:
         """The value of an elementwise operation. Raises Unsupported."""
-        exact = partial(by_reference, op, static=static)
+        exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
         try:
             found = np.asarray(op.forward(*operands, **static))
         except (TypeError, ValueError, AttributeError):  # no loop for long doubles
             found = np.empty(0)
-        size = math.prod(np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None)))
+        shape = np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None))
+        size = math.prod(shape)
         if found.size == size and found.dtype in (LONG_DOUBLE, np.int64, bool):
             places = np.unique(np.linspace(0, size - 1, _SOME_OF_A_LOOP if size else 0).astype(int))
-            expected = exact(entries(operands, found.shape, places))
-            got = found.reshape(-1)[places]
-            off = np.abs(np.subtract(got, expected, dtype=LONG_DOUBLE))
-            near = off <= _UNITS * float(np.finfo(LONG_DOUBLE).eps) * np.abs(expected)
-            if np.all(near | (got == expected) | (np.isnan(got) & np.isnan(expected))):
+            if _are_near(found.reshape(-1)[places], exact(entries(operands, shape, places)), _NEAR):
                 return found
-        if size <= _MOST_ENTRIES:
-            return exact(operands)
 
         def run(columns: Sequence[Any]) -> Any:
             return op.forward(*_cast(columns, np.float64), **static)
 
-        found = np.asarray(run(operands))
-        if not self._is_right(op, operands, found.shape, run, exact, [int(found.argmin()), int(found.argmax())]):
+        found, is_right = self._in_doubles(op.name, run, exact, operands, shape)
+        if not is_right:
             self.wrong_value = self.wrong_value or f"the value of {op.name} is wrong: its reference contradicts it"
-        return self.widened(found)
+        return found
 
     def slopes_of_entries(
         self, op: Op, out: Any, operands: Sequence[Any], static: Static, wanted: Sequence[bool]
@@ -123,7 +120,11 @@ class StandIns:
         """
         if op.kind == "flat":
             return [None] * len(operands), [None] * len(operands)
-        smooth = _smooth(op, operands, static)
+        if op.kind != "smooth" or any(o is None for o in operands):
+            raise Unsupported(f"{op.name} of so many entries")
+        from gradcli.reference.symbolic.translate import smooth_function
+
+        smooth = smooth_function(op, len(operands), static)
         found = [self._slope(op, smooth, out, operands, static, place) if w else (None, None) for place, w in enumerate(wanted)]
         return [slope for slope, _ in found], [size for _, size in found]
 
@@ -134,38 +135,39 @@ class StandIns:
             return found
         except (Unsupported, ValueError):  # the latter where a reference compares single numbers
             exact = partial(each, lambda m, *numbers: by_sympy.value(m, numbers))
-        rule, shape = (op.partials or (None,) * len(operands))[place], np.shape(out)
-        if rule is None or math.prod(shape) <= _MOST_ENTRIES:
+        rule = (op.partials or (None,) * len(operands))[place]
+        if rule is None:
             return exact(operands), None
 
         def run(columns: Sequence[Any]) -> Any:
             given = _cast(columns, np.float64)
             return rule(op.forward(*given, **static), *given, **static)
 
-        if not self._is_right(op, operands, shape, run, exact):
+        found, is_right = self._in_doubles(op.name, run, exact, operands, np.shape(out))
+        if not is_right:
             self.contradicted(op.name)
-        return self.widened(run(operands)), None
+        return found, None
 
-    def _is_right(
-        self, op: Op, operands: Sequence[Any], shape: tuple[int, ...], run: Callable[..., Any], exact: Callable[..., Any],
-        ends: Sequence[int] = (),
-    ) -> bool:  # fmt: skip
-        """Return whether balls confirm a function at some entries."""
+    def _in_doubles(
+        self, name: str, run: Callable[..., Any], exact: Callable[..., Any], operands: Sequence[Any], shape: tuple[int, ...]
+    ) -> tuple[Any, bool]:
+        """A function's entries, and whether balls confirm some of them; few are computed in balls themselves."""
         size = math.prod(shape)
-        places = np.unique([*self.random.integers(0, size, _SOME), *ends])
+        if size <= _MOST_ENTRIES:
+            return exact(operands), True
+        found = np.asarray(run(operands))
+        places = np.unique([*self.random.integers(0, size, _SOME), int(found.argmin()), int(found.argmax())])
         self.entries = min(places.size, size if self.entries is None else self.entries)
         columns = entries(operands, shape, places)
-        found, moved = (
+        here, moved = (
             np.asarray(run(given), LONG_DOUBLE) for given in (columns, [c * (1 + _APART) if _is_float(c) else c for c in columns])
         )
         try:
-            true = np.asarray(exact(columns), LONG_DOUBLE)
+            is_right = _are_near(here, exact(columns), TOLERANCE, np.abs(moved - here) + _LEAST)
         except Unsupported:
-            self.doubt = self.doubt or f"no precision decides {op.name} at some entries"
-            return True
-        nearest = true.astype(np.float64)  # which is not finite, or zero, where doubles end
-        right = (np.abs(found - true) <= TOLERANCE * np.abs(true) + np.abs(moved - found) + _LEAST) | (found == nearest)
-        return bool(np.all(right | (~np.isfinite(found) & ~np.isfinite(nearest))))
+            self.doubt = self.doubt or f"no precision decides {name} at some entries"
+            is_right = True
+        return self.widened(found), is_right
 
     # -- Whole arrays
 
@@ -224,6 +226,14 @@ class StandIns:
         return size * self.random.choice((-1.0, 1.0), x.shape) * self.random.uniform(0.5, 1.0, x.shape)
 
 
+def _are_near(found: Any, true: Any, share: float, more: Any = 0) -> bool:
+    """Return whether entries are as near to the true ones, or zero or not finite where doubles end."""
+    found, true = np.asarray(found, LONG_DOUBLE), np.asarray(true, LONG_DOUBLE)
+    nearest = true.astype(np.float64)
+    ends = (found == 0) & (nearest == 0) | ~np.isfinite(found) & ~np.isfinite(nearest)
+    return bool(np.all(ends | (np.abs(found - true) <= share * np.abs(true) + more)))
+
+
 def _in_widest(run: Callable[[Any], Any], op: Op) -> Any:
     """Return what runs in long double, else in double, as functions of matrices do. Raises Unsupported where it runs in neither."""
     failure: Exception | None = None
@@ -265,13 +275,12 @@ def _is_float(x: Any) -> bool:
     return x is not None and not isinstance(x, tuple) and np.asarray(x).dtype.kind == "f"
 
 
-def _cast(operands: Sequence[Any], dtype: Any) -> list[Any]:
-    return [_cast_one(o, dtype) for o in operands]
-
-
-def _cast_one(x: Any, dtype: Any) -> Any:
+def _cast(x: Any, dtype: Any) -> Any:
+    """Return floats of a precision, in lists and tuples, too."""
+    if isinstance(x, list):
+        return [_cast(part, dtype) for part in x]
     if isinstance(x, tuple):
-        found = type(x)(_cast_one(part, dtype) for part in x)
+        found = type(x)(_cast(part, dtype) for part in x)
         if isinstance(x, Parts):
             found.shape = x.shape  # type: ignore[attr-defined]
         return found
@@ -287,15 +296,9 @@ def _wide(x: Any) -> Any:
 
 _MOST_ENTRIES = 5_000  # that are computed one by one
 _AT_ONCE = 64  # entries between two looks at the time
-_CONTEXTS = [Balls(digits) for digits in (25, 50, 200, 800)]  # the first tells all bits of a long double
+_DIGITS = (25, 50, 200, 800)  # the first tells all bits of a long double
 _BITS = 70  # that have to be certain
 _BEYOND = 1 << 20  # binary exponents that no long double has
-_ORDINARY = 1e-290, 1e290  # sizes whose high and low parts are doubles
-
-
-def by_reference(op: Op, operands: Sequence[Any], static: Static) -> Any:
-    """Return the value of an elementwise operation by its reference. Raises Unsupported."""
-    return each(lambda m, *numbers: number(m, op, static, *numbers), operands, op.result)
 
 
 def entries(operands: Sequence[Any], shape: tuple[int, ...], places: Any) -> list[Any]:
@@ -312,28 +315,22 @@ def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "f
     columns = [None if o is None else np.broadcast_to(o, shape).reshape(-1) for o in operands]
     out = np.empty(size, {"bool": bool, "int": np.int64}.get(result, LONG_DOUBLE))
     rows = zip(*(_numbers(column, size) for column in columns), strict=True)
-    try:
-        with _CONTEXTS[0].working():
-            for i, numbers in enumerate(in_time(rows, _AT_ONCE)):
-                out[i] = _of_one(function, numbers, result)
-    except (AttributeError, TypeError) as error:
-        raise Unsupported(f"a function of an entry: {error}") from None
+    for i, numbers in enumerate(in_time(rows, _AT_ONCE)):
+        found = by_balls(_DIGITS, partial(_of_one, function, numbers, result))
+        if found is None:
+            raise Unsupported("a function of an entry that no precision decides")
+        out[i] = found
     return out.reshape(shape)
 
 
-def _of_one(function: Callable[..., Any], numbers: Sequence[Any], result: str) -> Any:
-    for m in _CONTEXTS:
-        with m.working():
-            try:
-                value = function(m, *numbers)
-            except Undecidable:
-                continue
-            if result == "bool":
-                return bool(value)
-            ball = as_arb(value)
-            if not ball.is_finite() or ball.is_exact() or ball.rel_accuracy_bits() >= _BITS:
-                return _long_double(ball.mid())
-    raise Unsupported("a function of an entry that no precision decides")
+def _of_one(function: Callable[..., Any], numbers: Sequence[Any], result: str, m: Balls) -> Any:
+    value = function(m, *numbers)
+    if result == "bool":
+        return bool(value)
+    ball = as_arb(value)
+    if ball.is_finite() and not ball.is_exact() and ball.rel_accuracy_bits() < _BITS:
+        raise Undecidable
+    return _long_double(ball.mid())
 
 
 def _numbers(column: Any, count: int) -> Iterable[Any]:
@@ -342,28 +339,19 @@ def _numbers(column: Any, count: int) -> Iterable[Any]:
         return [None] * count if column is None else column.tolist()
     if column.dtype.kind in "iu":
         return map(Ball, column.tolist())
-    high = column.astype(np.float64)
-    low = np.where(np.isfinite(high), column - high, 0).astype(np.float64)
-    if (np.isinf(high) & np.isfinite(column)).any():
-        raise Unsupported("numbers beyond doubles")
-    return (made(arb(a) + b) if b else Ball(a) for a, b in zip(high.tolist(), low.tolist(), strict=True))
+    return map(_ball, column)
+
+
+def _ball(x: Any) -> Ball:
+    if not np.isfinite(x):
+        return Ball(float(x))
+    mantissa, exponent = np.frexp(x)
+    return made(arb((int(np.ldexp(mantissa, 64)), int(exponent) - 64)))
 
 
 def _long_double(x: arb) -> Any:
-    high = float(x)
     if not x.is_finite():
-        return LONG_DOUBLE(high)
-    if x.is_zero() or _ORDINARY[0] < abs(high) < _ORDINARY[1]:
-        return LONG_DOUBLE(high) + LONG_DOUBLE(float(x - high))
-    mantissa, exponent = x.man_exp()
-    high = float(int(mantissa))
-    low = float(int(mantissa) - int(high)) if abs(high) < _ORDINARY[1] else 0.0
-    return np.ldexp(LONG_DOUBLE(high) + LONG_DOUBLE(low), max(-_BEYOND, min(_BEYOND, int(exponent))))
-
-
-def _smooth(op: Op, operands: Sequence[Any], static: Static) -> Any:
-    if op.kind != "smooth" or not op.elementwise or any(o is None for o in operands):
-        raise Unsupported(f"{op.name} of so many entries")
-    from gradcli.reference.symbolic.translate import smooth_function
-
-    return smooth_function(op, len(operands), static)
+        return LONG_DOUBLE(as_float(x))
+    with flint.ctx.workprec(_BITS):
+        mantissa, exponent = map(int, (+x).mid().man_exp())
+    return np.ldexp(LONG_DOUBLE(mantissa), max(-_BEYOND, min(_BEYOND, exponent)))

@@ -27,39 +27,21 @@ from gradcli.reference.scalars import Event, Traced, Tracing, Trouble, behind, p
 _JUST_BELOW = -2000  # as a power of ten: nothing of it is left in any sum
 
 
-class SignedZeros:
+Zeros = Mapping[Expr, Mapping[int, np.ndarray]]  # by nodes and the places of operands
+NO_ZEROS: Zeros = {}
+
+
+def signed_zeros(root: Expr, values: Mapping[Expr, Any], precision: str) -> Zeros:
     """The entries of operands that are -0.0, by the floats that the engine has there, wherever an operation tells them from 0.0."""
-
-    def __init__(self, root: Expr, values: Mapping[Expr, Any], precision: str) -> None:
-        self._found: dict[tuple[Expr, int], np.ndarray] = {}
-        readers = [node for node in reachable([root]) if node.op is not None and ":signed" in node.op.signature]
-        if not readers:
-            return
-        table = forward([root], values, precision)
-        for node in readers:
-            for place, operand in enumerate(node.operands):
-                if operand is None or node.op is None or node.op.operands[place] + ":signed" not in node.op.signature.split():
-                    continue
-                floats = np.asarray(table[operand])
-                minus = (floats == 0) & np.signbit(floats)
-                if minus.any():
-                    self._found[node, place] = minus
-
-    def __bool__(self) -> bool:
-        """Return whether there are any."""
-        return bool(self._found)
-
-    def __contains__(self, node: Expr) -> bool:
-        """Return whether there are any for this node."""
-        return any(reader is node for reader, _ in self._found)
-
-    def marked(self, m: Any, node: Expr, arrays: list[Any]) -> list[Any]:
-        """The operands of a node, with each -0.0 in them just below 0."""
-        if node not in self:
-            return arrays
-        below = m.mpf(10) ** _JUST_BELOW
-        masks = [self._found.get((node, place)) for place in range(len(arrays))]
-        return [a if minus is None else np.asarray(a - np.where(minus, below, m.zero)) for a, minus in zip(arrays, masks, strict=True)]
+    readers = [(node, node.op) for node in reachable([root]) if node.op is not None and ":signed" in node.op.signature]
+    table, found = forward([root], values, precision) if readers else {}, {}
+    for node, op in readers:
+        places = [place for place, name in enumerate(op.operands) if f"{name}:signed" in op.signature.split()]
+        floats = {i: np.asarray(table[x]) for i in places if (x := node.operands[i]) is not None}
+        minus = {i: (x == 0) & np.signbit(x) for i, x in floats.items()}
+        if any(mask.any() for mask in minus.values()):
+            found[node] = minus
+    return found
 
 
 # -- Values of the program as multi-precision numbers, exactly -------------------------------------
@@ -101,7 +83,7 @@ class ReferenceTape(Domain[Any]):
 
     tracing: type[Tracing] = Tracing
 
-    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: SignedZeros | None = None) -> None:
+    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Zeros = NO_ZEROS) -> None:
         self.m = m
         self.scalars = self.tracing(m, precision)
         self.precision = precision
@@ -122,8 +104,10 @@ class ReferenceTape(Domain[Any]):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
         result = self.scalars.apply(op, node.static, operands)  # of zeros as they are, for the kinks there
-        if self.zeros is not None and node in self.zeros:
-            result = self.scalars.apply(op, node.static, self.zeros.marked(self.m, node, operands))
+        if minus := self.zeros.get(node):
+            below = self.m.mpf(10) ** _JUST_BELOW
+            marked = [np.asarray(a - np.where(minus[i], below, self.m.zero)) if i in minus else a for i, a in enumerate(operands)]
+            result = self.scalars.apply(op, node.static, marked)
         self._watch(op, operands, result)
         return result
 
@@ -139,7 +123,16 @@ class ReferenceTape(Domain[Any]):
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
         """A derivative inside of the expression, from its definition."""
         of: Derivation = node.static["of"]
-        return self._inner(of, table[of.y], table[of.x], None if of.vector is None else table[of.vector])
+        y, x, vector = table[of.y], table[of.x], None if of.vector is None else table[of.vector]
+        if of.kind == "jacobian":
+            return self._rows(y, x)
+        if of.kind == "jvp":
+            return np.asarray((self._rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1), dtype=object)
+        ones = Algebra.map(lambda _: self.m.one, y)
+        if of.kind == "vjp":
+            return self.gradient(y, ones if vector is None else vector, x, traced=True)
+        slope = self.gradient(y, ones, x, traced=True)
+        return self._rows(slope, x) if of.kind == "hessian" else self.gradient(slope, vector, x, traced=True)
 
     def _watch(self, op: Op, operands: list[Any], result: Any) -> None:
         """Note the kinks of norms and deviations, which their result tells; scalar operations note their own."""
@@ -151,7 +144,7 @@ class ReferenceTape(Domain[Any]):
     def _named(self, x: Any) -> Any:
         return x * self.m.one if type(x) is Traced else self.scalars.variable(x)
 
-    def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
+    def gradient(self, y: Any, seed: Any, x: Any, traced: bool = False) -> Array:
         """The vector-Jacobian product of arrays of scalars."""
         seeds: dict[Traced, Any] = {}
         for node, weight in zip(np.ravel(y), np.ravel(seed), strict=True):
@@ -163,58 +156,33 @@ class ReferenceTape(Domain[Any]):
 
     def slopes(self, y: Array, seed: Array, wrt: Sequence[Expr]) -> list[Array]:
         """The derivatives with respect to several nodes in one sweep; none at entries that are NaN themselves."""
-        tables = [self.table[x] for x in wrt]
-        flat = np.concatenate([np.ravel(t) for t in tables]) if tables else np.empty(0, dtype=object)
-        found = Algebra.map(plain, self.gradient(y, seed, flat))
-        for i, entry in enumerate(flat):
-            if plain(entry) != plain(entry):
-                found[i] = self.m.nan
-        out, start = [], 0
-        for table in tables:
-            out.append(found[start : start + table.size].reshape(table.shape))
-            start += table.size
-        return out
+        found = iter(self.gradient(y, seed, [entry for x in wrt for entry in np.ravel(self.table[x])]))
+
+        def slope(entry: Any) -> Any:
+            slope = plain(next(found))
+            return slope if plain(entry) == plain(entry) else self.m.nan
+
+        return [Algebra.map(slope, self.table[x]) for x in wrt]
 
     def troubles(self, y: Array, wrt: Sequence[Expr]) -> list[Troubles]:
         """Return what was not finite on the way to a result, for each of several nodes: values first, and then derivatives."""
-        faults = self.scalars.faults
-        if faults:  # those in a branch that was not taken are none
-            taken = {id(node.arguments) for node in behind([v for v in np.ravel(y) if type(v) is Traced]).values()}
-            faults = [trouble for trouble in faults if id(trouble.arguments) in taken]
+        taken = behind([v for v in np.ravel(y) if type(v) is Traced]) if self.scalars.faults else {}
+        faults = [trouble for trouble in self.scalars.faults if trouble.node.serial in taken]  # in no branch beside
         found = [*faults, *self.scalars.troubles]
         if faults:  # what has no value has no derivative either, which tells nothing of its own
             found = [trouble for trouble in found if all(map(self.m.isfinite, trouble.values))]
-        made_of = [behind([a for a in trouble.arguments if type(a) is Traced]) for trouble in found]
+        if not found:
+            return [Troubles()] * len(wrt)
+        made_of = [behind([trouble.node]) for trouble in found]
 
         def own(scalar: Any) -> Trouble | None:
-            if type(scalar) is not Traced:
-                return None
-            return next((trouble for trouble, serials in zip(found, made_of, strict=True) if scalar.serial in serials), None)
+            serial = getattr(scalar, "serial", None)
+            return next((trouble for trouble, serials in zip(found, made_of, strict=True) if serial in serials), None)
 
-        first = found[0] if found else None
-        return [Troubles(first, {} if first is None else dict(enumerate(map(own, np.ravel(self.table[x]))))) for x in wrt]
-
-    def _inner(self, of: Derivation, y: Array, x: Array, vector: Any) -> Array:
-        ones = Algebra.map(lambda _: self.m.one, y)
-        if of.kind == "vjp":
-            return self.gradient(y, ones if vector is None else vector, x, traced=True)
-        if of.kind == "jacobian":
-            return self._rows(y, x)
-        if of.kind == "jvp":
-            return np.asarray((self._rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1), dtype=object)
-        slope = self.gradient(y, ones, x, traced=True)
-        if of.kind == "hessian":
-            return self._rows(slope, x)
-        assert vector is not None
-        return self.gradient(slope, vector, x, traced=True)
+        return [Troubles(found[0], dict(enumerate(map(own, np.ravel(self.table[x]))))) for x in wrt]
 
     def _rows(self, y: Array, x: Array) -> Array:
-        rows = []
-        for i in range(y.size):
-            seed = Algebra.map(lambda _: self.m.zero, y)
-            seed.reshape(-1)[i] = self.m.one
-            rows.append(self.gradient(np.ravel(y)[i : i + 1], np.ravel(seed)[i : i + 1], x, traced=True))
-        out = np.empty((len(rows), *x.shape), dtype=object)
-        for i, row in enumerate(rows):
-            out[i] = row[()]
+        out = np.empty((y.size, *x.shape), dtype=object)
+        for i, entry in enumerate(np.ravel(y)):
+            out[i] = self.gradient([entry], [self.m.one], x, traced=True)[()]
         return out.reshape((*y.shape, *x.shape))

@@ -98,7 +98,7 @@ def wrong(function: Callable[..., Any]) -> Callable[..., Any]:
 def wrong_value(record: Op | Composite) -> dict[str, Any]:
     """The fields of a record whose function is wrong by a factor."""
     if isinstance(record, Composite):
-        return {"body": wrong(record.body)}
+        return {"definition": wrong(record.definition)}
     return {"forward": wrong(record.forward), "operator": None}
 
 
@@ -145,7 +145,7 @@ def touched() -> Mapping[str, list[str]]:
 
     with contextlib.ExitStack() as stack:
         for record in records():
-            fields = ("body",) if isinstance(record, Composite) else ("forward", "operator")
+            fields = ("definition",) if isinstance(record, Composite) else ("forward", "operator")
             functions = {field: getattr(record, field) for field in fields}
             watching = {field: watched(record, function) for field, function in functions.items() if function is not None}
             stack.enter_context(planted(record, **watching))

@@ -147,16 +147,16 @@ def meanings() -> Iterator[Mistake]:
         if op.outputs == 1 and op.result == "float":
             yield _mistake("function: everywhere", op.name, op, _meaning(op))
     for record in composites().values():
-        yield _mistake("function: a body by a factor", record.name, record, {"body": _changed(_times)})
+        yield _mistake("function: a body by a factor", record.name, record, {"definition": _changed(_times)})
 
 
 def constants() -> Iterator[Mistake]:
     """Each float of a body's code, by itself."""
     for record in composites().values():
-        for place, value in enumerate(_consts(record.body)):
+        for place, value in enumerate(_consts(record.definition)):
             if isinstance(value, float):
                 change = bound(_moved, place=place)
-                yield _mistake("function: a constant of a body", f"{record.name}: {value!r}", record, {"body": change})
+                yield _mistake("function: a constant of a body", f"{record.name}: {value!r}", record, {"definition": change})
 
 
 def _consts(function: Any) -> tuple[Any, ...]:

@@ -10,18 +10,20 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate, flat_join, mixed
-from gradcli.ops.arrays.repeating_and_padding import enlarged, rows_of
+from gradcli.ops.arrays.repeating_and_padding import enlarged
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, matrices_last, on_diagonal, one_number, permuted
 from gradcli.ops.arrays.shapes import (
     ALL,
     StaticArray,
     add_along,
+    behind,
     broadcast_to,
     getitem,
     indexed_shape,
     laid_along,
     part_of,
     reshape,
+    rows_of,
     scatter_add,
     shape_with,
     take_along,
@@ -330,14 +332,43 @@ def put(x: Any, index: Index, source: Any, *, accumulate: bool = False) -> Any:
     return reshape((_sum if accumulate else _copy)(flat, places, given, 0), shape=tuple(x.shape))
 
 
-def replace_at(x: Any, source: Any, index: tuple[Any, ...]) -> Any:
+def _overwrite(base: Any, new: Any, index: Any) -> Any:
+    whole = np.array(base)
+    whole[numpy_index(index)] = new
+    return whole
+
+
+def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, index: Any) -> tuple[Any, Any]:
+    return overwrite(cotangent, 0.0, index=index) if wanted[0] else None, getitem(cotangent, index=index) if wanted[1] else None
+
+
+def _overwrite_on_batch(lead: Shape, base: Any, new: Any, index: Any) -> Any:
+    place = behind(lead, index)
+    if place is None:
+        return None
+    region = indexed_shape(tuple(base.shape), index=place)
+    own = tuple(new.shape[len(lead) :])
+    filled = reshape(new, shape=(*lead, *(1,) * (len(region) - len(lead) - len(own)), *own))
+    return overwrite(base, filled, index=place)
+
+
+@function(
+    vjp=_overwrite_vjp, forward=_overwrite, shape=lambda base, new, index: base, ulps=0, parts=None, result="float", public=False,
+    backward="IndexPut", batched=_overwrite_on_batch,
+)  # fmt: skip
+def overwrite(base: Any, new: Any, *, index: Any = ()) -> Any:
+    """The base with new entries at an index."""
+    places, region = numbered(base.shape), indexed_shape(base.shape, index=index)
+    places[numpy_index(index)] = numbered(region, places.size)
+    return mixed(base, broadcast_to(new, shape=region), places)
+
+
+def replace_at(x: Any, source: Any, index: Any) -> Any:
     """x with a source of the shape of x[index] there."""
     wanted = indexed_shape(x.shape, index=index)
     if wanted != source.shape:
         raise ShapeError(f"the source has the shape {tuple(source.shape)}, not {wanted}")
-    places = numbered(x.shape)
-    places[numpy_index(index)] = numbered(source.shape, places.size)
-    return mixed(x, source, places)
+    return overwrite.definition(x, source, index=index)  # of several entries put to one place the last has the whole gradient
 
 
 @function(numpy="x, indices, values, accumulate")

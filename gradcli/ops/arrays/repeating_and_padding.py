@@ -13,13 +13,12 @@ from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, inverse, permuted
 from gradcli.ops.arrays.shapes import (
-    ALL,
-    StaticArray,
     broadcast_to,
     getitem,
     laid_along,
     part_of,
     reshape,
+    rows_of,
     scatter_add,
     shape_with,
     stack,
@@ -41,11 +40,6 @@ from gradcli.ops.writing import one_axis
 
 _OF_TUPLE = 3  # numbers in whose memory a list has one of a tuple
 _MANY = 64  # things of as many or more, so many at a time, are more tuples than any memory holds
-
-
-def rows_of(x: Any, places: np.ndarray, axis: int) -> Any:
-    """The entries at constant places along an axis."""
-    return getitem(x, index=(*(ALL,) * axis, StaticArray(places)))
 
 
 def _counts(counts: Any) -> tuple[int, ...]:

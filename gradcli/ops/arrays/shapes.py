@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
@@ -47,6 +48,8 @@ class StaticArray:
         return str(self.array.tolist())
 
 
+_Array = np.ndarray
+_FEW = 4_096  # entries that are read in less time where each is in memory
 Index = tuple[Any, ...]
 ALL = (None, None, None)  # the slice of a whole axis
 
@@ -74,7 +77,7 @@ def _reshape(x: Any, shape: Any) -> Any:
         raise ValueError(f"cannot reshape to the negative extents {shape}")  # which NumPy takes for the one that follows from the others
     if -1 in shape and 0 in shape:
         raise ValueError(f"cannot reshape to {tuple(shape)} because the unspecified dimension size -1 can be any value")
-    return np.reshape(x, shape)
+    return x.reshape(shape) if type(x) is _Array else np.reshape(x, shape)
 
 
 def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> tuple[Any]:
@@ -83,8 +86,8 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 reshape: Op = structural(
     "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
-    ulps=0, doc="The same entries in another shape; one extent may be -1.",
-    example="reshape(x, (2, -1))", backward="View", memory="view",
+    ulps=0, doc="The same entries in another shape; one extent may be -1. >>> reshape(x, (2, -1))",
+    backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
     axes=axes.reshaped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
@@ -103,11 +106,11 @@ def _broadcast_shape(old: Shape, shape: Shape) -> Shape:
 
 
 def _broadcast(x: Any, shape: Shape) -> Any:
-    if not isinstance(x, (np.ndarray, np.generic)) or x.ndim or x.dtype.hasobject:
+    if not isinstance(x, (_Array, np.generic)) or x.ndim > len(shape) or math.prod(shape) > _FEW:
         return np.broadcast_to(x, shape)
-    repeated: np.ndarray = np.ndarray(shape, x.dtype, x, strides=(0,) * len(shape))  # a third of the time
-    repeated.flags.writeable = False
-    return repeated
+    filled = np.empty(shape, x.dtype)  # in a fifth of the time
+    filled[...] = x
+    return filled
 
 
 def _broadcast_on_batch(lead: Shape, x: Any, shape: Shape) -> Any:
@@ -122,17 +125,17 @@ broadcast_to: Op = structural(
     written="broadcast_to({x}, {shape})", algebra="repetition",
     axes=lambda m, x, shape: m.repeated(x, shape),
     simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", memory="view",
-    doc="The entries repeated along new or one-entry axes.", example="broadcast_to(x, (3, 2))",
+    doc="The entries repeated along new or one-entry axes. >>> broadcast_to(x, (3, 2))",
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
 
 
 def _transpose_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axes: Any) -> tuple[Any]:
-    return (transpose(cotangent, axes=None if axes is None else tuple(np.argsort([a % len(axes) for a in axes]).tolist())),)
+    return (transpose(cotangent, axes=None if axes is None else tuple(sorted(range(len(axes)), key=lambda i: axes[i] % len(axes)))),)
 
 
 def _transpose(x: Any, axes: Any) -> Any:
-    return np.transpose(x, axes)
+    return x.transpose(axes) if type(x) is _Array else np.transpose(x, axes)
 
 
 def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
@@ -144,7 +147,7 @@ def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
 transpose: Op = structural(
     "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, ulps=0,
-    doc="The axes reversed, or in the given order.", example="x.T", backward="Permute", memory="view",
+    doc="The axes reversed, or in the given order. >>> x.T", backward="Permute", memory="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
     simpler=_simpler_transpose, axes=axes.transposed, batched=_transpose_on_batch,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
@@ -159,13 +162,17 @@ def _exchanged(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
     return tuple(order)
 
 
+def _swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+    return x.swapaxes(axis1, axis2) if type(x) is _Array else np.swapaxes(x, axis1, axis2)
+
+
 def _swapaxes_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis1: int, axis2: int) -> tuple[Any]:
     return (swapaxes(cotangent, axis1=axis1, axis2=axis2),)
 
 
 @function(
     axes=lambda m, x, axis1, axis2: m.arranged(x, _exchanged(len(x.shape), axis1, axis2)),
-    vjp=_swapaxes_vjp, forward=np.swapaxes,
+    vjp=_swapaxes_vjp, forward=_swapaxes,
     shape=shape_by_example(np.swapaxes), ulps=0, backward="Transpose", memory="view", simpler=_simpler_swap,
     written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"},
     numpy=lambda shapes, axis1, axis2: f"np.swapaxes({{0}}, {axis1}, {axis2})",
@@ -232,9 +239,9 @@ getitem: Op = structural(
 
 
 def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
-    out = np.zeros_like(x, shape=shape)  # of the library that has the chunks of x
+    out = np.zeros(shape, x.dtype) if type(x) is _Array else np.zeros_like(x, shape=shape)  # of the library that has the chunks of x
     place = numpy_index(index)
-    if any(isinstance(part, StaticArray) for part in index):
+    if StaticArray in map(type, index):
         np.add.at(out, place, x)
     else:
         out[place] = x
@@ -311,10 +318,6 @@ add_along: Op = structural(
 # -- Arrays in a row, and in reverse order ----------------------------------------------------------
 
 
-def _stack(*arrays: Any, axis: int) -> Any:
-    return np.stack(arrays, axis=axis)
-
-
 def _stack_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
     lead = (ALL,) * (axis % cotangent.ndim)
     return tuple(getitem(cotangent, index=(*lead, i)) if want else None for i, want in enumerate(wanted))
@@ -327,12 +330,18 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
     return (*shapes[0][:place], len(shapes), *shapes[0][place:])
 
 
-stack = structural(
-    "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, ulps=0,
-    doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
-    written={(0,): "[{arrays}]"}, example="stack([x, y], axis=1)",
-    numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
+@function(
+    vjp=_stack_vjp, forward=lambda *arrays, axis: np.stack(arrays, axis), shape=_stack_shape, ulps=0, parts=None,
+    written={(0,): "[{arrays}]"}, numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip
+def stack(*arrays: Any, axis: int = 0) -> Any:
+    """Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).
+
+    >>> stack([x, y], axis=1)
+    """
+    shape = tuple(arrays[0].shape)
+    place = axes_of(axis, len(shape) + 1)[0]
+    return named("concatenate")(*(reshape(x, shape=(*shape[:place], 1, *shape[place:])) for x in arrays), axis=place)
 
 
 def _flip_shape(old: Shape, axis: Any) -> Shape:
@@ -357,6 +366,11 @@ def flip(x: Any, *, axis: Any = None) -> Any:
 def part_of(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
     """A slice along one axis."""
     return getitem(x, index=(*(ALL,) * (axis % len(x.shape)), (start, stop, step)))
+
+
+def rows_of(x: Any, places: np.ndarray, axis: int) -> Any:
+    """The entries at constant places along an axis, which is counted from the first."""
+    return getitem(x, index=(*(ALL,) * axis, StaticArray(places)))
 
 
 def vector_of(x: Any) -> Any:

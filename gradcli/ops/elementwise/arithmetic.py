@@ -25,7 +25,7 @@ add = elementwise(
     lambda out, x, y: 1, lambda out, x, y: 1,
     kind="piecewise", doc="x + y", integral=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: 1)),
-    written="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
+    written="+", latex=Form("{x:sum} + {y:sum}", SUM), algebra="sum",
     c="({0} + {1})",
 )
 sub = elementwise(
@@ -34,7 +34,7 @@ sub = elementwise(
     kind="piecewise", aliases="subtract", doc="x - y", integral=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: -1)),
     refuses=pytorch.no_differences_of_booleans, written="-",
-    latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
+    latex=Form("{x:sum} - {y:term}", SUM), algebra="difference",
     c="({0} - {1})",
 )
 mul = elementwise(
@@ -42,7 +42,7 @@ mul = elementwise(
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True,
     extended=Entrywise((lambda x, y: y, lambda x, y: x)),
-    written="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
+    written="*", latex=product_in_latex, algebra="product",
     carries=product,
     c="({0} * {1})",
 )
@@ -61,20 +61,20 @@ div = elementwise(
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain="y is not 0",
     written="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
-    on_floats="{} / {}", algebra="quotient",
+    algebra="quotient",
     carries=quotient,
     c="({0} / {1})",
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases="negative", doc="-x", power=1, ulps=0, integral=True,
+    kind="piecewise", aliases="negative", doc="-x", ulps=0, integral=True,
     extended=Entrywise((lambda x: -1,)), refuses=pytorch.no_booleans, written="-",
-    latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
+    latex=Form("-{x:term}", UNARY), algebra="negation",
     c="(-{0})",
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
-    kind="piecewise", doc="+x", power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
+    kind="piecewise", doc="+x", ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
     algebra="identity",
     c="({0})",
 )
@@ -99,13 +99,12 @@ chain = elementwise(
     "chain", "cotangent partial", _chain,
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
-    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, sees_nan=True, extended=extended.CHAIN,
+    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, extended=extended.CHAIN,
     saves="cotangent: partial; partial: cotangent",
     written="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
     "nothing flows back from a value that the result does not depend on.", backward="Mul",
     carries=product,
-    c="g_chain({0}, {1})",
     numpy="_chain({0}, {1})",
 )
 
@@ -131,18 +130,16 @@ def _integer(x: Any) -> Any:
 
 sign = _flat(
     "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
-    parity="odd", algebra="sign",
-    on_floats="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else abs({0})",
-    c="g_sign({0})",
+    algebra="sign",
 )
-floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer, c="g_floor({0})",
+floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer,
               refuses=pytorch.no_booleans)
-ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer, c="g_ceil({0})",
+ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer,
              refuses=pytorch.no_booleans)
 trunc = _flat(
     "trunc", np.trunc, lambda m, x: m.floor(x) if x > 0 else m.ceil(x), "The integer towards 0; the derivative is 0.",
     "integers but 0", lambda x: x != 0 and _integer(x), "fix",
-    c="g_trunc({0})", refuses=pytorch.no_booleans,
+    refuses=pytorch.no_booleans,
 )  # fmt: skip
 rint = _flat(
     "round", np.rint, _half_even, "The nearest integer, halves to even; the derivative is 0.", "halves between integers",
@@ -153,12 +150,12 @@ rint = _flat(
 
 abs_ = elementwise(
     "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
-    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0, power=1,
+    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0,
     integral=True, extended=Entrywise((np.sign,)),
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
-    latex=r"\left|{x}\right|", on_floats="abs({})", parity="even", means=lambda x: x * sign(x),
+    latex=r"\left|{x}\right|", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
-    called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
+    doc="The absolute value; the derivative at NaN is 0, as in PyTorch. >>> abs(x)",
     carries=steady,
     c="g_fabs({0})",
 )
@@ -169,7 +166,6 @@ abs_ = elementwise(
     kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
     refuses=pytorch.no_division_by_zero,
     carries=((), (0.0,)),
-    c="g_floor_divide({0}, {1})",
 )
 def floor_divide(x: Any, y: Any) -> Any:
     """x // y; the derivative is 0."""
@@ -185,7 +181,6 @@ def floor_divide(x: Any, y: Any) -> Any:
     refuses=pytorch.no_division_by_zero,
     written="%",
     carries=remaining,
-    c="g_remainder({0}, {1})",
 )
 def remainder(x: Any, y: Any) -> Any:
     """x % y, with the sign of y.
@@ -203,7 +198,6 @@ def remainder(x: Any, y: Any) -> Any:
     kinks=Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),
     refuses=pytorch.no_division_by_zero,
     carries=remaining,
-    c="g_fmod({0}, {1})",
 )
 def fmod(x: Any, y: Any) -> Any:
     """The remainder of x / y, with the sign of x."""
@@ -211,10 +205,9 @@ def fmod(x: Any, y: Any) -> Any:
 
 
 @function(
-    forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x", power=2, called="power",
-    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
+    forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x",
+    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
-    c="g_square({0})",
 )
 def square(x: Any) -> Any:
     """x**2"""
@@ -222,8 +215,8 @@ def square(x: Any) -> Any:
 
 
 @function(
-    forward=np.reciprocal, partials=(lambda out, x: -out * out,), kind="piecewise", saves="out", power=-1, domain="x is not 0",
-    extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
+    forward=np.reciprocal, partials=(lambda out, x: -out * out,), kind="piecewise", saves="out", domain="x is not 0",
+    extended=Entrywise((lambda x: -1 / x / x,)), algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
     c="(1 / {0})",
 )

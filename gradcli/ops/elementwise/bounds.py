@@ -27,20 +27,18 @@ def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op,
     return elementwise(
         name, "x y", ufunc, lambda m, x, y: x + y if x != x or y != y else x if wins(x, y) else y,
         Pieces(lambda out, x, y: behind(x, y), slope), Pieces(lambda out, x, y: beyond(x, y), slope),
-        kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", integral=True, selects=True, ulps=0,
+        kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", integral=True, algebra="extreme", ulps=0,
         kinks=Kink(lambda x, y: x == y, "x = y", "half to each operand", SAME),
         extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * half, lambda x, y: wins(y, x) + (x == y) * half)),
-        carries=((), ()), c=f"g_{name}({{0}}, {{1}})", **record,
+        carries=((), ()), **record,
     )  # fmt: skip
 
 
 maximum = _extreme(
-    "maximum", "Max", np.maximum, operator.gt, greater, less, doc="The larger of two values; NaN if either is.",
-    example="maximum(0, 1 - x)",
+    "maximum", "Max", np.maximum, operator.gt, greater, less, doc="The larger of two values; NaN if either is. >>> maximum(0, 1 - x)",
 )  # fmt: skip
 minimum = _extreme(
-    "minimum", "Min", np.minimum, operator.lt, less, greater, doc="The smaller of two values; NaN if either is.",
-    example="minimum(x, 1)",
+    "minimum", "Min", np.minimum, operator.lt, less, greater, doc="The smaller of two values; NaN if either is. >>> minimum(x, 1)",
 )  # fmt: skip
 
 
@@ -96,8 +94,7 @@ clip = elementwise(
     saves="x low high",
     aliases="clamp",
     integral=True,
-    backward="Clamp", doc="x limited to the range from low to high; either bound may be None.",
-    example="clip(x, -1, 1)",
+    backward="Clamp", doc="x limited to the range from low to high; either bound may be None. >>> clip(x, -1, 1)",
     ulps=0,
     carries=((), (), ()),
     c={

@@ -58,12 +58,6 @@ def _is_number(y: Any) -> bool:
     return type(y) is int or type(y) is float
 
 
-def _logarithmic_slope(m: Any, x: Any, y: Any) -> Any:
-    if x == 0:
-        return m.zero if y > 0 else m.power(x, y) * -m.inf
-    return m.power(x, y) * m.log(x)
-
-
 pow_ = elementwise(
     "pow", "x y", np.power, _pow_reference,
     Pieces(lambda out, x, y: (None if y else True) if _is_number(y) else equal(y, 0), _power_slope),
@@ -71,29 +65,29 @@ pow_ = elementwise(
     symbolic=lambda s, x, y: s.Pow(x, y), aliases="power float_power",
     saves="x: x y; y: x y out", domain="x > 0, or y an integer",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
-    written="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
-    doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
-    example="x**3", ulps=2,
-    integral=True, inverse="choice",
-    slopes=(lambda m, x, y: m.zero if y == 0 else y * m.power(x, y - 1), _logarithmic_slope),
+    written="**", latex=Form("{x:atom}^{{{y}}}", POWER), algebra="power",
+    doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0). >>> x**3",
+    ulps=2,
+    integral=True,
     extended=Entrywise((
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
     )), refuses=pytorch.no_power,
     carries=power,
-    c="g_pow({0}, {1})",
 )
 sqrt = elementwise(
-    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", power=0.5, ulps=1,
-    inverse="choice", domain="x >= 0",
-    called="square root", doc="The square root; the derivative at 0 is infinite.", example="sqrt(x)",
-    latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5,
+    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", ulps=1,
+    domain="x >= 0",
+    doc="The square root; the derivative at 0 is infinite. >>> sqrt(x)",
+    latex=r"\sqrt{{{x}}}", algebra="composed", definition=lambda x: x**0.5,
     carries=root,
-    c="g_sqrt({0})",
 )
 
 
-@function(partials=(lambda out, x: -out / (2 * x),), saves="x out", power=-0.5, inverse="choice", domain="x > 0", ulps=2, means=True)
+@function(
+    forward=lambda x: 1 / np.sqrt(x), partials=(lambda out, x: -out / (2 * x),), saves="x out", domain="x > 0", ulps=2, algebra="composed",
+    c="(1 / g_sqrt({0}))",
+)  # fmt: skip
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x)"""
     return 1 / sqrt(x)
@@ -101,21 +95,19 @@ def rsqrt(x: Any) -> Any:
 
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
-    saves="out", power=1 / 3,
-    called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.",
+    saves="out",
+    doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.",
     carries=(),
-    c="g_cbrt({0})",
     torch="_cbrt({0})",
 )
 exp = elementwise(
     "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves="out",
-    algebra="exponential", called="exponential", doc="e to the power x.", ulps=3,
+    algebra="exponential", doc="e to the power x.", ulps=3,
     carries=grown,
-    c="g_exp({0})",
 )
 
 
-@function(forward=np.exp2, partials=(lambda out, x: out * LN2,), saves="out", called="exponential", ulps=3, carries=(), c="g_exp2({0})")
+@function(forward=np.exp2, partials=(lambda out, x: out * LN2,), saves="out", ulps=3, carries=())
 def exp2(x: Any) -> Any:
     """2 to the power x."""
     return 2**x
@@ -123,22 +115,19 @@ def exp2(x: Any) -> Any:
 
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
-    called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
-    carries=(), by_result=True,
-    c="g_expm1({0})",
+    doc="exp(x) - 1, accurate near 0.", ulps=3,
+    carries=(),
 )
 log: Op = elementwise(
     "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases="ln", domain="x > 0",
     algebra="logarithm",
-    called="logarithm", doc="The natural logarithm.", example="log(x)",
+    doc="The natural logarithm. >>> log(x)",
     carries=logarithm,
-    c="g_log({0})",
 )
 
 
 @function(
-    forward=np.log2, partials=(lambda out, x: 1 / (x * LN2),), domain="x > 0", called="logarithm", ulps=3, carries=(0.0,),
-    c="g_log2({0})",
+    forward=np.log2, partials=(lambda out, x: 1 / (x * LN2),), domain="x > 0", ulps=3, carries=(0.0,),
 )  # fmt: skip
 def log2(x: Any) -> Any:
     """The logarithm to base 2."""
@@ -146,8 +135,7 @@ def log2(x: Any) -> Any:
 
 
 @function(
-    forward=np.log10, partials=(lambda out, x: 1 / (x * LN10),), domain="x > 0", called="logarithm", ulps=3, carries=(0.0,),
-    c="g_log10({0})",
+    forward=np.log10, partials=(lambda out, x: 1 / (x * LN10),), domain="x > 0", ulps=3, carries=(0.0,),
 )  # fmt: skip
 def log10(x: Any) -> Any:
     """The logarithm to base 10."""
@@ -156,9 +144,8 @@ def log10(x: Any) -> Any:
 
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
-    domain="x > -1", called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3,
+    domain="x > -1", doc="log(1 + x), accurate near 0.", ulps=3,
     carries=(-1.0,),
-    c="g_log1p({0})",
 )
 
 
@@ -178,9 +165,8 @@ xlogy = elementwise(
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
     symbolic=lambda s, x, y: x * s.log(y), domain="y > 0, or x = 0",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),
-    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", example="xlogy(x, x)", ulps=3,
+    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0. >>> xlogy(x, x)", ulps=3,
     carries=((), (0.0,)),
-    c="g_xlogy({0}, {1})",
 )
 
 
@@ -194,7 +180,6 @@ xlogy = elementwise(
     kinks=Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),
     extended=extended.XLOG1PY,
     carries=((), (-1.0,)),
-    c="g_xlog1py({0}, {1})",
 )  # fmt: skip
 def xlog1py(x: Any, y: Any) -> Any:
     """x * log(1 + y), accurate near y = 0, and 0 where x = 0."""
@@ -217,14 +202,14 @@ def _exp_square(x: Any, c: float) -> Any:
         (-1.0,): r"\exp\left(-{x:atom}^{{2}}\right)", (1.0,): r"\exp\left({x:atom}^{{2}}\right)",
         (-0.5,): r"\exp\left(-\frac{{{x:atom}^{{2}}}}{{2}}\right)", (0.5,): r"\exp\left(\frac{{{x:atom}^{{2}}}}{{2}}\right)",
     },
-    means=True,
+    algebra="composed",
     carries=(0.0,),
     c=lambda c: f"g_exp_square({{0}}, {number_in_c(c)})",
     numpy=lambda shapes, c: f"np.exp({c!r} * {{0:atom}} ** 2)",
 )
 def exp_square(x: Any, *, c: float = -1.0) -> Any:
     """exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails."""
-    return exp(c * x**2)
+    return exp(c * (x * x))
 
 
 @function()

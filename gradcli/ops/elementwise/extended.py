@@ -53,7 +53,6 @@ FMOD = Entrywise((lambda x, y: _ONE, lambda x, y: -_whole(x / y)))
 COPYSIGN = Entrywise((lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y)))
 NUMBERS = Entrywise((lambda x: _either(np.isfinite(x)),))
 SOFTPLUS = Entrywise((_softplus_slope,), _softplus)
-SOFTSIGN = Entrywise((lambda x: (1 + np.abs(x)) ** -2,))
 
 
 def _times_log(x: Any, log: Any) -> Any:

@@ -28,19 +28,17 @@ copysign = elementwise(
         Kink(lambda x, y: x == 0, "x = 0", "0 for both"), Kink(lambda x, y: y == 0, "y = 0", "the sign that y's zero has, 0 for y"),
     ),
     carries=lambda m, out, x, y, e, f: e + m.where(m.logical_and(m.less_equal(m.abs(y), f), m.greater(f, 0.0)), 2 * m.abs(x), 0.0),
-    c="g_copysign({0}, {1})",
 )
 signbit = elementwise(
     "signbit", "x:signed", np.signbit, lambda m, x: x < 0, kind="flat", result="bool",
     doc="Whether x has a minus sign.",
     carries=sign,
-    c="g_signbit({0})",
 )
 
 
 @function(
     forward=np.heaviside, partials=(None, None), kind="flat", kinks=Kink(lambda x, values: x == 0, "x = 0", "0, as everywhere"),
-    carries=((0.0,), ()), c="g_heaviside({0}, {1})",
+    carries=((0.0,), ()),
 )  # fmt: skip
 def heaviside(x: Any, values: Any) -> Any:
     """0 for negative x, 1 for positive x, values at 0. The derivative is 0, also by values."""
@@ -90,7 +88,7 @@ def _finite_reference(m: Any, x: Any) -> Any:
 
 finite = elementwise(
     "finite", "x", _finite, _finite_reference, Pieces(lambda out, x: logical_not(isfinite(x))), kind="piecewise", symbolic=lambda s, x: x,
-    saves="x", ulps=0, sees_nan=True, extended=extended.NUMBERS, memory="format", public=False, written="nan_to_num({x})",
+    saves="x", ulps=0, result="same", extended=extended.NUMBERS, memory="format", public=False, written="nan_to_num({x})",
     doc="x with NaN replaced by 0, and infinities by the largest numbers; the derivative there is 0.", backward="NanToNum",
     carries=steady,
     c=f"g_nan_to_num({{0}}, {number_in_c(0.0)}, g_largest(), -g_largest())",
@@ -126,7 +124,7 @@ binary_exponent = elementwise(
 )
 
 
-@function(results="mantissa exponent", aside={1: "int32"})
+@function(results="mantissa exponent:int32")
 def frexp(x: Any) -> tuple[Any, Any]:
     """The mantissa m and the exponent e of x = m * 2**e, with 0.5 <= abs(m) < 1. The exponent's derivative is 0.
 

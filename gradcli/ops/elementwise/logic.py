@@ -28,7 +28,7 @@ def _comparison(
     return elementwise(
         name, "x y", forward, reference, kind="flat", result="bool", aliases=aliases,
         doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
-        algebra="comparison", simpler=simpler, written=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
+        algebra="comparison", simpler=simpler, written=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM),
         c=f"({{0}} {symbol} {{1}})",
     )
 
@@ -60,20 +60,19 @@ def _simpler_or(out: Any, x: Any, y: Any) -> Any:
 
 logical_and = _truth(
     "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), "Both are true.",
-    written="and", on_floats="bool({} and {})", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
+    written="and", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
 )
 logical_or = _truth(
     "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), "At least one is true.",
-    written="or", on_floats="bool({} or {})", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
+    written="or", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
 )
 logical_not = _truth(
-    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", written="not", on_floats="not {}", c="({0} == 0)",
-
+    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", written="not", c="({0} == 0)",
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )  # fmt: skip
-isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", on_floats="{0} != {0}", carries=no_number, c="g_isnan({0})")
-isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number, c="g_isinf({0})")
-isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number, c="g_isfinite({0})")
+isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", carries=no_number)
+isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number)
+isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number)
 
 
 @function()
@@ -159,17 +158,13 @@ where = elementwise(
     result="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves="condition",
-    selects=True,
-    sees_nan=True,
     extended=Entrywise((None, lambda c, x, y: np.where(c, LONG_DOUBLE(1), 0), lambda c, x, y: np.where(c, LONG_DOUBLE(0), 1))),
-    doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value.",
-    example="where(x > 0, x, 0.1*x)",
+    doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value. "
+    ">>> where(x > 0, x, 0.1*x)",
     algebra="choice",
     simpler=_simpler_where,
     latex=r"\begin{{cases}} {x} & \text{{if }} {condition} \\ {y} & \text{{else}} \end{{cases}}",
-    on_floats="{1} if {0} else {2}",
     ulps=0,
     carries=chosen,
-    c="g_where({0}, {1}, {2})",
     numpy="np.where({0}, {1}, {2})",
 )

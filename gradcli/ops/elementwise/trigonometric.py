@@ -10,36 +10,31 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import turning
 from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.elementwise.arithmetic import abs_
-from gradcli.ops.elementwise.exponential import sqrt
+from gradcli.ops.elementwise.exponential import log1p, sqrt
 from gradcli.ops.elementwise.logic import equal, logical_and, where
 from gradcli.ops.facts import Choice, Kink
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 
 sin: Op = elementwise(
-    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), called="sine", doc="The sine, x in radians.", ulps=5,
-    parity="odd", family=lambda: _CIRCULAR,
+    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), doc="The sine, x in radians.", ulps=5,
+    algebra="circular",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
-    c="g_sin({0})",
-    moderate=True,
 )
 cos: Op = elementwise(
-    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), called="cosine", doc="The cosine.", ulps=5,
-    parity="even", family=lambda: _CIRCULAR,
+    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), doc="The cosine.", ulps=5,
+    algebra="circular",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
-    c="g_cos({0})",
-    moderate=True,
 )
 tan: Op = elementwise(
-    "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves="out", called="tangent", doc="The tangent.",
-    parity="odd", means=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
-    c="g_tan({0})",
+    "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves="out", doc="The tangent.",
+    algebra="composed", definition=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
 )
 
 
 @function(
-    partials=(lambda out, x: out * tan(x),), saves="x out", domain="x is not pi/2 + k*pi", called="secant", ulps=5, parity="even",
-    means=True,
+    partials=(lambda out, x: out * tan(x),), saves="x out", domain="x is not pi/2 + k*pi", ulps=5,
+    algebra="composed",
 )  # fmt: skip
 def sec(x: Any) -> Any:
     """The secant, 1/cos(x)."""
@@ -47,46 +42,42 @@ def sec(x: Any) -> Any:
 
 
 @function(
-    partials=(lambda out, x: -out * cot(x),), saves="x out", domain="x is not k*pi", called="cosecant", ulps=5, parity="odd", means=True,
+    partials=(lambda out, x: -out * cot(x),), saves="x out", domain="x is not k*pi", ulps=5, algebra="composed",
 )  # fmt: skip
 def csc(x: Any) -> Any:
     """The cosecant, 1/sin(x)."""
     return 1 / sin(x)
 
 
-@function(partials=(lambda out, x: -1 - out**2,), saves="out", domain="x is not k*pi", called="cotangent", ulps=6, parity="odd", means=True)
+@function(partials=(lambda out, x: -1 - out**2,), saves="out", domain="x is not k*pi", ulps=6, algebra="composed")
 def cot(x: Any) -> Any:
     """The cotangent, 1/tan(x)."""
     return 1 / tan(x)
 
 
-_CIRCULAR: tuple[Any, ...] = (sin, cos, tan, cot, csc, sec, 1)
+# By the role of a sine s and a cosine c: s, c, s/c, c/s, 1/s, 1/c, and the number k such that c**2 is 1 - k*s**2.
+FAMILIES: dict[str, tuple[Any, ...]] = {"circular": (sin, cos, tan, cot, csc, sec, 1)}
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
-    inverse="choice", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
-    parity="odd",
+    algebra="inverse", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
     carries=(-1.0, 1.0),
-    c="g_asin({0})",
 )
 acos = elementwise(
     "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases="arccos",
-    inverse="choice", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
+    algebra="inverse", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
     carries=(-1.0, 1.0),
-    c="g_acos({0})",
 )
 atan = elementwise(
     "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases="arctan",
-    doc="The inverse tangent.", ulps=3, parity="odd",
+    doc="The inverse tangent.", ulps=3,
     carries=(),
-    c="g_atan({0})",
-    moderate=True,
 )
 
 
 @function(
     forward=lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)),
     partials=(lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    aliases="arcsec", inverse="choice", domain="abs(x) >= 1", carries=(-1.0, 1.0), c="g_asec({0})", numpy="_asec({0})",
+    aliases="arcsec", algebra="inverse", domain="abs(x) >= 1", carries=(-1.0, 1.0), numpy="_asec({0})",
 )  # fmt: skip
 def asec(x: Any) -> Any:
     """The inverse secant, acos(1/x)."""
@@ -96,7 +87,7 @@ def asec(x: Any) -> Any:
 @function(
     forward=lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)),
     partials=(lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    aliases="arccsc", inverse="choice", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0), c="g_acsc({0})", numpy="_acsc({0})",
+    aliases="arccsc", algebra="inverse", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0), numpy="_acsc({0})",
 )  # fmt: skip
 def acsc(x: Any) -> Any:
     """The inverse cosecant, asin(1/x)."""
@@ -116,24 +107,21 @@ atan2 = elementwise(
     aliases="arctan2",
     kinks=Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
     domain="not the origin",
-    doc="The angle of the point (x, y), from -pi to pi.", example="atan2(y, x)",
+    doc="The angle of the point (x, y), from -pi to pi. >>> atan2(y, x)",
     carries=turning,
-    c="g_atan2({0}, {1})",
-    moderate=True,
 )
 
 
 @function(
     forward=np.hypot, partials=(lambda out, x, y: x / out, lambda out, x, y: y / out),
-    saves="x: x out; y: y out", public=False, ulps=3, inverse="always",
-    means=True, carries=lambda m, out, x, y, e, f: m.hypot(e, f),
+    saves="x: x out; y: y out", public=False, ulps=3,
+    algebra="composed", carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     written="sqrt({x:atom}**2 + {y:atom}**2)", latex=r"\sqrt{{{x:atom}^{{2}} + {y:atom}^{{2}}}}",
     c="g_hypot({0}, {1})",
-    moderate=True,
 )
 def radius(x: Any, y: Any) -> Any:
     """sqrt(x**2 + y**2) in rules: without overflow, and a square root in formulas."""
-    return sqrt(x**2 + y**2)
+    return sqrt(x * x + y * y)
 
 
 _HYPOT_IN_JAX = (
@@ -145,11 +133,8 @@ hypot = elementwise(
     "hypot", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y),
     lambda out, x, y: x / out, lambda out, x, y: y / out, saves="x: x out; y: y out",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 for both", _HYPOT_IN_JAX)),
-    doc="sqrt(x**2 + y**2), without overflow.", example="hypot(3*x, 4)", ulps=3,
-    inverse="always",
+    doc="sqrt(x**2 + y**2), without overflow. >>> hypot(3*x, 4)", ulps=3,
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
-    c="g_hypot({0}, {1})",
-    moderate=True,
 )
 
 
@@ -176,27 +161,19 @@ declare("""
 
 sinh: Op = elementwise(
     "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x),
-
-    called="hyperbolic sine",
-    doc="The hyperbolic sine.", ulps=3, parity="odd", family=lambda: _HYPERBOLIC,
+    doc="The hyperbolic sine.", ulps=3, algebra="hyperbolic",
     carries=(),
-    c="g_sinh({0})",
 )
 cosh: Op = elementwise(
     "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x),
-    called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", family=lambda: _HYPERBOLIC,
+    doc="The hyperbolic cosine.", ulps=3, algebra="hyperbolic",
     carries=(0.0,),
-    c="g_cosh({0})",
 )
 tanh: Op = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2,
-    parity="odd", means=lambda x: sinh(x) / cosh(x),
-
-    called="hyperbolic tangent",
+    algebra="composed", definition=lambda x: sinh(x) / cosh(x),
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
-    carries=(), by_result=True,
-    c="g_tanh({0})",
-    moderate=True,
+    carries=(),
 )  # fmt: skip
 
 
@@ -207,10 +184,8 @@ def _sech(x: Any) -> Any:
 
 
 @function(
-    forward=_sech, partials=(lambda out, x: -out * tanh(x),), saves="x out", parity="even", means=True, carries=(0.0,),
-    c="g_sech({0})",
+    forward=_sech, partials=(lambda out, x: -out * tanh(x),), saves="x out", algebra="composed", carries=(0.0,),
     numpy="_sech({0})",
-    moderate=True,
 )
 def sech(x: Any) -> Any:
     """The hyperbolic secant, 1/cosh(x)."""
@@ -224,8 +199,7 @@ def _csch(x: Any) -> Any:
 
 
 @function(
-    forward=_csch, partials=(lambda out, x: -out * coth(x),), saves="x out", domain="x is not 0", parity="odd", means=True, carries=(0.0,),
-    c="g_csch({0})",
+    forward=_csch, partials=(lambda out, x: -out * coth(x),), saves="x out", domain="x is not 0", algebra="composed", carries=(0.0,),
     numpy="_csch({0})",
 )
 def csch(x: Any) -> Any:
@@ -233,37 +207,33 @@ def csch(x: Any) -> Any:
     return 1 / sinh(x)
 
 
-@function(partials=(lambda out, x: -(csch(x) ** 2),), domain="x is not 0", parity="odd", means=True, carries=(0.0,))
+@function(partials=(lambda out, x: -(csch(x) ** 2),), domain="x is not 0", algebra="composed", carries=(0.0,))
 def coth(x: Any) -> Any:
     """The hyperbolic cotangent, 1/tanh(x)."""
     return 1 / tanh(x)
 
 
-_HYPERBOLIC: tuple[Any, ...] = (sinh, cosh, tanh, coth, csch, sech, -1)
+FAMILIES["hyperbolic"] = (sinh, cosh, tanh, coth, csch, sech, -1)
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
-    doc="The inverse hyperbolic sine.", ulps=3, parity="odd",
+    doc="The inverse hyperbolic sine.", ulps=3,
     carries=(),
-    c="g_asinh({0})",
-    moderate=True,
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",
-    inverse="choice", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.",
+    algebra="inverse", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.",
     carries=(1.0,),
-    c="g_acosh({0})",
 )
 atanh = elementwise(
     "atanh", "x", np.arctanh, lambda m, x: m.atanh(x), lambda out, x: 1 / ((1 - x) * (1 + x)), aliases="arctanh",
     domain="-1 < x < 1", doc="The inverse hyperbolic tangent.", ulps=3,
     carries=(-1.0, 1.0),
-    c="g_atanh({0})",
 )
 
 
 @function(
     forward=lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x), partials=(lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))),),
-    aliases="arcsech", domain="0 < x <= 1", carries=(0.0, 1.0), c="g_asech({0})", numpy="_asech({0})",
+    aliases="arcsech", domain="0 < x <= 1", carries=(0.0, 1.0), numpy="_asech({0})",
 )  # fmt: skip
 def asech(x: Any) -> Any:
     """The inverse hyperbolic secant, acosh(1/x), accurate near 1."""
@@ -278,8 +248,8 @@ def acsch(x: Any) -> Any:
 
 @function(
     forward=lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x), partials=(lambda out, x: 1 / ((1 - x) * (1 + x)),),
-    aliases="arccoth", domain="abs(x) > 1", carries=(0.0,), c="g_acoth({0})", numpy="_acoth({0})",
+    aliases="arccoth", domain="abs(x) > 1", carries=(0.0,), numpy="_acoth({0})",
 )  # fmt: skip
 def acoth(x: Any) -> Any:
     """The inverse hyperbolic cotangent, atanh(1/x)."""
-    return atanh(1 / x)
+    return log1p(2 / (x - 1)) / 2

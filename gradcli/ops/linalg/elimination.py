@@ -8,12 +8,12 @@ import numpy as np
 
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.reshaping import tril, triu
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.linalg.equations_and_factors import solve_triangular
 from gradcli.ops.linalg.matrices import (
     column_range,
-    lower_part,
     matrix,
     no_info,
     nothing,
@@ -21,7 +21,6 @@ from gradcli.ops.linalg.matrices import (
     row_range,
     square,
     transposed,
-    upper_part,
     with_unit_diagonal,
     zeros,
 )
@@ -73,11 +72,11 @@ def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, pivo
     if by_l is not None:
         by_w = matmul(transposed(lower), _padded(by_l, n))
     if by_u is not None:
-        by_g = upper_part(_padded(by_u, n))
+        by_g = triu(_padded(by_u, n))
         by_w = by_w - matmul(by_g, transposed(upper))
     # nothing is divided by the pivot of the last row, which may be 0
     divisors = where(np.diag(np.arange(n) == rows - 1), 1.0, upper)
-    by_g = by_g + transposed(solve_triangular(divisors, transposed(lower_part(by_w, -1)), upper=True))
+    by_g = by_g + transposed(solve_triangular(divisors, transposed(tril(by_w, k=-1)), upper=True))
     slope = matmul(p, row_range(solve_triangular(transposed(lower), by_g, upper=True, unitriangular=True), None, rows))
     return (column_range(slope, None, columns),)
 
@@ -93,8 +92,7 @@ lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=lambda x, pivot: _lu_shape(x), results="P L U",
     static={"pivot": True}, saves="out", core_dims=(2,), backward="LinalgLu",
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
-    doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
-    example="lu(A)[2]",
+    doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple. >>> lu(A)[2]",
 )  # fmt: skip
 
 
@@ -141,7 +139,7 @@ def _packed(lower: Any, upper: Any) -> Any:
     """L and U in one matrix, without the diagonal of L."""
     rows, columns = lower.shape[-2], upper.shape[-1]
     n = max(rows, columns)
-    return column_range(row_range(_padded(lower_part(lower, -1), n) + _padded(upper, n), None, rows), None, columns)
+    return column_range(row_range(_padded(tril(lower, k=-1), n) + _padded(upper, n), None, rows), None, columns)
 
 
 def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
@@ -153,13 +151,13 @@ def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
     return solve_triangular(x, half, upper=True)
 
 
-@function(results="P L U", aside={0: ""})
+@function(results="P: L U")
 def torch_linalg_lu(x: Any, *, pivot: bool = True) -> Any:
     """torch.linalg.lu: P, L and U with x = P @ L @ U."""
     return parts_of(lu, x, pivot=pivot)
 
 
-@function(results="LU pivots", backward="LinalgLuFactorEx", aside={1: "int32"})
+@function(results="LU pivots:int32", backward="LinalgLuFactorEx")
 def lu_factor(x: Any, *, pivot: bool = True) -> Any:
     """L and U in one matrix, and LAPACK's pivots, counting from 1.
 
@@ -169,7 +167,7 @@ def lu_factor(x: Any, *, pivot: bool = True) -> Any:
     return _packed(lower, upper), pivots_of(x) if pivot else np.broadcast_to(np.arange(1, upper.shape[-2] + 1), upper.shape[:-1])
 
 
-@function(backward="LinalgLuFactorEx", aside={1: "int32", 2: "int32"})
+@function(results="LU pivots:int32 infos:int32", backward="LinalgLuFactorEx")
 def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> Any:
     """torch.lu: L and U in one matrix, LAPACK's pivots, and zeros if asked for."""
     found = lu_factor(x, pivot=pivot)
@@ -183,8 +181,8 @@ def lu_unpack(x: Any, pivots: Index, *, unpack_data: bool = True, unpack_pivots:
     k = min(n, m)
     return (
         _matrix_of(pivots, n, x) if unpack_pivots else nothing(x),
-        with_unit_diagonal(lower_part(column_range(x, None, k))) if unpack_data else nothing(x),
-        upper_part(row_range(x, None, k)) if unpack_data else nothing(x),
+        with_unit_diagonal(tril(column_range(x, None, k))) if unpack_data else nothing(x),
+        triu(row_range(x, None, k)) if unpack_data else nothing(x),
     )
 
 

@@ -10,27 +10,26 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.reshaping import tril, triu
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
 from gradcli.ops.calling.signatures import declare
-from gradcli.ops.extended import Linear, Whole
+from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import (
     as_column,
     column_range,
-    lower_part,
     matrix,
     no_info,
     nothing,
     parts_of,
     square,
     transposed,
-    upper_part,
     with_unit_diagonal,
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import output
+from gradcli.ops.structure import output, valued
 from gradcli.ops.writing import Shape, axes_of, witness
 
 # -- Equations with triangular matrices, by substitution; and those whose Cholesky factor is known -
@@ -63,7 +62,7 @@ def _solve_triangular_vjp(
     by_x = None
     if wanted[0]:
         slope = -matmul(back, transposed(out))
-        by_x = upper_part(slope, int(unitriangular)) if upper else lower_part(slope, -int(unitriangular))
+        by_x = triu(slope, k=int(unitriangular)) if upper else tril(slope, k=-int(unitriangular))
     return by_x, back
 
 
@@ -82,7 +81,7 @@ def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) ->
 solve_triangular: Op = structural(
     "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
-    saves="x out", core_dims=(2, 2), extended=Whole("matrices.SOLVE_TRIANGULAR"),
+    saves="x out", core_dims=(2, 2), extended=Whole("SOLVE_TRIANGULAR"),
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
     example="solve_triangular(A, b, lower=True)",
@@ -131,25 +130,9 @@ def triangular_solve(y: Any, x: Any, *, upper: bool = True, transpose: bool = Fa
     return solution, broadcast_to(x, shape=(*solution.shape[:-2], *x.shape[-2:]))
 
 
-def _half(x: Any, upper: bool) -> Any:
-    return np.triu(x) if upper else np.tril(x)
-
-
-def _read(x: Any, upper: bool, mirrored: bool) -> Any:
-    part = _half(x, upper)
-    return part + np.swapaxes(np.triu(part, 1) if upper else np.tril(part, -1), -1, -2) if mirrored else part
-
-
-read: Op = structural(
-    "read", "x", _read, witness("factors.read"), shape=lambda x, upper, mirrored: x,
-    vjp=lambda wanted, cotangent, out, x, upper, mirrored: (cotangent,), static={"upper": False, "mirrored": False}, public=False,
-    ulps=0, result="float", batched=lambda lead, x, upper, mirrored: read(x, upper=upper, mirrored=mirrored),
-    extended=Linear(lambda cotangent, x, **_: (cotangent,)),
-    doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
-    "which all entries are.",
-    carries=lambda m, out, x, e, **_: m.at(m.filled(e, x)),
-    numpy=lambda shapes, upper, mirrored: "" if mirrored else "np.triu({0})" if upper else "np.tril({0})",
-)  # fmt: skip
+def _read(x: Any, upper: bool) -> Any:
+    """A matrix of which one triangle is read, with the gradient of one of which all entries are."""
+    return valued(x, (triu if upper else tril)(x))
 
 
 def _cholesky_solve(y: Any, x: Any, upper: bool) -> Any:
@@ -161,7 +144,7 @@ def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: A
     back = cholesky_solve(cotangent, x, upper=upper)
     by_x = None
     if wanted[1]:
-        factor = transposed(read(x, upper=True)) if upper else read(x)
+        factor = transposed(_read(x, True)) if upper else _read(x, False)
         by_factor = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
         by_x = transposed(by_factor) if upper else by_factor
     return back, by_x
@@ -181,7 +164,7 @@ def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
 
     >>> cholesky_solve(b, cholesky(A))
     """
-    factor = read(x, upper=upper)
+    factor = _read(x, upper)
     other = transposed(factor)
     return solve(matmul(other, factor) if upper else matmul(factor, other), y)
 
@@ -220,7 +203,7 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves="x out", core_dims=(2, 2),
     domain="a regular matrix x", backward="LinalgSolveEx",
-    doc="The z with x @ z = y.", example="solve(A, b)", extended=Whole("matrices.SOLVE"),
+    doc="The z with x @ z = y. >>> solve(A, b)", extended=Whole("SOLVE"),
     numpy="np.linalg.solve({0}, {1})",
 )  # fmt: skip
 
@@ -276,8 +259,8 @@ def _cholesky(x: Any, upper: bool) -> Any:
 
 def _cholesky_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
     factor, slope = (out, transposed(cotangent)) if upper else (transposed(out), cotangent)
-    inner = lower_part(matmul(factor, slope))
-    both = inner + transposed(lower_part(inner, -1))
+    inner = tril(matmul(factor, slope))
+    both = inner + transposed(tril(inner, k=-1))
     half = solve_triangular(factor, both, upper=True)
     return (0.5 * transposed(solve_triangular(factor, transposed(half), upper=True)),)
 
@@ -288,34 +271,37 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 
 cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
-    static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx", extended=Whole("matrices.CHOLESKY"),
-    domain="a symmetric, positive definite matrix", example="cholesky(X.T @ X)",
+    static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx", extended=Whole("CHOLESKY"),
+    domain="a symmetric, positive definite matrix",
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
-    "is symmetric.",
+    "is symmetric. >>> cholesky(X.T @ X)",
     numpy=lambda shapes, upper: "np.swapaxes(np.linalg.cholesky({0}), -1, -2)" if upper else "np.linalg.cholesky({0})",
 )  # fmt: skip
 
 
-@function(results="L info", aside={1: "int32"})
+@function(results="L info:int32")
 def cholesky_ex(x: Any, *, upper: Any = False, check_errors: Any = False) -> Any:
     """The Cholesky factor of a matrix, and zeros."""
     return (cholesky(x, upper=upper), no_info(x))
 
 
-def _qr(x: Any) -> tuple[Any, Any]:
-    q, r = np.linalg.qr(x)
+def _qr(x: Any, complete: bool) -> tuple[Any, Any]:
+    q, r = np.linalg.qr(x, "complete" if complete else "reduced")
     return q, r
 
 
-def _qr_shape(x: Shape) -> tuple[Shape, Shape]:
+def _qr_shape(x: Shape, complete: bool) -> tuple[Shape, Shape]:
     *batch, n, m = matrix(x, "qr")
-    return (*batch, n, min(n, m)), (*batch, min(n, m), m)
+    k = n if complete else min(n, m)
+    return (*batch, n, k), (*batch, k, m)
 
 
-def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
+def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, complete: bool) -> tuple[Any]:
     q, r = output(out, place=0), output(out, place=1)
     by_q, by_r = cotangent
     n, rest = r.shape[-2], None
+    if n > r.shape[-1]:
+        raise ArgumentError("the complete Q of a matrix with more rows than columns is not differentiable", help="use mode='reduced'")
     if n < r.shape[-1]:
         # x = [x1, x2] with x1 = q @ r1 and r2 = q.T @ x2
         rest = zeros((*x.shape[:-1], r.shape[-1] - n), x)
@@ -327,7 +313,7 @@ def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[
     inner = 0.0 if by_r is None else matmul(by_r, transposed(r))
     if by_q is not None:
         inner = inner - matmul(transposed(q), by_q)
-    slope = matmul(q, upper_part(inner) + transposed(upper_part(inner, 1)))
+    slope = matmul(q, triu(inner) + transposed(triu(inner, k=1)))
     if by_q is not None:
         slope = slope + by_q
     first = transposed(solve_triangular(r, transposed(slope), upper=True))
@@ -336,49 +322,26 @@ def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[
 
 qr: Op = structural(
     "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, results="Q R", saves="out", core_dims=(2,),
-    domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
-    doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
-    example="qr(A)[1]",
+    static={"complete": False}, domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
+    doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple. A complete Q is square, and "
+    "where that adds columns not differentiable, as in PyTorch. >>> qr(A)[1]",
 )  # fmt: skip
 
 
-def _complement(x: Any) -> Any:
-    return np.linalg.qr(x, mode="complete")[0][..., x.shape[-1] :]
-
-
-def _complement_shape(x: Shape) -> Shape:
-    return (*x[:-1], x[-2] - x[-1])
-
-
-def _complement_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
-    raise ArgumentError("the complete Q of a matrix with more rows than columns is not differentiable", help="use mode='reduced'")
-
-
-complement = structural(
-    "complement", "x", _complement, witness("factors.complement"), vjp=_complement_vjp,
-    shape=_complement_shape, core_dims=(2,), saves="x", public=False,
-    doc="An orthonormal basis of what is orthogonal to all columns, as LAPACK chooses it. Not differentiable, as in PyTorch.",
-)  # fmt: skip
-
-
-def _complete_qr(x: Any) -> tuple[Any, Any]:
+def _factors(x: Any, complete: bool) -> tuple[Any, Any]:
     q, r = parts_of(qr, x)
     rows, columns = x.shape[-2:]
-    if rows <= columns:
+    if not complete or rows <= columns:
         return q, r
-    return concatenate(q, complement(x), axis=-1), concatenate(r, zeros((*x.shape[:-2], rows - columns, columns), x), axis=-2)
+    return parts_of(qr, x, complete=True)[0], concatenate(r, zeros((*x.shape[:-2], rows - columns, columns), x), axis=-2)
 
 
 @function(results="Q R")
 def numpy_qr(x: Any, *, mode: str = "reduced") -> Any:
     """NumPy's qr: Q and R; with mode='r', R alone."""
-    if mode in ("reduced", "economic"):
-        return parts_of(qr, x)
-    if mode in ("complete", "full"):
-        return _complete_qr(x)
-    if mode == "r":
-        return parts_of(qr, x)[1]
-    raise ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}")
+    if mode not in ("reduced", "economic", "complete", "full", "r"):
+        raise ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}")
+    return parts_of(qr, x)[1] if mode == "r" else _factors(x, mode in ("complete", "full"))
 
 
 @function(results="Q R", backward="LinalgQr")
@@ -390,7 +353,7 @@ def torch_qr(x: Any, *, mode: str = "reduced") -> tuple[Any, Any]:
 @function(results="Q R", backward="LinalgQr")
 def old_qr(x: Any, *, some: Any = True) -> Any:
     """torch.qr: Q and R, complete unless some."""
-    return parts_of(qr, x) if some else _complete_qr(x)
+    return _factors(x, not some)
 
 
 @function()

@@ -77,23 +77,8 @@ def row_range(x: Any, start: int | None, stop: int | None) -> Any:
 
 
 @functools.cache
-def _triangle(n: int, m: int, k: int, upper: bool) -> Any:
-    return ~np.tri(n, m, k - 1, dtype=bool) if upper else np.tri(n, m, k, dtype=bool)
-
-
-@functools.cache
 def diagonal_mask(n: int, m: int) -> Any:
     return np.eye(n, m, dtype=bool)
-
-
-def lower_part(x: Any, k: int = 0) -> Any:
-    """The entries on and below the k-th diagonal, zeros above it."""
-    return where(_triangle(*x.shape[-2:], k, False), x, 0.0)
-
-
-def upper_part(x: Any, k: int = 0) -> Any:
-    """The entries on and above the k-th diagonal, zeros below it."""
-    return where(_triangle(*x.shape[-2:], k, True), x, 0.0)
 
 
 def on_diagonal(vector: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.reshaping import tril
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
@@ -23,7 +24,6 @@ from gradcli.ops.linalg.matrices import (
     as_row,
     column_range,
     for_rows,
-    lower_part,
     matrix,
     no_info,
     parts_of,
@@ -102,19 +102,24 @@ def _minors(x: Any) -> Any:
     return getitem(x, index=(..., StaticArray(rest[:, None, :, None]), StaticArray(rest[:, None, :])))
 
 
+def _signs(x: Any) -> np.ndarray:
+    """The signs of cofactors."""
+    places = np.arange(x.shape[-1])
+    return (-1.0) ** np.add.outer(places, places)
+
+
 def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
-    """Every entry is the determinant of what is left without a row and a column, with a sign."""
-    signs = (-1.0) ** np.add.outer(np.arange(x.shape[-1]), np.arange(x.shape[-1]))
     slopes = sum_(transposed(adjugate(_minors(x))) * _minors(transposed(cotangent)), axis=(-2, -1))
-    return (slopes * signs,)
+    return (slopes * _signs(x),)
 
 
-adjugate: Op = structural(
-    "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=lambda x: square(x, "adjugate"), saves="x out",
-    core_dims=(2,), work=for_rows(power=4),
-    doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
-    numpy="_adjugate({0})",
+@function(
+    vjp=_adjugate_vjp, forward=_adjugate, shape=lambda x: square(x, "adjugate"), saves="x out", core_dims=(2,), work=for_rows(power=4),
+    parts=None, numpy="_adjugate({0})",
 )  # fmt: skip
+def adjugate(x: Any) -> Any:
+    """The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well."""
+    return transposed(det(_minors(x)) * _signs(x))
 
 
 def _det_shape(x: Shape) -> Shape:
@@ -127,10 +132,9 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 det = structural(
     "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves="x", core_dims=(2,),
-    work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("matrices.DET"),
+    work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
-    "(PyTorch returns zeros there).",
-    example="log(det(A))",
+    "(PyTorch returns zeros there). >>> log(det(A))",
     numpy="np.linalg.det({0})",
 )  # fmt: skip
 
@@ -143,7 +147,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
     vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), results="sign logabsdet",
     shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
     saves="x", core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
-    extended=Whole("matrices.SLOGDET"), numpy="np.linalg.slogdet({0})",
+    extended=Whole("SLOGDET"), numpy="np.linalg.slogdet({0})",
 )  # fmt: skip
 def slogdet(x: Any) -> Any:
     """The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1]."""
@@ -161,7 +165,7 @@ def logdet(x: Any) -> Any:
     return where(less(sign, 0), math.nan, size)
 
 
-@function(results="inverse info", aside={1: "int32"})
+@function(results="inverse info:int32")
 def inv_ex(x: Any, *, check_errors: bool = False) -> Any:
     """The inverse of a matrix, and zeros; of a singular matrix, infinities."""
     return inv(x, check_errors=check_errors), no_info(x)
@@ -215,7 +219,7 @@ def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 matrix_exp: Op = structural(
     "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp, shape=lambda x: square(x, "matrix_exp"),
     saves="x", core_dims=(2,), work=for_rows(15), aliases="expm", backward="LinalgMatrixExp",
-    doc="The exponential of a matrix: the sum of x**k/k!.", example="matrix_exp(A)",
+    doc="The exponential of a matrix: the sum of x**k/k!. >>> matrix_exp(A)",
 )  # fmt: skip
 
 
@@ -317,7 +321,7 @@ def householder_product(x: Any, tau: Any) -> Any:
     rows, columns = matrix(x.shape, "householder_product")[-2:]
     if rows < columns or tau.shape[-1] > columns or tuple(tau.shape[:-1]) != tuple(x.shape[:-2]):
         raise ShapeError(f"householder_product: matrices of shape {tuple(x.shape)} and factors of shape {tuple(tau.shape)} do not fit")
-    below, y = with_unit_diagonal(lower_part(x, -1)), with_unit_diagonal(zeros(x.shape, x))
+    below, y = with_unit_diagonal(tril(x, k=-1)), with_unit_diagonal(zeros(x.shape, x))
     for i in reversed(range(tau.shape[-1])):
         vector = column_range(below, i, i + 1)
         y = y - matmul(as_row(column_range(tau, i, i + 1)) * vector, matmul(transposed(vector), y))

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError
+from gradcli.ops.arrays.reshaping import tril
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
-from gradcli.ops.linalg.equations_and_factors import read
 from gradcli.ops.linalg.matrices import (
     as_column,
     as_row,
@@ -32,7 +32,7 @@ from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import detach, output, to_int
+from gradcli.ops.structure import detach, output, to_int, valued
 from gradcli.ops.writing import Shape, witness
 
 # where references are no enclosures
@@ -86,10 +86,10 @@ def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: s
 
 eigh: Op = structural(
     "eigh", "x", _eigh, witness("factors.eigh"), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L"}, results="eigenvalues eigenvectors",
-    saves="out", core_dims=(2,), work=for_rows(12), backward="LinalgEigh", extended=Whole("matrices.EIGH"),
+    saves="out", core_dims=(2,), work=for_rows(12), backward="LinalgEigh", extended=Whole("EIGH"),
     domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy has them: a "
-    "tuple. One triangle is read, and the gradient is symmetric.", example="eigh(A)[0]",
+    "tuple. One triangle is read, and the gradient is symmetric. >>> eigh(A)[0]",
     uncertified=EQUAL_VALUES,
 )  # fmt: skip
 
@@ -142,7 +142,7 @@ svd: Op = structural(
     saves="out", core_dims=(2,), work=for_rows(12), backward="LinalgSvd",
     domain="for gradients of vectors, a matrix of full rank without repeated singular values",
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy "
-    "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", example="svd(A)[1]",
+    "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch. >>> svd(A)[1]",
     uncertified=EQUAL_SIZES,
 )  # fmt: skip
 
@@ -212,6 +212,11 @@ _EPSILON = float(np.finfo(float).eps)
 OF_LOW_RANK = "where singular values count as zero: the others' vectors are the end of an iteration"
 
 
+def _lower_mirrored(x: Any) -> Any:
+    """The symmetric matrix with the lower triangle of x."""
+    return tril(x) + transposed(tril(x, k=-1))
+
+
 def _pinv_shape(x: Shape, hermitian: bool = False, **_: Any) -> Shape:
     *batch, n, m = square(x, "pinv with hermitian=True") if hermitian else matrix(x, "pinv")
     return (*batch, m, n)
@@ -229,7 +234,7 @@ def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
         return np.zeros(_pinv_shape(x.shape), x.dtype)
     if not np.isfinite(x).all():
         raise EvaluationError("the matrix has entries that are not finite: it has no pseudoinverse")
-    u, s, vh = np.linalg.svd(read(x, mirrored=True) if hermitian else x, full_matrices=False)
+    u, s, vh = np.linalg.svd(_lower_mirrored(x) if hermitian else x, full_matrices=False)
     rtol, atol = _tolerances(x.shape, rtol, atol, float(np.finfo(x.dtype).eps))
     kept = s > np.maximum(atol, rtol * s[..., :1])
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(x.dtype)
@@ -238,7 +243,7 @@ def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
 
 def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> tuple[Any]:
     if hermitian:
-        x = read(x, mirrored=True)
+        x = valued(x, _lower_mirrored(x))
     g, pt = transposed(cotangent), transposed(out)
     k = matmul(out, g)
     pk = matmul(pt, k)
@@ -248,9 +253,9 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
 pinv: Op = structural(
     "pinv", "x", _pinv, witness("factors.pinv"), vjp=_pinv_vjp, shape=_pinv_shape,
     static={"rtol": None, "atol": None, "hermitian": False}, saves="x out", core_dims=(2,), work=for_rows(2),
-    backward="LinalgPinv", example="pinv(A) @ b",
+    backward="LinalgPinv",
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
-    "gradient is that at a fixed rank.",
+    "gradient is that at a fixed rank. >>> pinv(A) @ b",
     uncertified=OF_LOW_RANK,
 )  # fmt: skip
 
@@ -276,10 +281,7 @@ def numpy_pinv(x: Any, *, rcond: Any = None, hermitian: bool = False, rtol: Any 
     return pinv(x, rtol=rcond if rcond is not None else 1e-15 if rtol is None else rtol, hermitian=hermitian)
 
 
-_RESULTS = ("solution", "residuals", "rank", "singular_values")
-
-
-@function(results=_RESULTS, backward="LinalgLstsq", aside={3: ""}, uncertified=EQUAL_SIZES)
+@function(results="solution residuals rank singular_values:", backward="LinalgLstsq", uncertified=EQUAL_SIZES)
 def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None) -> tuple[Any, Any, Any, Any]:
     """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's driver tells."""
     driver = driver or "gelsy"
@@ -298,7 +300,7 @@ def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | Non
 @function(
     numpy="x, y|b, rcond",
     scipy="x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver",
-    results=_RESULTS,
+    results="solution residuals rank singular_values",
     uncertified=EQUAL_SIZES,
 )
 def lstsq(x: Any, y: Any, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:

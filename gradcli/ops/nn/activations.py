@@ -10,7 +10,6 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import SQRT_2_BY_PI
-from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.exponential import exp, expm1
@@ -31,9 +30,9 @@ from gradcli.ops.writing import one_axis
 relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else m.zero,
     Pieces(lambda out, x: less_equal(out, 0)),
-    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, integral=True, selects=True,
+    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, integral=True, algebra="extreme",
     extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=Kink(lambda x: x == 0, "x = 0", "0", SAME),
-    doc="x where it is positive, 0 elsewhere.", example="relu(x)", parts=lambda x: maximum(x, 0.0),
+    doc="x where it is positive, 0 elsewhere. >>> relu(x)", parts=lambda x: maximum(x, 0.0),
     carries=(),
     c="g_maximum({0}, 0)",
     numpy="np.maximum({0}, 0.0)",
@@ -196,15 +195,10 @@ def tanhshrink(x: Any) -> Any:
     return x - tanh(x)
 
 
-softsign = elementwise(
-    "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
-    lambda out, x: 1 / (1 + abs_(x)) ** 2, kind="piecewise", saves="x", ulps=2,
-    extended=extended.SOFTSIGN,
-    doc="x/(1 + |x|).",
-    carries=(),
-    c="g_softsign({0})",
-    numpy="({0:atom} / (1.0 + np.abs({0})))",
-)
+@function(partials=(lambda out, x: 1 / (1 + abs_(x)) ** 2,), ulps=2, carries=())
+def softsign(x: Any) -> Any:
+    """x/(1 + |x|)."""
+    return x / (1 + abs_(x))
 
 
 @function(kinks=noted("x = threshold", "0"))

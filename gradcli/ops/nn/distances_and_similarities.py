@@ -19,13 +19,13 @@ from gradcli.ops.facts import noted
 from gradcli.ops.reductions.sums import norm, sum_
 from gradcli.ops.registry import Number, function
 from gradcli.ops.room import room_for
-from gradcli.ops.structure import detach
+from gradcli.ops.structure import valued
 from gradcli.ops.writing import axes_of, one_axis
 
 
 def held_at(x: Any, low: float) -> Any:
     """x raised to a bound, the gradient passing as if it had not been (PyTorch's clamp under no_grad)."""
-    return x + detach(maximum(x, low) - x)
+    return valued(x, maximum(x, low))
 
 
 _KINKS = (noted("equal points", "0"),)

@@ -14,7 +14,7 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.extended import Whole
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
@@ -117,7 +117,8 @@ machine_epsilon = structural(
     "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
     witness("products.machine_epsilon"), shape=lambda x: (),
     ulps=0, public=False,
-    extended=Whole("running.EPSILON", epsilon=True), doc="The distance from 1 to the next number of x's precision.",
+    extended=Entrywise((None,), lambda x, epsilon: LONG_DOUBLE(epsilon), epsilon=True),
+    doc="The distance from 1 to the next number of x's precision.",
     numpy="np.finfo(np.float64).eps",
 )  # fmt: skip
 
@@ -172,7 +173,6 @@ def instance_norm(
 
 @function(
     torch="x, normalized_shape, weight, bias, eps",
-
     backward="NativeLayerNorm",
 )
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, normalized_shape: Any, eps: Number = 1e-5) -> Any:

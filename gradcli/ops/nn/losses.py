@@ -17,7 +17,7 @@ from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip, maximum, minimum
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, logical_and, logical_or, not_equal, where
-from gradcli.ops.extended import Whole
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import Function, noted
 from gradcli.ops.nn.activations import relu
 from gradcli.ops.nn.distances_and_similarities import held_at, pairwise_distance
@@ -62,7 +62,7 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
 
         made = composite(
             body.__name__, signature_of(body), reducing,
-            doc=" ".join((body.__doc__ or "").split()), static={**static, "reduction": "mean", "size_average": None, "reduce": None},
+            doc=body.__doc__ or "", static={**static, "reduction": "mean", "size_average": None, "reduce": None},
             **record,
         )
         declare(f"torch:\n{made.name}({torch})")
@@ -79,9 +79,12 @@ def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
     return sum_(weight * losses) / sum_(weight) if reduction == "mean" else total(weight * losses, reduction)
 
 
-@loss("input, target, size_average, reduce, reduction, weight", example="mse_loss(x, y)")
+@loss("input, target, size_average, reduce, reduction, weight")
 def mse_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
-    """The squared differences; with a weight, their weighted mean."""
+    """The squared differences; with a weight, their weighted mean.
+
+    >>> mse_loss(x, y)
+    """
     return _weighted(square(input - target), weight, reduction)
 
 
@@ -183,7 +186,7 @@ def _same_shape(x: Shape, y: Shape) -> Shape:
 
 
 def _bernoulli(x: Any, y: Any) -> Any:
-    return -(y * np.maximum(np.log(x), _LOWEST) + (1 - y) * np.maximum(np.log1p(-x), _LOWEST))
+    return -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST))
 
 
 def _bernoulli_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -191,23 +194,40 @@ def _bernoulli_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y
     return by_x, cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)) if wanted[1] else None
 
 
+def _long_logs(x: Any) -> tuple[Any, Any]:
+    return np.maximum(np.log(x), LONG_DOUBLE(-100)), np.maximum(np.log1p(-x), LONG_DOUBLE(-100))
+
+
+def _long_value(x: Any, y: Any) -> Any:
+    of_one, of_other = _long_logs(x)
+    return -y * of_one - (1 - y) * of_other
+
+
+_BERNOULLI = Entrywise(
+    (
+        lambda x, y: (x - y) / np.maximum(x * (1 - x), LONG_DOUBLE(float(np.float32("1e-12")))),
+        lambda x, y: np.subtract(*_long_logs(x)[::-1]),
+    ),
+    _long_value,
+)
 bernoulli_nll = structural(
     "bernoulli_nll", "input target", _bernoulli, witness("products.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
-    saves="input target", ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1", extended=Whole("running.BERNOULLI"),
+    saves="input target", ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1", extended=_BERNOULLI,
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
-    "at 0 and 1).",
-    example="bernoulli_nll([0.2, 0.7], [0, 1])",
-    composed=lambda x, y: -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST)),
+    "at 0 and 1). >>> bernoulli_nll([0.2, 0.7], [0, 1])",
+    definition=_bernoulli,
 )  # fmt: skip
 
 
 @loss(
     "input, target, weight, size_average, reduce, reduction", domain="0 <= input <= 1",
-    example="binary_cross_entropy([0.2, 0.7], [0, 1])",
 )  # fmt: skip
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None) -> Any:
-    """-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y, its logarithms and slopes limited as bernoulli_nll's."""
+    """-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y, its logarithms and slopes limited as bernoulli_nll's.
+
+    >>> binary_cross_entropy([0.2, 0.7], [0, 1])
+    """
     losses = bernoulli_nll(input, target)
     return losses if weight is None else losses * weight
 
@@ -231,11 +251,12 @@ def bernoulli_nll_of_logits(input: Any, target: Any) -> Any:
 
 @loss(
     "input, target, weight, size_average, reduce, reduction, pos_weight", backward="BinaryCrossEntropyWithLogits",
-    example="binary_cross_entropy_with_logits(x, y)",
 )  # fmt: skip
 def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None) -> Any:
     """-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; averaged, summed or
     not, by reduction.
+
+    >>> binary_cross_entropy_with_logits(x, y)
     """
     _same_shape(input.shape, target.shape)
     if pos_weight is None:
@@ -306,20 +327,23 @@ def _label_nll_shape(scores: Shape, labels: Shape, ignored: int, reduction: str)
 
 def _label_nll(input: Any, target: Any, ignored: int, reduction: str) -> Any:
     axis = min(1, input.ndim - 1)
-    labels = _class_labels(target, input.shape[axis], ignored)
-    kept, logarithms = np.not_equal(target, ignored), np.moveaxis(_log_softmax(input, axis), axis, -1)
-    losses = np.where(kept, -logarithms.reshape(-1, logarithms.shape[-1])[np.arange(labels.size), labels.ravel()].reshape(labels.shape), 0)
+    kept, logarithms = np.not_equal(target, ignored), _log_softmax(input, axis)
+    labels = _class_labels(np.where(kept, target, 0), input.shape[axis], None)
+    rows = logarithms if axis == input.ndim - 1 else np.moveaxis(logarithms, axis, -1)
+    losses = np.where(kept, -rows.reshape(-1, rows.shape[-1])[np.arange(labels.size), labels.ravel()].reshape(labels.shape), 0)
     if reduction == "none":
         return losses[()]
-    return np.add.reduce(losses, axis=None) / (np.add.reduce(kept, axis=None) if reduction == "mean" else 1)
+    loss = np.add.reduce(losses, axis=None)
+    return loss if reduction == "sum" else loss / loss.dtype.type(np.count_nonzero(kept))
 
 
 def _label_nll_vjp(wanted: Any, cotangent: Any, out: Any, input: Any, target: Any, ignored: int, reduction: str) -> tuple[Any, None]:
     axis = min(1, len(input.shape) - 1)
     skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
     share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
-    labels = equal(expand_dims(target, axis=axis), np.arange(input.shape[axis]).reshape(-1, *(1,) * (len(input.shape) - axis - 1)))
-    return expand_dims(where(skipped, 0.0, share), axis=axis) * where(labels, expm1(logarithms), exp(logarithms)), None
+    column, classes = (*input.shape[:axis], 1, *input.shape[axis + 1 :]), np.arange(input.shape[axis])
+    labels = equal(reshape(target, shape=column), classes.reshape(-1, *(1,) * (len(input.shape) - axis - 1)))
+    return reshape(where(skipped, 0.0, share), shape=column) * where(labels, expm1(logarithms), exp(logarithms)), None
 
 
 @function(
@@ -356,13 +380,15 @@ def nll_loss(input: Any, target: Index, weight: Any = None, *, ignore_index: int
 
 @loss(
     "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing",
-    backward="NllLoss", example="cross_entropy([1.5, -0.3, 0.2], 0)",
+    backward="NllLoss",
 )  # fmt: skip
 def cross_entropy(
     input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: Number = 0.0
 ) -> Any:
     """nll_loss of log_softmax(input): the target holds labels, or, in the input's shape, probabilities of all classes. label_smoothing is
     shared evenly by all classes.
+
+    >>> cross_entropy([1.5, -0.3, 0.2], 0)
     """
     if is_number(label_smoothing) and not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"cross_entropy: label_smoothing must be from 0 to 1, not {label_smoothing}")

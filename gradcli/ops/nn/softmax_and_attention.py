@@ -66,10 +66,6 @@ def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: b
     return (size, sign(reshape(total, shape=tuple(size.shape)))) if return_sign else size
 
 
-def _exponential_of_difference(axis: Any, keepdims: bool) -> tuple[Op, dict[str, Any]]:
-    return softmax, {"axis": axis}
-
-
 logsumexp: Op = reduction(
     "logsumexp",
     _logsumexp,
@@ -78,7 +74,6 @@ logsumexp: Op = reduction(
     saves="x out",
     ulps=4,
     parts=_logsumexp_of_entries,
-    less=_exponential_of_difference,
     doc="log(sum(exp(x))), without overflow.",
     signature="x axis:stated",
     wider=composition(
@@ -125,26 +120,16 @@ def softmax(x: Any, *, axis: Stated = None) -> Any:
 def _log_softmax(x: Any, axis: Any) -> Any:
     apart = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     # the largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near to 0 it is
-    others = np.add.reduce(np.where(apart == 0, 0, np.exp(apart)), axis=axis, keepdims=True)
-    return apart - np.log1p(others + (np.add.reduce(apart == 0, axis=axis, keepdims=True, dtype=others.dtype) - 1))
-
-
-def _apart(x: Any, axis: Any) -> tuple[Any, Any]:
-    """Entries less the largest, and the sum of all their exponentials but one of the largest."""
-    apart = x - max_(x, axis=axis, keepdims=True)
-    ties = equal(apart, 0)
-    others = sum_(where(ties, 0.0, exp(apart)), axis=axis, keepdims=True)
-    return apart, others + (sum_(where(ties, 1.0, 0.0), axis=axis, keepdims=True) - 1)
+    largest = apart == 0
+    others = np.add.reduce(np.exp(apart) - largest, axis=axis, keepdims=True)
+    return apart - np.log1p(others + (np.add.reduce(largest, axis=axis, keepdims=True, dtype=others.dtype) - 1))
 
 
 def _log_softmax_of_entries(x: Any, axis: Any) -> Any:
-    apart, others = _apart(x, axis)
-    return apart - log1p(others)
-
-
-def _log_softmax_raised(x: Any, axis: Any) -> Any:
-    apart, others = _apart(x, axis)
-    return exp(apart) * (1 / (1 + others))
+    apart = x - max_(x, axis=axis, keepdims=True)
+    ties = equal(apart, 0)
+    others = sum_(where(ties, 0.0, exp(apart)), axis=axis, keepdims=True)
+    return apart - log1p(others + (sum_(where(ties, 1.0, 0.0), axis=axis, keepdims=True) - 1))
 
 
 def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
@@ -160,7 +145,6 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
     saves="out",
     ulps=12,
     parts=_log_softmax_of_entries,
-    raised=_log_softmax_raised,
 )
 def log_softmax(x: Any, *, axis: Stated = None) -> Any:
     """log(softmax(x)) along an axis, without overflow."""

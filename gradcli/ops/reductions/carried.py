@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.facts import Function
 from gradcli.ops.writing import Shape, axes_of
 
 # -- What reducing along axes leaves: its shape, and how many entries go into one ------------------
@@ -16,7 +15,7 @@ from gradcli.ops.writing import Shape, axes_of
 def reduced(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) -> Shape:
     """The shape that a reduction leaves."""
     axes = axes_of(axis, len(shape))
-    return tuple(1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)
+    return tuple([1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes])
 
 
 def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
@@ -29,7 +28,7 @@ def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 def count(shape: Shape, axis: Any) -> int:
     """How many entries go into one entry of the result."""
-    return math.prod(shape[a] for a in axes_of(axis, len(shape)))
+    return math.prod(shape) if axis is None else math.prod([shape[a] for a in axes_of(axis, len(shape))])
 
 
 _PAIRWISE = 24  # additions that an entry goes through in a sum by pairs, beside two for each doubling
@@ -99,19 +98,12 @@ def sorted_places(m: Any, out: Any, x: Any, e: Any, axis: int | None, descending
     return np.moveaxis(np.where(alone[..., ::-1] if descending else alone, 0, -1), -1, axis)
 
 
-def extreme_place(sign: float) -> Function:
-    """Return a rule for the place of the first largest entry, or smallest (with a sign of -1).
-
-    It is certain where the entry stays first though all others come nearer.
-    """
-
-    def rule(m: Any, out: Any, x: Any, e: Any, axis: Any, keepdims: bool) -> Any:
-        off, axis = _outwards(x, e), axis if np.ndim(x) else None
-        reach, least = sign * x + off, np.max(sign * x - off, axis=axis, keepdims=True)
-        rivals = np.sum(reach > least, axis=axis, keepdims=keepdims)
-        return np.where((m.at(sign * reach) == out) & (rivals <= 1), 0, -1)
-
-    return rule
+def largest_place(m: Any, out: Any, x: Any, e: Any, axis: Any, keepdims: bool) -> Any:
+    """The place of the first largest entry is certain where that stays first though all others come nearer."""
+    off, axis = _outwards(x, e), axis if np.ndim(x) else None
+    reach, least = x + off, np.max(x - off, axis=axis, keepdims=True)
+    rivals = np.sum(reach > least, axis=axis, keepdims=keepdims)
+    return np.where((m.at(reach) == out) & (rivals <= 1), 0, -1)
 
 
 def taken(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int) -> Any:

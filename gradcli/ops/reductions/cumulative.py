@@ -9,21 +9,18 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, shape_with, transpose, vector_of
+from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, rows_of, shape_with, transpose, vector_of
 from gradcli.ops.calling.signatures import declare
-from gradcli.ops.elementwise.arithmetic import chain
+from gradcli.ops.elementwise.arithmetic import add, chain, mul
 from gradcli.ops.elementwise.exponential import exp, log
-from gradcli.ops.elementwise.logic import equal, greater_equal, isnan, where
+from gradcli.ops.elementwise.logic import equal, isnan, where
+from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
-from gradcli.ops.reductions import carried, extended
-from gradcli.ops.registry import find, function, structural
+from gradcli.ops.reductions import carried
+from gradcli.ops.registry import find, function
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import clone
-from gradcli.ops.writing import Shape, axes_of, one_axis, witness
-
-
-def _cumsum(x: Any, axis: int | None) -> Any:
-    return np.cumsum(x, axis=axis)
+from gradcli.ops.writing import Shape, axes_of, one_axis
 
 
 def _running_shape(old: Shape, axis: int | None) -> Shape:
@@ -52,28 +49,30 @@ def _put_back(rows: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
     return transpose(found, axes=tuple(np.argsort(order).tolist())) if len(order) > 1 else found
 
 
-def _running_composed(reduce: str, unit: float) -> Function:
-    """A running reduction for exports: at each place that of the entries up to it. Its file imports this one, so it has its name here."""
-
-    def body(x: Any, axis: int | None) -> Any:
-        if axis is None or not x.shape:
-            x, axis = vector_of(x), 0
-        axes = (axis % len(x.shape),)
-        rows = rows_along(x, axes)
-        *lead, n = rows.shape
-        count = x.graph.constant(np.arange(float(n)))
-        up_to = where(greater_equal(reshape(count, shape=(n, 1)), count), reshape(rows, shape=(*lead, 1, n)), unit)
-        return _put_back(find(reduce)(up_to, axis=-1), x.shape, axes)
-
-    return body
+def _running(combine: Function, x: Any, axis: int | None) -> Any:
+    """A running reduction: that of pairs of neighbours stands at every other place, and each place between takes one entry more."""
+    if axis is None or not x.shape:
+        return _running(combine, vector_of(x), 0)
+    place, n = axis % len(x.shape), x.shape[axis]
+    if n < 2:
+        return x
+    pairs = _running(combine, combine(part_of(x, place, None, n - n % 2, 2), part_of(x, place, 1, None, 2)), place)
+    between = combine(part_of(pairs, place, None, (n - 1) // 2), part_of(x, place, 2, None, 2))
+    order = np.argsort([*range(0, n, 2), *range(1, n, 2)])
+    return rows_of(concatenate(part_of(x, place, None, 1), between, pairs, axis=place), order, place)
 
 
-cumsum = structural(
-    "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None},
-    doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
-    extended=extended.CUMSUM, composed=_running_composed("sum", 0.0),
-    numpy=lambda shapes, axis: f"np.cumsum({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumsum(np.ravel({0}), 0)",
+def _running_text(function: str) -> Function:
+    return lambda shapes, axis: f"{function}({{0}}, {axis})" if axis is not None and shapes[0] else f"{function}(np.ravel({{0}}), 0)"
+
+
+@function(
+    vjp=_cumsum_vjp, forward=np.cumsum, shape=_running_shape, parts=None, rounding="partial sums", ulps=8, integral=True,
+    extended=Whole("CUMSUM"), numpy=_running_text("np.cumsum"),
 )  # fmt: skip
+def cumsum(x: Any, *, axis: int | None = None) -> Any:
+    """Running sums along an axis (of all entries in order by default)."""
+    return _running(add, x, axis)
 
 
 def exclusive_products(x: Any, axis: Any) -> Any:
@@ -87,10 +86,6 @@ def exclusive_products(x: Any, axis: Any) -> Any:
     behind = _delayed(cumprod(flip(rows, axis=-1), axis=-1), -1, one)
     # a copy, which no formula writes out
     return clone(_put_back(before * flip(behind, axis=-1), x.shape, axes))
-
-
-def _cumprod(x: Any, axis: int | None) -> Any:
-    return np.cumprod(x, axis=axis)
 
 
 def _delayed(x: Any, axis: int, first: Any) -> Any:
@@ -109,14 +104,13 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
     return (_delayed(out, axis, part_of(x, axis, 0, 1) ** 0) * reversed_horner(cotangent, x, axis=axis),)
 
 
-cumprod = structural(
-    "cumprod", "x", _cumprod, witness("reducing.cumprod"), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
-    saves="x out",
-    doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, algebra="product of entries",
-    carries=carried.product_of_entries, rounding=carried.product_rounds,
-    integral=True, composed=_running_composed("prod", 1.0),
-    numpy=lambda shapes, axis: f"np.cumprod({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumprod(np.ravel({0}), 0)",
+@function(
+    vjp=_cumprod_vjp, forward=np.cumprod, shape=_running_shape, parts=None, saves="x out", ulps=8, algebra="product of entries",
+    carries=carried.product_of_entries, rounding=carried.product_rounds, integral=True, numpy=_running_text("np.cumprod"),
 )  # fmt: skip
+def cumprod(x: Any, *, axis: int | None = None) -> Any:
+    """Running products along an axis; its gradient is right with zeros among the entries."""
+    return _running(mul, x, axis)
 
 
 def _horner(c: Any, x: Any, axis: int) -> Any:

@@ -8,29 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Linear, NotCovered, Reduced
-from gradcli.ops.writing import axes_of
+from gradcli.ops.extended import LONG_DOUBLE, NotCovered, Reduced
 
 Static = Mapping[str, Any]
 Axes = tuple[int, ...]
 Slopes = tuple[Any, Any]
 
 
-def _spread(part: Any, x: Any, axis: Any) -> Any:
-    axes = axes_of(axis, x.ndim)
-    return np.broadcast_to(np.reshape(part, [1 if i in axes else n for i, n in enumerate(x.shape)]), x.shape)
-
-
-def _equal_to(best: Callable[..., Any]) -> Linear:
+def _equal_to(best: Callable[..., Any]) -> Reduced:
     """One of the entries along axes, whose equals share the cotangent."""
 
-    def pull(cotangent: Any, x: Any, axis: Any = None, keepdims: bool = False, **static: Any) -> tuple[Any]:
-        axes = axes_of(axis, x.ndim)
-        found = best(x, axis=axes, keepdims=True, **static)
+    def slopes(x: Any, axes: Axes, static: Static) -> Slopes:
+        found = best(x, axis=axes, keepdims=True)
         chosen = ((x == found) | (np.isnan(x) & np.isnan(found))).astype(LONG_DOUBLE)
-        return (_spread(cotangent, x, axis) * chosen / chosen.sum(axis=axes, keepdims=True),)
+        return found, chosen / chosen.sum(axis=axes, keepdims=True)
 
-    return Linear(pull, lambda x, axis=None, keepdims=False, **static: best(x, axis=axes_of(axis, x.ndim), keepdims=keepdims, **static))
+    return Reduced(slopes)
 
 
 MAX, MIN = _equal_to(np.max), _equal_to(np.min)
@@ -62,12 +55,3 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
 
 
 STD, NORM, PROD = map(Reduced, (_std, _norm, _prod))
-
-
-def _cumsum_pull(cotangent: Any, x: Any, axis: Any) -> tuple[Any]:
-    if axis is None:
-        return (np.cumsum(cotangent[::-1])[::-1].reshape(x.shape),)
-    return (np.flip(np.cumsum(np.flip(cotangent, axis), axis=axis), axis),)
-
-
-CUMSUM = Linear(_cumsum_pull, lambda x, axis: np.cumsum(x, axis=axis))

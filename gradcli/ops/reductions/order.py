@@ -7,6 +7,7 @@ at these indices are. So one entry takes the gradient of each result, the first 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,25 +34,30 @@ TIES = (noted("equal entries", "the whole gradient to the first of them"),)
 _LAST_TIES = (noted("equal entries", "the whole gradient to the last of them"),)
 
 
-def _arg(name: str, forward: Function, sign: float, doc: str) -> Op:
-    def first(x: Any, axis: Any, keepdims: bool) -> Any:
-        """Return the place of the first NaN, if there is one, else of the first extreme."""
-        x = np.asarray(x)
-        if isinstance(axis, tuple):
-            axis = one_axis(axis, x.ndim)
-        if not x.size and not count(x.shape, axis):
-            raise EvaluationError("the largest or smallest of no entries does not exist")
-        return forward(x, axis=axis if x.ndim else None, keepdims=keepdims)
-
-    return structural(
-        name, "x", first, witness(f"reducing.{name}"),
-        shape=reduced, static=AXES, result="int", doc=doc, ulps=0, carries=carried.extreme_place(sign), kinks=TIES,
-        numpy=lambda shapes, axis, keepdims: reduced_text(f"np.{name}", shapes, axis, keepdims),
-    )  # fmt: skip
+def _first(x: Any, axis: Any, keepdims: bool, best: Function = np.argmax) -> Any:
+    """The place of the first NaN, if there is one, else of the first extreme."""
+    x = np.asarray(x)
+    if isinstance(axis, tuple):
+        axis = one_axis(axis, x.ndim)
+    if not x.size and not count(x.shape, axis):
+        raise EvaluationError("the largest or smallest of no entries does not exist")
+    return best(x, axis=axis if x.ndim else None, keepdims=keepdims)
 
 
-argmax = _arg("argmax", np.argmax, 1.0, "The index of the (first) largest entry. Not differentiated.")
-argmin = _arg("argmin", np.argmin, -1.0, "The index of the (first) smallest entry. Not differentiated.")
+argmax = structural(
+    "argmax", "x", _first, witness("reducing.argmax"), shape=reduced, static=AXES, result="int", ulps=0, carries=carried.largest_place,
+    kinks=TIES, doc="The index of the (first) largest entry. Not differentiated.",
+    numpy=lambda shapes, axis, keepdims: reduced_text("np.argmax", shapes, axis, keepdims),
+)  # fmt: skip
+
+
+@function(
+    forward=partial(_first, best=np.argmin), shape=reduced, result="int", ulps=0, parts=None, kinks=TIES,
+    numpy=lambda shapes, axis, keepdims: reduced_text("np.argmin", shapes, axis, keepdims),
+)  # fmt: skip
+def argmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The index of the (first) smallest entry. Not differentiated."""
+    return argmax(-x, axis=axis, keepdims=keepdims)
 
 
 def _argsort(x: Any, axis: int | None, descending: bool) -> Any:

@@ -75,7 +75,7 @@ def symmetric_eigen(m: Any, x: Matrix, like: Matrix, sizes: Callable[[Any], Any]
     _turn(m, clusters, like, v)
     for places in clusters:
         if len(places) > 1:  # equal values are v @ x @ v for their vectors as they stand, which have no derivatives
-            m.approximated("eigh", m.one)
+            m.approximated("eigh")
             vectors = plainly(m, v[:, places])
             values[places] = (vectors * (x @ vectors)).sum(axis=0)
             v[:, places] = blurred(m, vectors, x)
@@ -93,7 +93,7 @@ def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Ma
     def root(square: Any) -> Any:
         if m.plain(square) > tiny:
             return m.sqrt(square)
-        m.approximated("svd", m.one)
+        m.approximated("svd")
         return without_derivative(m, square)
 
     squares, right = symmetric_eigen(m, matmul(m, x.T, x), like[:, ::-1], root)
@@ -102,31 +102,21 @@ def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Ma
     return left, sizes, right
 
 
-def one_triangle(m: Any, x: Matrix, upper: bool, mirrored: bool) -> Matrix:
-    """The values of one triangle of a matrix, the other being zero or its mirror image."""
-    n, columns = x.shape
-    values = []
-    for i in range(n):
-        for j in range(columns):
-            if j >= i if upper else j <= i:
-                values.append(x[i, j])
-            else:
-                values.append(x[j, i] if mirrored else m.zero)
-    return array(values, x.shape)
+def one_triangle(x: Matrix, upper: bool) -> Matrix:
+    """The values of one triangle of a matrix, and their mirror image."""
+    places = range(len(x))
+    return array([x[i, j] if (j >= i) == upper or i == j else x[j, i] for i in places for j in places], x.shape)
 
 
 def symmetric(m: Any, x: Matrix, upper: bool) -> Matrix:
     """Scalars with the values of one triangle, and the derivatives shared evenly by both."""
-    return valued(m, (x + x.T) / (2 * m.one), one_triangle(m, x, upper, True))
+    return valued(m, (x + x.T) / (2 * m.one), one_triangle(x, upper))
 
 
 def _same(*shapes: Any, **_: Any) -> Any:
     return shapes[-1]
 
 
-
-
-read = over_batches(lambda m, x, upper, mirrored: valued(m, x, one_triangle(m, x, upper, mirrored)), _same)
 
 
 def substituted(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
@@ -196,36 +186,22 @@ def _orthogonal(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
     return gram_schmidt(m, x, like, [-1 if r[i, i] < 0 else 1 for i in range(len(r))])
 
 
-def _qr(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
+def _qr(m: Any, x: Matrix, complete: bool) -> tuple[Matrix, Matrix]:
     n = min(x.shape)
     q, r = _orthogonal(m, x[:, :n])
-    return q, np.column_stack([r, q.T @ x[:, n:]])
+    r = np.column_stack([r, q.T @ x[:, n:]])
+    if complete and n < len(x):
+        rest = completed(m, q, np.linalg.qr(floats(m, x), mode="complete")[0][:, n:])
+        q, r = np.column_stack([q, rest]), np.concatenate([r, np.full((len(x) - n, n), m.zero)])
+    return q, r
 
 
-qr = over_batches(_qr, lambda x: [(x[0], min(x)), (min(x), x[1])])
+def _qr_shapes(x: Any, complete: bool) -> Any:
+    k = x[0] if complete else min(x)
+    return [(x[0], k), (k, x[1])]
 
 
-def _complement(m: Any, x: Matrix) -> Matrix:
-    rest = np.linalg.qr(floats(m, x), mode="complete")[0][:, x.shape[1] :]
-    return completed(m, _orthogonal(m, x)[0], rest)
-
-
-complement = over_batches(_complement, lambda x: (x[0], x[0] - x[1]))
-
-
-def _without(x: Matrix, row: int, column: int) -> Matrix:
-    """A matrix without one row and one column."""
-    n, columns = x.shape
-    return array([x[i, j] for i in range(n) if i != row for j in range(columns) if j != column], (n - 1, columns - 1))
-
-
-def cofactors(m: Any, x: Matrix) -> Matrix:
-    """The adjugate: signed determinants of what is left without a row and a column."""
-    n = len(x)
-    return array([berkowitz(m, _without(x, i, j)) * (-1) ** (i + j) for j in range(n) for i in range(n)], (n, n))
-
-
-adjugate = over_batches(cofactors, _same)
+qr = over_batches(_qr, _qr_shapes)
 
 
 det = over_batches(berkowitz, lambda x: ())
@@ -272,7 +248,7 @@ svd = over_batches(_svd, _svd_shapes)
 
 def _pinv(m: Any, x: Matrix, rtol: Any, atol: Any, hermitian: bool) -> Matrix:
     relative = (0.0 if atol else max(x.shape) * float(np.finfo(m.precision).eps)) if rtol is None else float(rtol)
-    given = valued(m, x, one_triangle(m, x, False, True)) if hermitian else x
+    given = valued(m, x, one_triangle(x, False)) if hermitian else x
     tall = given.shape[0] >= given.shape[1]
     found = pseudoinverse(m, given if tall else given.T, relative, float(atol or 0))
     return found if tall else found.T

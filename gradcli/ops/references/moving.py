@@ -36,10 +36,6 @@ def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
     return np.moveaxis(joined, 0, axis)
 
 
-def stack(m: Any, *arrays: Any, axis: int) -> Array:
-    return np.moveaxis(array([v for x in arrays for v in entries(x)], [len(arrays), *np.shape(arrays[0])]), 0, axis)
-
-
 def _numbers(shape: Sequence[int], index: Sequence[Any]) -> Any:
     """The numbers of the entries of x[index] among those of x: what an index means is NumPy's to say."""
     numbers = np.arange(size_of(shape)).reshape(tuple(shape))
@@ -62,14 +58,6 @@ def getitem(m: Any, x: Any, index: Any) -> Array:
 def scatter_add(m: Any, x: Any, index: Any, shape: Any) -> Array:
     places = _numbers(shape, index)
     return _sums(m, whole(places), spread(x, np.shape(places)), shape)
-
-
-def overwrite(m: Any, base: Any, new: Any, index: Any) -> Array:
-    places = _numbers(np.shape(base), index)
-    out = entries(base)
-    for place, value in zip(whole(places), spread(new, np.shape(places)), strict=True):
-        out[place] = value
-    return array(out, np.shape(base))
 
 
 def _columns(index: Any, shape: Sequence[int], axis: int) -> list[int]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -28,25 +26,21 @@ def min_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
     return reduced(x, axis, keepdims, lambda row: m.extreme("min", row))
 
 
-def first_best(m: Any, row: list[Any], largest: bool) -> int:
-    """The index of the first NaN; if there is none, of the first largest (or smallest) entry."""
+def first_largest(m: Any, row: list[Any]) -> int:
+    """The index of the first NaN; if there is none, of the first largest entry."""
     values = [m.plain(v) for v in row]
     best = 0
     for i, value in enumerate(values):
         if value != value:
             return i
-        if value > values[best] if largest else value < values[best]:
+        if value > values[best]:
             best = i
-    m.tied("argmax" if largest else "argmin", [v for v, value in zip(row, values, strict=True) if value == values[best]])
+    m.tied("argmax", [v for v, value in zip(row, values, strict=True) if value == values[best]])
     return best
 
 
 def argmax(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
-    return reduced(x, axis, keepdims, lambda row: first_best(m, row, True))
-
-
-def argmin(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
-    return reduced(x, axis, keepdims, lambda row: first_best(m, row, False))
+    return reduced(x, axis, keepdims, lambda row: first_largest(m, row))
 
 
 def order(m: Any, row: list[Any], descending: bool = False) -> list[int]:
@@ -83,28 +77,6 @@ def running_best(m: Any, row: list[Any]) -> list[int]:
 
 def argcummax(m: Any, x: Any, axis: int) -> Array:
     return lined(x, axis, lambda row: running_best(m, row)) if np.ndim(x) else number(0)
-
-
-def _running(x: Any, axis: int | None, change: Callable[[list[Any]], list[Any]]) -> Array:
-    if axis is None or not np.ndim(x):
-        return array(change(entries(x)), [np.size(x)])
-    return lined(x, axis, change)
-
-
-def sums_so_far(row: list[Any]) -> list[Any]:
-    return list(accumulate(row))
-
-
-def products_so_far(row: list[Any]) -> list[Any]:
-    return list(accumulate(row, operator.mul))
-
-
-def cumsum(m: Any, x: Any, axis: int | None) -> Array:
-    return _running(x, axis, sums_so_far)
-
-
-def cumprod(m: Any, x: Any, axis: int | None) -> Array:
-    return _running(x, axis, products_so_far)
 
 
 def _largest_apart(m: Any, row: list[Any]) -> tuple[Any, Any]:

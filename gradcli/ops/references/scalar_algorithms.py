@@ -40,12 +40,6 @@ def over_batches(function: Callable[..., Any], shape: Callable[..., Any]) -> Cal
     return reference
 
 
-def identity(m: Any, n: int) -> Matrix:
-    out = np.full((n, n), m.zero, dtype=object)
-    np.fill_diagonal(out, m.one)
-    return out
-
-
 def plainly(m: Any, x: Matrix) -> Matrix:
     """The values of scalars without their history."""
     return np.array([m.plain(v) for v in x.ravel()], dtype=object).reshape(x.shape)

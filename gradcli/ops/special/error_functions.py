@@ -11,7 +11,7 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import HALF_SQRT_PI, SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI, TWO_BY_SQRT_PI
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.bounds import clip, minimum
-from gradcli.ops.elementwise.exponential import exp, exp_square, log, log1p, xlogy
+from gradcli.ops.elementwise.exponential import exp, exp_square, log, xlogy
 from gradcli.ops.elementwise.logic import greater, isnan, less, where
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
@@ -19,10 +19,8 @@ from gradcli.ops.writing import OfSciPy
 
 erf = elementwise(
     "erf", "x", OfSciPy("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
-    doc="The error function.", example="erf(x/sqrt(2))",
+    doc="The error function. >>> erf(x/sqrt(2))",
     carries=(),
-    c="g_erf({0})",
-    moderate=True,
 )
 
 
@@ -30,8 +28,6 @@ erfc = elementwise(
     "erfc", "x", OfSciPy("erfc"), lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
     carries=(),
-    c="g_erfc({0})",
-    moderate=True,
 )
 
 
@@ -89,7 +85,7 @@ erfcx_integral: Op = elementwise(
 
 @function(
     forward=OfSciPy("erfcx"), partials=(lambda out, x: -2 * erfcx_integral(x, n=1),), backward="SpecialErfcx", ulps=600,
-    scalar="g_erfcx({0})", jax="_erfcx({0})", carries=(),
+    jax="_erfcx({0})", carries=(),
 )  # fmt: skip
 def erfcx(x: Any) -> Any:
     """exp(x**2)*erfc(x), without underflow."""
@@ -113,6 +109,11 @@ def _ndtr(x: Any) -> Any:
     return np.where(np.less(x, -0.5), tail, special.ndtr(x))[()]
 
 
+def _log_ndtr_reference(m: Any, x: Any) -> Any:
+    tail = m.erfc(abs(x) / m.sqrt(2)) / 2
+    return m.log1p(-tail) if x > 0 else m.log(tail)
+
+
 def _log_ndtr(x: Any) -> Any:
     from scipy import special
 
@@ -122,27 +123,25 @@ def _log_ndtr(x: Any) -> Any:
 
 
 @function(
-    forward=_ndtr, partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(), c="g_ndtr({0})",
-    numpy="special.ndtr({0})", moderate=True,
+    forward=_ndtr, partials=(lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,), ulps=11, carries=(),
+    numpy="special.ndtr({0})",
 )  # fmt: skip
 def ndtr(x: Any) -> Any:
     """The probability that a standard normal variable is below x, accurate in the tail."""
     return erfc(-x / SQRT_2) / 2
 
 
-def _log_ndtr_slope(out: Any, x: Any) -> Any:
-    """The slope, beyond 1 without the overflow of erfcx."""
-    near = 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
-    return where(greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), near)
-
-
-@function(
-    forward=_log_ndtr, partials=(_log_ndtr_slope,), symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2),
-    backward="SpecialLogNdtr", ulps=12, carries=(), c="g_log_ndtr({0})", numpy="special.log_ndtr({0})",
-)  # fmt: skip
-def log_ndtr(x: Any) -> Any:
-    """The logarithm of ndtr, without underflow."""
-    return where(greater(x, 0), log1p(-ndtr(-x)), log(ndtr(x)))
+log_ndtr = elementwise(
+    "log_ndtr", "x", _log_ndtr, _log_ndtr_reference,
+    # beyond 1 without the overflow of erfcx
+    lambda out, x: where(
+        greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
+    ),
+    symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2), backward="SpecialLogNdtr", ulps=12,
+    doc="The logarithm of ndtr, without underflow.",
+    carries=(),
+    numpy="special.log_ndtr({0})",
+)
 
 
 def _ndtri(m: Any, x: Any) -> Any:
@@ -167,7 +166,7 @@ def erfcinv(x: Any) -> Any:
 
 @function(
     forward=OfSciPy("logit"), partials=(lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))),), saves="x out", domain="0 <= x <= 1",
-    carries=(0.0, 1.0), c="g_logit({0})",
+    carries=(0.0, 1.0),
 )  # fmt: skip
 def logit(x: Any) -> Any:
     """The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative."""
@@ -182,7 +181,7 @@ def torch_logit(x: Any, *, eps: Any = None) -> Any:
 
 @function(
     forward=OfSciPy("entr"), partials=(lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),), symbolic=lambda s, x: -x * s.log(x),
-    domain="x >= 0", backward="SpecialEntr", extended=extended.ENTROPY, ulps=3, carries=(0.0, 0.36787944117144233), c="g_entr({0})",
+    domain="x >= 0", backward="SpecialEntr", extended=extended.ENTROPY, ulps=3, carries=(0.0, 0.36787944117144233),
 )  # fmt: skip
 def entr(x: Any) -> Any:
     """-x*log(x), and 0 at x = 0, where the derivative is infinite."""

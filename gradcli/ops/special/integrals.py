@@ -328,13 +328,12 @@ sine_quotient: Op = elementwise(
     doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
     carries=lambda m, out, x, e, n, turns: e * ((math.pi if turns else 1.0) / (n + 2)),
     numpy=lambda shapes, n, turns: _quotient_written("np.sinc", "_sine_slope", n, turns),
-    scalar=lambda n, turns: _quotient_written("g_sinc", "g_sine_slope", n, turns),
 )
 
 
 @function(
     forward=lambda x: _quotient(x, 0, True), partials=(lambda out, x: sine_quotient(x, n=1, turns=True) * PI,),
-    extended=extended.SINC, ulps=5, carries=lambda m, out, x, e: e * (math.pi / 2), c="g_sinc({0})", numpy="np.sinc({0})", moderate=True,
+    extended=extended.SINC, ulps=5, carries=lambda m, out, x, e: e * (math.pi / 2), numpy="np.sinc({0})",
 )  # fmt: skip
 def sinc(x: Any) -> Any:
     """sin(pi*x)/(pi*x), and 1 at x = 0.
@@ -392,9 +391,9 @@ def _expn(x: Any, n: int) -> Any:
 expn: Op = elementwise(
     "expn", "x", _expn, lambda m, x, n: m.expint(n, x),
     lambda out, x, n: -expn(x, n=n - 1) if n else -out * (1 + 1 / x), symbolic=lambda s, x, n: s.expint(n, x),
-    static={"n": 1}, saves="x out", domain="x > 0", ulps=24, example="expn(2, x)",
+    static={"n": 1}, saves="x out", domain="x > 0", ulps=24,
     written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
-    doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first.",
+    doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first. >>> expn(2, x)",
     carries=(0.0,),
     numpy=lambda shapes, n: f"special.expn({n}, {{0}})",
     torch="",

@@ -28,8 +28,7 @@ _QUANTILES = ("ppf", "isf", "icdf")
 _ENDS = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-INF, 0.0), "logsf": (0.0, -INF)}  # below and above the support
 _MIRRORED = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf"}
 _FOLLOWS: dict[str, tuple[str, Function]] = {
-    "pdf": ("logpdf", exp), "pmf": ("logpmf", exp), "std": ("var", sqrt), "logcdf": ("cdf", log), "logsf": ("sf", log),
-    "cdf": ("sf", lambda p: 1 - p), "sf": ("cdf", lambda p: 1 - p),
+    "std": ("var", sqrt), "logcdf": ("cdf", log), "logsf": ("sf", log),
 }  # fmt: skip
 
 
@@ -75,7 +74,7 @@ class Family:
         self._functions = functions = {**({"mean": 0.0, "median": 0.0} if symmetric else {}), **functions}
         self._low, self._high, self._valid, self._symmetric, self._discrete = low, high, valid, symmetric, "logpmf" in functions
         names = ["logpmf", "pmf"] if self._discrete else ["logpdf", "pdf"]
-        names += _ENDS if "cdf" in functions else ()
+        names += _ENDS if _ENDS.keys() & functions else ()
         names += ("ppf", "isf", "median") if "ppf" in functions else ()
         names += [moment for moment in ("mean", "var", "entropy") if moment in functions]
         names += ["std"] if "var" in functions else ()
@@ -95,7 +94,9 @@ class Family:
             if name == "median":
                 return lambda *shapes: quantile(0.5, *shapes)
             return lambda q, *shapes: -quantile(q, *shapes) if self._symmetric else quantile(1 - q, *shapes)
-        source, after = _FOLLOWS[name]
+        source, after = _FOLLOWS.get(name) or (f"log{name}", exp)
+        if name not in _FOLLOWS and source not in self._functions:  # a tail, of the other one's logarithm
+            source, after = f"log{_MIRRORED[name]}", lambda logarithm: -expm1(logarithm)
         start = self._formula(source)
         return lambda *operands: after(start(*operands))
 

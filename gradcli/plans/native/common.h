@@ -50,7 +50,6 @@ G_INLINE real g_chain(real c, real p) {
 G_INLINE real g_nan_to_num(real x, real nan, real high, real low) {
   return g_choose(x != x, nan, g_choose(x > g_largest(), high, g_choose(x < -g_largest(), low, x)));
 }
-G_INLINE real g_softsign(real x) { return x / (1 + g_fabs(x)); }
 /* The size of x, at most a limit; NaN stays. */
 G_INLINE real g_limited(real x, real limit) {
   real size = g_fabs(x);

@@ -1,9 +1,9 @@
-"""Elements of a field: a numerator over a product of powers of factors."""
+"""Elements of a field: a numerator over a denominator."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -16,11 +16,10 @@ from gradcli.reference.algebra import Unsupported
 # -- A field of rational functions over the rationals, in generators that stand for variables and
 # for functions of what came before them.
 #
-# Numerators are FLINT's polynomials of several variables; denominators stay products of factors.
-# Relations of generators (the square of a sine, the power of a root) lower numerators to a
-# canonical form: what is lowered to zero is zero wherever it has a value. The other direction
-# holds in variables alone, as functions may depend on one another in ways that no relation here
-# says.
+# Numerators and denominators are FLINT's polynomials of several variables. Relations of generators
+# (the square of a sine, the power of a root) lower numerators to a canonical form: what is lowered
+# to zero is zero wherever it has a value. The other direction holds in variables alone, as
+# functions may depend on one another in ways that no relation here says.
 
 
 Polynomial = Any  # flint.fmpq_mpoly
@@ -55,14 +54,9 @@ class Generator:
     real: bool = True
     positive: bool = False
 
-    @property
-    def rationalized(self) -> bool:
-        """Return whether denominators are freed of it by its relation: what the power is has the generator's zeros."""
-        return self.relation is not None and self.positive
-
 
 class Field:
-    """The ring of numerators, its generators, and the factors of denominators."""
+    """The ring of numerators and denominators, and its generators."""
 
     def __init__(self, size: int) -> None:
         from flint import Ordering, fmpq_mpoly_ctx
@@ -72,9 +66,8 @@ class Field:
         self.one: Polynomial = self.ring.constant(1)
         self.generators: list[Generator] = []
         self.related: list[int] = []  # the places of those with relations
-        self.factors: dict[str, Polynomial] = {}
         self._places: dict[Hashable, int] = {}
-        self._factored: dict[str, tuple[Any, list[tuple[str, int]]]] = {}
+        self._factored: dict[str, tuple[Any, list[tuple[Polynomial, int]]]] = {}
         self.left = _WORK
 
     def spend(self, work: int) -> None:
@@ -83,8 +76,8 @@ class Field:
         if self.left < 0:
             raise Unsupported("a formula of so many terms")
 
-    def place(self, description: Hashable, make: Callable[[], Generator]) -> int:
-        """The place of a generator, a new one if it has not been described before. Raises TooSmall."""
+    def symbol(self, description: Hashable, make: Callable[[], Generator]) -> Element:
+        """A generator as an element, a new one if it has not been described before. Raises TooSmall."""
         if description not in self._places:
             if len(self.generators) == len(self.symbols):
                 raise TooSmall
@@ -93,21 +86,16 @@ class Field:
             if made.relation is not None:
                 self.related.append(len(self.generators))
             self.generators.append(made)
-        return self._places[description]
-
-    def symbol(self, description: Hashable, make: Callable[[], Generator]) -> Element:
-        """A generator as an element."""
-        return Element(self, self.symbols[self.place(description, make)])
+        return Element(self, self.symbols[self._places[description]])
 
     def used(self, p: Polynomial) -> list[int]:
         """The places of the generators of a polynomial."""
         return [i for i, degree in enumerate(p.degrees()) if degree > 0] if len(p) else []
 
-    def single(self, p: Polynomial) -> int | None:
-        """The place of the generator that a polynomial is; None for any other."""
-        if len(p) != 1 or p.total_degree() != 1 or p.leading_coefficient() != 1:
-            return None
-        return self.used(p)[0]
+    def generator(self, p: Polynomial) -> Generator:
+        """The generator that a polynomial is; one of no kind for any other."""
+        is_single = len(p) == 1 and p.total_degree() == 1 and p.leading_coefficient() == 1
+        return self.generators[self.used(p)[0]] if is_single else Generator("")
 
     def product(self, p: Polynomial, q: Polynomial) -> Polynomial:
         self.spend(len(p) * len(q) + 1)
@@ -157,8 +145,8 @@ class Field:
             total = total * value + parts.pop()
         return total
 
-    def factored(self, p: Polynomial) -> tuple[Any, list[tuple[str, int]]]:
-        """A rational factor, and the keys of others with their exponents, as far apart as they can be taken cheaply."""
+    def factored(self, p: Polynomial) -> tuple[Any, list[tuple[Polynomial, int]]]:
+        """A rational factor, and others with their exponents, as far apart as they can be taken cheaply."""
         key = str(p)
         if key not in self._factored:
             content = p.term_content()
@@ -170,8 +158,7 @@ class Field:
             else:
                 constant, primitive = self.primitive(rest)
                 factors = [*content.factor()[1], (primitive, 1)]
-            found = [(self.key(factor), int(exponent)) for factor, exponent in factors]
-            self._factored[key] = constant, found
+            self._factored[key] = constant, [(factor, int(exponent)) for factor, exponent in factors]
         return self._factored[key]
 
     def primitive(self, p: Polynomial) -> tuple[Any, Polynomial]:
@@ -186,15 +173,6 @@ class Field:
         if p.leading_coefficient() < 0:
             scale = -scale
         return scale, p / scale
-
-    def key(self, p: Polynomial) -> str:
-        """The name of a polynomial among the factors."""
-        key = str(p)
-        self.factors.setdefault(key, p)
-        return key
-
-
-_NOTHING: Mapping[str, int] = {}
 
 
 _NUMBERS = (int, float, Fraction, np.number, np.bool_)
@@ -224,10 +202,13 @@ def _comparison(holds: Callable[[Any, Any], bool]) -> Any:
 class Element:
     """A rational function of the generators of a field. It has arithmetic; to be compared it has to be a number."""
 
-    __slots__ = ("below", "field", "p")
+    __slots__ = ("field", "p", "q")
 
-    def __init__(self, field: Field, p: Polynomial, below: Mapping[str, int] = _NOTHING) -> None:
-        self.field, self.p, self.below = field, p, below if len(p) else _NOTHING
+    def __init__(self, field: Field, p: Polynomial, q: Polynomial = None) -> None:
+        self.field, self.p, self.q = field, p, field.one
+        if q is not None and len(p):
+            scale, self.q = field.primitive(q)
+            self.p = p / scale
 
     @classmethod
     def number(cls, field: Field, x: Any) -> Element:
@@ -250,66 +231,36 @@ class Element:
         """The number that it is; None for what depends on a generator."""
         if self.is_zero:
             return Fraction(0)
-        if self.below or not self.p.is_constant():
+        if not (self.q.is_constant() and self.p.is_constant()):
             return None
         return fraction(self.p.leading_coefficient())
 
     @property
-    def key(self) -> tuple[str, tuple[tuple[str, int], ...]]:
-        return str(self.p), tuple(sorted(self.below.items()))
+    def key(self) -> tuple[str, str]:
+        return str(self.p), str(self.q)
 
     def used(self) -> set[int]:
         """The places of the generators that it is written with."""
-        field = self.field
-        return {*field.used(self.p), *(i for key in self.below for i in field.used(field.factors[key]))}
+        return {*self.field.used(self.p), *self.field.used(self.q)}
 
     def lowest(self) -> Element:
-        """The same in lowest terms, as far as the denominators' factors are irreducible."""
-        p, below = self._cancelled(self.p, self.below)
-        return Element(self.field, p, below)
-
-    def _cancelled(self, p: Polynomial, below: Mapping[str, int]) -> tuple[Polynomial, Mapping[str, int]]:
-        """A numerator and denominators without what divides both."""
-        from flint.utils.flint_exceptions import DomainError
-
-        if not below or not len(p):
-            return p, below
-        left: dict[str, int] = {}
-        for key, exponent in below.items():
-            factor, times = self.field.factors[key], 0
-            while times < exponent:
-                self.field.spend(len(p))
-                try:
-                    p = p / factor
-                except DomainError:
-                    break
-                times += 1
-            if times < exponent:
-                left[key] = exponent - times
-        return p, left
+        """The same in lowest terms."""
+        if self.q.is_constant():
+            return self
+        self.field.spend(len(self.p) * len(self.q))
+        common = self.p.gcd(self.q)
+        return Element(self.field, self.p / common, self.q / common)
 
     def of(self, other: Any) -> Element:
         return other if isinstance(other, Element) else Element.number(self.field, other)
 
-    def _raised(self, to: Mapping[str, int]) -> Polynomial:
-        """The numerator over other denominators, which hold its own."""
-        p, field = self.p, self.field
-        for key, exponent in to.items():
-            more = exponent - self.below.get(key, 0)
-            if more:
-                p = field.product(p, field.power(field.factors[key], more))
-        return p
-
     @_binary
     def __add__(self, other: Element) -> Element:
-        if self.is_zero or other.is_zero:
-            return other if self.is_zero else self
-        below = dict(self.below)
-        for key, exponent in other.below.items():
-            below[key] = max(exponent, below.get(key, 0))
-        p, q = self._raised(below), other._raised(below)
-        self.field.spend(len(p) + len(q))
-        return Element(self.field, p + q, below)
+        field, common = self.field, self.q.gcd(other.q)
+        more, others = other.q / common, self.q / common
+        p, q = field.product(self.p, more), field.product(other.p, others)
+        field.spend(len(p) + len(q))
+        return Element(field, p + q, field.product(self.q, more))
 
     __radd__ = __add__
 
@@ -323,17 +274,14 @@ class Element:
 
     @_binary
     def __mul__(self, other: Element) -> Element:
-        p, others = self._cancelled(self.p, other.below)
-        q, own = self._cancelled(other.p, self.below)
-        below = dict(own)
-        for key, exponent in others.items():
-            below[key] = exponent + below.get(key, 0)
-        return Element(self.field, self.field.product(p, q), below)
+        field = self.field
+        x, y = Element(field, self.p, other.q).lowest(), Element(field, other.p, self.q).lowest()
+        return Element(field, field.product(x.p, y.p), field.product(x.q, y.q))
 
     __rmul__ = __mul__
 
     def __neg__(self) -> Element:
-        return Element(self.field, -self.p, self.below)
+        return Element(self.field, -self.p, self.q)
 
     def __pos__(self) -> Element:
         return self
@@ -342,27 +290,15 @@ class Element:
         """Raises Unsupported for zero."""
         if self.is_zero:
             raise Unsupported("a division by zero")
-        field = self.field
-        constant, factors = field.factored(self.p)
-        p = field.one / constant
-        below: dict[str, int] = {}
-        for key, exponent in factors:
-            place = field.single(field.factors[key])
-            relation = field.generators[place].relation if place is not None and field.generators[place].rationalized else None
-            if place is None or relation is None:
-                below[key] = exponent + below.get(key, 0)
-                continue
-            # 1/g is g**(n - 1) over what g**n is
-            times = -(-exponent // relation[0])
-            p = field.product(p, field.power(field.symbols[place], times * relation[0] - exponent))
-            rest = Element(field, relation[1]).inverse() ** times
-            p = field.product(p, rest.p)
-            for name, more in rest.below.items():
-                below[name] = more + below.get(name, 0)
-        result = Element(field, p, below)
-        for key, exponent in self.below.items():
-            result = result * Element(field, field.power(field.factors[key], exponent))
-        return result
+        field, p, q = self.field, self.q, self.p
+        for i in reversed(field.related):
+            generator, least = field.generators[i], min(exponents[i] for exponents in q.monoms())
+            if least and generator.positive and generator.relation is not None:  # 1/g is g**(n - 1) over what g**n is
+                order, value = generator.relation
+                times = -(-least // order)
+                p = field.product(p, field.symbols[i] ** (times * order - least))
+                q = field.product(q / field.symbols[i] ** least, field.power(value, times))
+        return Element(field, p, q).lowest()
 
     @_binary
     def __truediv__(self, other: Element) -> Element:
@@ -377,7 +313,7 @@ class Element:
         n = int(exponent)
         if n < 0:
             return self.inverse() ** -n
-        return Element(self.field, self.field.power(self.p, n), {key: n * e for key, e in self.below.items()} if n else _NOTHING)
+        return Element(self.field, self.field.power(self.p, n), self.field.power(self.q, n))
 
     __eq__, __lt__, __le__ = map(_comparison, (operator.eq, operator.lt, operator.le))
     __gt__, __ge__ = map(_comparison, (operator.gt, operator.ge))

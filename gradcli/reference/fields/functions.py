@@ -131,10 +131,8 @@ class Functions(OfSympy):
 
     def __init__(self, field: Field, known: Known) -> None:
         self.field, self.known = field, known
-        self.zero, self.one = self.number(0), self.number(1)
-
-    def number(self, x: Any) -> Element:
-        return Element.number(self.field, x)
+        self.zero, self.one = self.of(0), self.of(1)
+        self.pi, self.euler = (field.symbol(name, lambda: Generator("constant", positive=True)) for name in ("pi", "euler"))
 
     def sign_of(self, p: Polynomial) -> int:
         """1 for what is never negative where the expression has a value, -1 for what is never positive, 0 for what is not known."""
@@ -163,18 +161,16 @@ class Functions(OfSympy):
             raise Unsupported("a power of zero")
         field = self.field
         constant, factors = field.factored(x.p)
-        sign = 1 if constant > 0 else -1
-        bases = self._primes(abs(fraction(constant)))
-        exponent = self.number(0)
+        scale, below = field.factored(x.q)
+        sign = 1 if constant / scale > 0 else -1
+        bases = self._primes(abs(fraction(constant / scale)))
+        exponent = self.zero
         rest: Element | None = None
-        for key, times in [*factors, *((key, -times) for key, times in x.below.items())]:
-            p = field.factors[key]
-            place = field.single(p)
-            generator = None if place is None else field.generators[place]
-            known = self.sign_of(p)
-            if generator is not None and generator.kind == "exp" and generator.real:
+        for p, times in [*factors, *((factor, -times) for factor, times in below)]:
+            generator, known = field.generator(p), self.sign_of(p)
+            if generator.kind == "exp" and generator.real:
                 exponent = exponent + generator.parts[0] * times
-            elif generator is not None and generator.kind == "power":
+            elif generator.kind == "power":
                 bases.append((generator.parts[0], times * generator.exponent))
             elif known:
                 bases.append((Element(field, p if known > 0 else -p), Fraction(times)))
@@ -186,7 +182,7 @@ class Functions(OfSympy):
                     bases.append((self._magnitude(p), Fraction(times - times % 2)))
                 rest = self._with(rest, Element(field, p)) if times % 2 else rest
         if sign < 0:
-            rest = -(self.number(1) if rest is None else rest)
+            rest = -(self.one if rest is None else rest)
         if rest is not None and (known := 0 if rest.rational is not None else self.sign_of(rest.p)) > 0:
             return Product([*bases, (rest, Fraction(1))], exponent, None)
         return Product(bases, exponent, rest)
@@ -202,18 +198,15 @@ class Functions(OfSympy):
         found = []
         for number, sign in ((x.numerator, 1), (x.denominator, -1)):
             if number >= _LARGEST:
-                found.append((self.number(number), Fraction(sign)))
+                found.append((self.of(number), Fraction(sign)))
             elif number > 1:
-                found += [(self.number(int(p)), Fraction(sign * int(e))) for p, e in fmpz(number).factor()]
+                found += [(self.of(int(p)), Fraction(sign * int(e))) for p, e in fmpz(number).factor()]
         return found
 
     def _magnitude(self, p: Polynomial) -> Element:
         field, base = self.field, Element(self.field, p)
 
-        def make() -> Generator:
-            return Generator("abs", (base,), relation=(2, field.power(p, 2)), positive=True)
-
-        return field.symbol(("abs", str(p)), make)
+        return field.symbol(("abs", str(p)), lambda: Generator("abs", (base,), relation=(2, field.power(p, 2)), positive=True))
 
     def root(self, x: Element, exponent: Fraction) -> Element:
         """A rational power of what is not negative where it has a value, unless the power is whole."""
@@ -247,11 +240,8 @@ class Functions(OfSympy):
         key = str(base.p)
         order = self.known.order(key, part.denominator)
         of, relation = (part, None) if order is None else (Fraction(1, order), (order, base.p))
-
-        def make() -> Generator:
-            return Generator("power", (base,), of, relation, positive=True)
-
-        return base**whole * self.field.symbol(("power", key, of), make) ** (part / of)
+        power = self.field.symbol(("power", key, of), lambda: Generator("power", (base,), of, relation, positive=True))
+        return base**whole * power ** (part / of)
 
     def _sum_of_logarithms(self, parts: Product) -> Element:
         total = parts.exponent
@@ -264,19 +254,8 @@ class Functions(OfSympy):
             raise Unsupported("a power of a negative number")
         return self.field.symbol(("log", str(base.p), real), lambda: Generator("log", (base,), real=real))
 
-    @property
-    def pi(self) -> Element:
-        return self._constant("pi")
-
-    @property
-    def euler(self) -> Element:
-        return self._constant("euler")
-
-    def _constant(self, name: str) -> Element:
-        return self.field.symbol(name, lambda: Generator("constant", positive=True))
-
     def of(self, x: Any) -> Element:
-        return x if isinstance(x, Element) else self.number(x)
+        return x if isinstance(x, Element) else Element.number(self.field, x)
 
     mpf = of
 
@@ -289,7 +268,7 @@ class Functions(OfSympy):
         if len(x.p) > most:
             scale = fraction(x.p.leading_coefficient())
             return [(scale, x / scale)]
-        return [(fraction(c), Element(field, field.ring.from_dict({m: 1}), x.below).lowest()) for m, c in sorted(x.p.to_dict().items())]
+        return [(fraction(c), Element(field, field.ring.from_dict({m: 1}), x.q).lowest()) for m, c in sorted(x.p.to_dict().items())]
 
     def exp(self, x: Any) -> Element:
         result = self.one
@@ -297,22 +276,18 @@ class Functions(OfSympy):
             result = result * self._exp_of(multiple, term)
         return result
 
-    def _generator(self, term: Element) -> Generator | None:
-        """The generator that an element is; None for any other."""
-        place = None if term.below else self.field.single(term.p)
-        return None if place is None else self.field.generators[place]
+    def _generator(self, term: Element) -> Generator:
+        """The generator that an element is; one of no kind for any other."""
+        return self.field.generator(term.p) if term.q.is_constant() else Generator("")
 
     def _exp_of(self, multiple: Fraction, term: Element) -> Element:
         generator = self._generator(term)
-        if generator is not None and generator.kind == "log":
+        if generator.kind == "log":
             return self._of_base(generator.parts[0], multiple)
         unit = self.known.unit(("exp", term.key), multiple)
-        real, exponent = all(self.field.generators[i].real for i in term.used()), term * unit
-
-        def make() -> Generator:
-            return Generator("exp", (exponent,), real=real, positive=real)
-
-        return self.field.symbol(("exp", term.key, unit), make) ** (multiple / unit)
+        real, exponent = self.real(term.p) and self.real(term.q), term * unit
+        generated = self.field.symbol(("exp", term.key, unit), lambda: Generator("exp", (exponent,), real=real, positive=real))
+        return generated ** (multiple / unit)
 
     def log(self, x: Any) -> Element:
         """The real logarithm: of what is positive where it has a value."""
@@ -334,23 +309,7 @@ class Functions(OfSympy):
     # -- absolute values and signs, away from zero
 
     def abs(self, x: Any) -> Element:
-        """Raises Unsupported where an element may not be real."""
-        element = self.of(x)
-        if element.is_zero:
-            return element
-        parts = self.split(element)
-        result = self.exp(parts.exponent)
-        for base, exponent in parts.bases:
-            result = result * self._of_base(base, exponent)
-        if parts.rest is None:
-            return result
-        if not self.real(parts.rest.p):
-            raise Unsupported("an absolute value of what may not be real")
-        constant, factors = self.field.factored(parts.rest.p)
-        result = result * abs(fraction(constant))
-        for key, times in factors:
-            result = result * self._magnitude(self.field.factors[key]) ** times
-        return result
+        return self.root(self.of(x) ** 2, Fraction(1, 2))
 
     def sign(self, x: Any) -> Element:
         return (self.abs(x) / self.of(x)).lowest()
@@ -376,11 +335,11 @@ class Functions(OfSympy):
     def _turned(self, multiple: Fraction, term: Element) -> tuple[int, tuple[Element, Element]]:
         """How often an angle is another one, and the cosine and sine of that."""
         generator = self._generator(term)
-        if generator is not None and term.key == self.pi.key:
+        if generator.kind == "constant" and term.key == self.pi.key:
             for parts, known in ((2, (self.zero, self.one)), (6, (self.sqrt(3) / 2, self.one / 2)), (4, (self.sqrt(2) / 2,) * 2)):
                 if (multiple * parts).denominator == 1:
                     return int(multiple * parts) % (2 * parts), known
-        if generator is not None and multiple.denominator == 1 and generator.kind in ("asin", "atan"):
+        if multiple.denominator == 1 and generator.kind in ("asin", "atan"):
             (v,) = generator.parts
             c = self.sqrt(1 - v * v) if generator.kind == "asin" else 1 / self.sqrt(1 + v * v)
             return int(multiple), (c, v if generator.kind == "asin" else v * c)

@@ -1,30 +1,61 @@
-"""Functions of a few variables as cells: sums, products, calls and choices, each made once, each of cells made before it.
+"""Functions of a few variables as cells: numbers, variables, sums, products, calls and choices, each of cells made before it.
 
-Sums gather like terms, products gather like factors, and numbers are folded. So what is equal as a polynomial of cells is mostly one cell,
-and that is where intervals lose least: x - x is 0, and x*x never negative.
+A kind of cell knows its range over a box, with what is the matter with it there (poles, edges of its domain, kinks, jumps), its derivative,
+and how it is made anew of other cells.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flint import fmpq
 
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.functions import is_point, rational
+from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE, range_of, x_log_x
+from gradcli.reference.ranges.intervals import EVERYTHING, ONE, ZERO, Box, Interval
+
+if TYPE_CHECKING:
+    from gradcli.reference.ranges.making import Cells
 
 NOUGHT, UNIT = fmpq(0), fmpq(1)
 Signs = frozenset[int]
 LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
 _MOST_CELLS = 20_000
-_INFINITE = {"inf": 1, "-inf": -1}
 TOTAL = frozenset(
     ("exp", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "erfc", "erfi", "pi", "e", "euler", "floor")
 )  # defined everywhere
-_MOST_PATHS = 64
-_MOST_MASKS = 5  # of a function, for each of which it has twice as many branches
+_MOST_ORDERS = 6  # of derivatives
+_MOST_INNER = 4  # functions that are taken for variables
+_MOST_TERMS = 2_000  # cells of a derivative: beyond, it is not worth the while
+_ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an interval
+
+
+class Event(NamedTuple):
+    """A pole, a gap, a kink or a jump of a cell somewhere in a box.
+
+    soft       whether that is at an end of an argument only
+    edge       whether it is on the boundary of the box only
+    removable  whether a limit closes the gap
+    """
+
+    kind: str
+    cell: Cell
+    soft: bool = False
+    edge: bool = False
+    removable: bool = False
+
+
+Events = frozenset[Event]
+NONE: Events = frozenset()
+
+
+class Value(NamedTuple):
+    """The range of a cell; None where it is defined nowhere in the box."""
+
+    interval: Interval | None
+    events: Events = NONE
 
 
 def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, Any], Any]:
@@ -43,15 +74,23 @@ def _comparison(signs: Signs) -> Callable[[Any, Any], Any]:
 
 
 class Cell:
-    """A number that depends on the variables. Comparisons make choices between 1 and 0, which are decided branch by branch."""
+    """A number that depends on the variables. Comparisons make choices between 1 and 0, which are decided branch by branch.
+
+    partial  whether it may be undefined somewhere
+    smooth   whether no choice is in it
+    regular  whether it is analytic on a convex set, if what it is made of is
+    divided  what it divides by
+    """
 
     __array_ufunc__ = None
+    regular = True
+    divided: tuple[Cell, ...] = ()
 
-    def __init__(self, cells: Any, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True) -> None:
+    def __init__(self, cells: Cells, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True) -> None:
         self.cells, self.args = cells, args
         self.leaves: frozenset[int] = frozenset().union(*[a.leaves for a in args])
-        self.partial: bool = partial or any(a.partial for a in args)  # whether it may be undefined somewhere
-        self.smooth: bool = smooth and all(a.smooth for a in args)  # whether no choice is in it
+        self.partial: bool = partial or any(a.partial for a in args)
+        self.smooth: bool = smooth and all(a.smooth for a in args)
         self.serial = len(cells.all)
         cells.all.append(self)
         if self.serial >= _MOST_CELLS:
@@ -85,13 +124,67 @@ class Cell:
 
     __index__ = __int__
 
+    @cached_property
+    def order(self) -> list[Cell]:
+        """All cells that it is made of, each after its own."""
+        seen, stack = {self}, [self]
+        while stack:
+            new = [a for a in stack.pop().args if a not in seen]
+            seen.update(new)
+            stack += new
+        return sorted(seen, key=lambda c: c.serial)
+
+    @cached_property
+    def is_linear(self) -> bool:
+        """Tell whether it has its least and its largest value on the boundary of any box."""
+        return isinstance(self, Leaf) or (isinstance(self, Sum) and all(isinstance(c, Leaf) for c in self.args))
+
+    @cached_property
+    def is_thin(self) -> bool:
+        """Tell whether its zeros fill no space; False where that is not known."""
+        try:
+            return all(self.cells.is_thin_piece(piece) for _, piece in self.cells.pieces(self))
+        except Unsupported:
+            return False
+
+    @cached_property
+    def fraction(self) -> tuple[Cell, Cell] | None:
+        """A product, or a sum of such, as one quotient."""
+        terms = [(q, c) for q, c in self.terms if q != 0] + [(self.constant, self.cells.one)] if isinstance(self, Sum) else [(UNIT, self)]
+        below: dict[Cell, fmpq] = {}
+        for f in [f for _, c in terms if isinstance(c, Product) for f in c.factors if f.exponent < 0]:
+            below[f.base] = max(below.get(f.base, NOUGHT), -f.exponent)
+        denominator = self.cells.product(below.items())
+        above = [(q, c * denominator) for q, c in terms]
+        return (self.cells.sum([(q, c.without_holes() if isinstance(c, Product) else c) for q, c in above]), denominator) if below else None
+
+    def given(self, at: Evaluation) -> tuple[list[Interval] | None, Events]:
+        """The ranges of what it is made of, unless some of it has no value, and what is the matter with that."""
+        values = [at.table[a] for a in self.args]
+        ranges = [x for x, _ in values if x is not None]
+        return ranges if len(ranges) == len(values) else None, NONE.union(*[events for _, events in values])
+
+    def value(self, at: Evaluation) -> Value:
+        return at.table[self.args[0]]
+
+    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+        """Its derivative, from those of what it is made of, of which one at least is not 0."""
+        return found[self.args[0]]
+
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+        """The same of other cells; what a choice depends on stays."""
+        return found[self.args[0]]
+
 
 class Number(Cell):
     """A rational number."""
 
-    def __init__(self, cells: Cells, value: fmpq) -> None:
+    def __init__(self, cells: Cells, number: fmpq) -> None:
         super().__init__(cells, ())
-        self.value, self.interval = value, rational(value)
+        self.number, self.known = number, Value(Interval.of(number))
+
+    def value(self, at: Evaluation) -> Value:
+        return self.known
 
 
 class Leaf(Cell):
@@ -101,6 +194,9 @@ class Leaf(Cell):
         super().__init__(cells, ())
         self.place, self.leaves = place, frozenset((place,))
 
+    def value(self, at: Evaluation) -> Value:
+        return Value(at.box[self.place])
+
 
 class Named(Cell):
     """A value under an identity of its own, by which something may be differentiated."""
@@ -109,6 +205,15 @@ class Named(Cell):
 class Filled(Named):
     """A function that is its limit where its formula has none: the cell of an operation that is defined everywhere."""
 
+    def value(self, at: Evaluation) -> Value:
+        x, events = at.table[self.args[0]]
+        return Value(x, frozenset(e for e in events if not e.removable))
+
+    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+        return self.cells.filled(found[self.args[0]])
+
+    rebuilt = slope
+
 
 class Sum(Cell):
     """A constant and multiples of cells. A coefficient of 0 stands where a term that may be undefined has cancelled."""
@@ -116,7 +221,22 @@ class Sum(Cell):
     def __init__(self, cells: Cells, constant: fmpq, *terms: tuple[fmpq, Cell]) -> None:
         super().__init__(cells, tuple(c for _, c in terms))
         self.constant, self.terms = constant, terms
-        self.weights = rational(constant), [rational(q) for q, _ in terms]
+        self.weights = Interval.of(constant), [None if q == 1 else Interval.of(q) for q, _ in terms]
+
+    def value(self, at: Evaluation) -> Value:
+        ranges, events = self.given(at)
+        if ranges is None:
+            return at.limit(self, events)
+        total, weights = self.weights
+        for weight, x in zip(weights, ranges, strict=True):
+            total = total + (x if weight is None else weight * x)
+        return at.limit(self, events, total) if events and not total.is_finite else Value(total, events)
+
+    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+        return self.cells.sum([(q, found[c]) for q, c in self.terms])
+
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+        return self.cells.sum([(UNIT, self.cells.number(self.constant)), *((q, found[c]) for q, c in self.terms)])
 
 
 class Factor(NamedTuple):
@@ -124,8 +244,8 @@ class Factor(NamedTuple):
 
     base: Cell
     exponent: fmpq
-    divides: bool
-    root: bool
+    divides: bool = False
+    root: bool = False
 
     @property
     def matters(self) -> bool:
@@ -138,17 +258,96 @@ class Product(Cell):
     def __init__(self, cells: Cells, *factors: Factor) -> None:
         super().__init__(cells, tuple(f.base for f in factors), any(f.divides or f.root for f in factors))
         self.factors = factors
+        self.divided = tuple(f.base for f in factors if f.divides)
+        self.regular = all(not f.root or f.base.is_linear for f in factors)
 
+    def value(self, at: Evaluation) -> Value:
+        ranges, events = self.given(at)
+        if ranges is None:
+            return self._with_logarithm(at) or Value(None, events)
+        total, divides_by_zero = Interval(ONE, ONE), False
+        for f, x in zip(self.factors, ranges, strict=True):
+            if f.root and x.low < 0:
+                events |= {Event(DOMAIN, self)}
+                if x.high < 0:
+                    return Value(None, events)
+            if f.divides and 0 in x:
+                soft = bool(x.low == 0 or x.high == 0)
+                events |= {Event(POLE, self, soft, soft and f.base.is_linear)}
+                divides_by_zero = True
+                if x.is_point:
+                    return at.limit(self, events)
+            total = total * x**f.exponent
+        total = self._by_shares(at, total)
+        if total.is_finite or not events:
+            return Value(total, events)
+        return at.limit(self, events, total) if divides_by_zero else self._with_logarithm(at) or Value(total, events)
 
-class Ratio(NamedTuple):
-    """A factor base**k*total**(-k/p) of a product, where total is q*base**p + rest."""
+    def without_holes(self) -> Cell:
+        """The product without what has cancelled, which may be undefined."""
+        return self.cells.product([(f.base, f.exponent) for f in self.factors if f.exponent != 0])
 
-    base: Cell
-    total: Cell
-    k: fmpq
-    p: fmpq
-    q: fmpq
-    rest: Cell
+    @cached_property
+    def shares(self) -> tuple[list[tuple[Cell, fmpq, fmpq, fmpq, Cell]], Cell]:
+        """The factors u**k*total**(-k/p) where total is q*u**p + rest, as (u, k, p, q, rest), and the other factors."""
+        found, left = [], {f.base: f.exponent for f in self.factors}
+        for total in [base for base, exponent in left.items() if exponent < 0]:
+            terms = {c: q for q, c in total.terms} if isinstance(total, Sum) else {total: UNIT}
+            for u, p in [(b, UNIT * n) for b, e in left.items() if e > 0 and e.q == 1 for n in (1, 2)]:
+                power = self.cells.raised(u, p)
+                q = terms.get(power, NOUGHT)
+                k = min(left[u], (-p * left[total]).floor() * UNIT)
+                if q > 0 and k >= 1:
+                    found.append((u, k, p, q, self.cells.sum([(UNIT, total), (-q, power)])))
+                    left[u] -= k
+                    left[total] += k / p
+        return found, self.cells.product([(b, e) for b, e in left.items() if e != 0]) if found else self
+
+    def _by_shares(self, at: Evaluation, natural: Interval) -> Interval:
+        """The natural range, or less: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of q + rest/w, which falls with w."""
+        shares, others = self.shares
+        total = at.value(others).interval if shares else None
+        for u, k, p, q, rest in shares:
+            x, y = at.table[u].interval, at.value(rest).interval
+            if total is None or x is None or y is None or y.low < 0 or (p == 1 and x.low < 0):
+                return natural
+            share = (Interval.of(q) + y * (x**p).inverse()) ** (-k / p)
+            if int(k.p) % 2 and x.low < 0:
+                share = Interval(-share.high, -share.low if x.high <= 0 else share.high)
+            total = total * share
+        return natural if total is None else natural & total
+
+    def _with_logarithm(self, at: Evaluation) -> Value | None:
+        """The range of a product such as x*log(x), whose limit at 0 is 0; None for others."""
+        for logarithm in self.factors:
+            inner = logarithm.base
+            if not isinstance(inner, Call) or inner.name != "log" or logarithm.exponent != 1:
+                continue
+            scale, base = self.cells.monic(inner.args[0])
+            power = UNIT
+            if isinstance(base, Product) and len(base.factors) == 1 and not base.divided:
+                base, power, *_ = base.factors[0]
+            weight = next((f for f in self.factors if f.base is base and f.exponent > 0), None)
+            x, events = at.table[base]
+            rest, more = at.value(self.cells.of_factors([f for f in self.factors if f is not logarithm and f is not weight]))
+            if abs(scale) == 1 and weight and x and x.is_finite and (x.low >= 0 or weight.exponent.q == 1) and rest:
+                found = Interval.of(power / weight.exponent) * x_log_x(x**weight.exponent) * rest
+                events |= more | {e for e in at.table[inner].events if e.cell is not inner}
+                return Value(found, events | {Event(POLE, inner, removable=True)})
+        return None
+
+    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+        """The product rule. What was divided by, or a root, stays one."""
+        terms = []
+        for i, f in enumerate(self.factors):
+            if f.exponent != 0 and found[f.base] is not self.cells.zero:
+                less = f._replace(exponent=f.exponent - 1, divides=f.divides or f.exponent < 1)
+                rest = self.cells.of_factors([g for g in (*self.factors[:i], less, *self.factors[i + 1 :]) if g.matters])
+                terms.append((f.exponent, rest * found[f.base]))
+        return self.cells.sum(terms)
+
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+        return self.cells.product([(found[f.base], f.exponent) for f in self.factors])
 
 
 class Call(Cell):
@@ -157,325 +356,222 @@ class Call(Cell):
     def __init__(self, cells: Cells, name: str, function: Any, *args: Cell) -> None:
         super().__init__(cells, args, name not in TOTAL, name != "floor")
         self.name, self.function = name, function
+        self.regular = name != "floor" and (name in TOTAL or (name in _ON_INTERVALS and args[0].is_linear))
+
+    def value(self, at: Evaluation) -> Value:
+        ranges, events = self.given(at)
+        if ranges is None:
+            return Value(None, events)
+        found, work = range_of(self.name, self.function, ranges)
+        self.cells.work += work
+        if found.kind is not None:
+            edge = found.soft and all(a.is_linear for a in self.args if a.leaves)
+            events |= {Event(found.kind, self, found.soft, edge)}
+        return Value(found.interval, events)
+
+    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+        if self.name == "floor":
+            return self.cells.zero
+        from gradcli.reference.symbolic.cells import partial
+
+        moving = [i for i, a in enumerate(self.args) if found[a] is not self.cells.zero]
+        return self.cells.sum([(UNIT, partial(self.cells, self, i) * found[self.args[i]]) for i in moving])
+
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+        return self.cells.call(self.name, self.function, *[found[a] for a in self.args])
 
 
 Conditions = tuple[tuple[Cell, Signs], ...]
 
 
-class Path(NamedTuple):
-    """The signs that lead to a result."""
+class Branch(NamedTuple):
+    """A result, and the signs with which it is taken."""
 
-    conditions: Conditions
+    signs: Signs
     result: Cell
 
 
 class Choice(Cell):
-    """The result of the path whose conditions hold. ``open_``: a derivative, which is asked for beside kinks and not on them."""
+    """One of two results, by the sign of a cell. ``open_``: a derivative, which is asked for beside kinks and not on them."""
 
-    def __init__(self, cells: Cells, open_: bool, *paths: Path) -> None:
-        self.paths, self.open_ = paths, open_
-        found = dict.fromkeys([cell for path in paths for cell in (*(off for off, _ in path.conditions), path.result)])
-        super().__init__(cells, tuple(found), smooth=False)
+    regular = False
+
+    def __init__(self, cells: Cells, open_: bool, off: Cell, *sides: Branch) -> None:
+        super().__init__(cells, tuple(dict.fromkeys((off, *(side.result for side in sides)))), smooth=False)
+        self.open_, self.off, self.sides = open_, off, sides
+
+    @cached_property
+    def is_mask(self) -> bool:
+        """Tell whether it is 1 where something holds, and else 0."""
+        results = [side.result for side in self.sides]
+        return all(x.is_mask if isinstance(x, Choice) else isinstance(x, Number) and x.number in (0, 1) for x in results)
+
+    @cached_property
+    def thick(self) -> list[Branch]:
+        """The sides that fill some space."""
+        return [side for side in self.sides if side.signs != EQUAL or not self.off.is_thin]
+
+    def possible(self, at: Evaluation) -> list[Branch]:
+        """The sides that may be taken somewhere in a box."""
+        return [side for side in self.sides if side.signs & at.signs(self.off, self.open_)]
+
+    def value(self, at: Evaluation) -> Value:
+        """The range of the only side that is possible, or of both."""
+        possible, events = self.possible(at), at.table[self.off].events
+        if len(possible) == 1:
+            x, more = at.table[possible[0].result]
+            return Value(x, more | events)
+        ranges = []
+        for signs, result in self.sides:
+            there = at.narrowed(self.off, signs)
+            if there is not None:
+                x, more = there.value(result)
+                events |= more if 0 in signs else at.without_holes(more, self.off)
+                ranges += [x] if x is not None else []
+        if self.open_ or not self._is_continuous(at):
+            events |= {Event(JUMP, self)}
+        elif len(self.thick) > 1:
+            events |= {Event(KINK, self)}
+        return Value(Interval.around(*[end for x in ranges for end in x.ends]) if ranges else None, events)
+
+    def _is_continuous(self, at: Evaluation) -> bool:
+        """Tell whether the results are the same where one turns into the other."""
+        there = at.narrowed(self.off, EQUAL)
+        apart = self.cells.monic(self.sides[0].result - self.sides[1].result)[1]
+        x = Interval(ZERO, ZERO) if there is None else there.value(apart).interval
+        return x is not None and x.is_zero
+
+    def slope(self, found: Mapping[Cell, Cell]) -> Cell:
+        return self.cells.choice(self.off, *[Branch(signs, found[x]) for signs, x in self.sides], open_=True)
+
+    def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
+        return self.cells.choice(self.off, *[Branch(signs, found[x]) for signs, x in self.sides], open_=self.open_)
 
 
-def is_linear(cell: Cell) -> bool:
-    """Tell whether a cell has its least and its largest value on the boundary of any box."""
-    return isinstance(cell, Leaf) or (isinstance(cell, Sum) and all(isinstance(c, Leaf) for c in cell.args))
+class Evaluation:
+    """Cells over one box. ``limits``: whether quotients whose parts vanish together have their limits there."""
 
+    def __init__(self, cells: Cells, box: Box, limits: bool = True, known: Mapping[Cell, Value] | None = None) -> None:
+        self.cells, self.box, self.limits = cells, box, limits
+        self.known = known or {}
+        self.table: dict[Cell, Value] = dict(self.known)
 
-def _is_mask(cell: Cell) -> bool:
-    """Tell whether a cell is 1 where something holds, and else 0."""
-    return isinstance(cell, Choice) and all(isinstance(p.result, Number) and p.result.value in (0, 1) for p in cell.paths)
+    def value(self, cell: Cell) -> Value:
+        table, before = self.table, len(self.table)
+        for part in cell.order:
+            if part not in table:
+                table[part] = part.value(self)
+        self.cells.work += len(table) - before
+        return table[cell]
 
+    def may_vanish(self, cell: Cell) -> bool:
+        """Tell whether a cell may be 0 in the box, or has no value."""
+        x = self.value(cell).interval
+        return x is None or 0 in x
 
-Made = TypeVar("Made", bound=Cell)
+    # -- quotients whose parts vanish together, as sin(x)/x: by Cauchy's mean value theorem within the
+    # range of the quotient of the derivatives, of whatever order it takes
 
+    def limit(self, cell: Cell, events: Events, natural: Interval | None = None) -> Value:
+        """The range of a quotient, with its limit where its parts vanish together; else its natural one."""
+        found = self._quotient(*cell.fraction) if self.limits and cell.fraction else None
+        if found is None:
+            return Value(natural, events)
+        return Value(found, frozenset(e._replace(removable=True) if e.kind == POLE else e for e in events))
 
-class Cells:
-    """Makes cells, each once, takes all branches where one is met, and counts what is done.
+    def _quotient(self, above: Cell, below: Cell) -> Interval | None:
+        """The range of a quotient whose parts vanish together along a variable at 0 or at the root of a linear part, or where a function u
+        is 0, as in sin(u)/u. The theorem is about what lies between that number and any other, so that it has to be in the box.
+        """
+        if not (above.smooth and below.smooth):
+            return None
+        places: list[tuple[Cell, fmpq]] = [(c, NOUGHT) for c in below.order if isinstance(c, Leaf)]
+        places += [(c.args[0], -c.constant / c.terms[0][0]) for c in below.order if isinstance(c, Sum) and c.is_linear and len(c.args) == 1]
+        places += [(c, NOUGHT) for c in below.order if c.args and c.leaves][:_MOST_INNER]
+        for variable, root in places:
+            x, point = self.value(variable).interval, Interval.of(root)
+            if x is not None and point.is_point and point.low in x:
+                found = self._limit(above, below, variable, point)
+                if found is not None:
+                    return found
+        return None
 
-    whole  an evaluation over the box
-    work   how many cells were evaluated
-    """
+    def _limit(self, above: Cell, below: Cell, variable: Cell, point: Interval) -> Interval | None:
+        """The range of a quotient whose parts vanish together at one value of a variable."""
+        zeros = Evaluation(self.cells, self.box, limits=False, known={variable: Value(point)})
+        there = Evaluation(self.cells, self.box, limits=False)
+        try:
+            for _ in range(_MOST_ORDERS):
+                if not all(x is not None and x.is_zero for x in (zeros.value(part).interval for part in (above, below))):
+                    return None
+                above, below = self.cells.slope(above, variable), self.cells.slope(below, variable)
+                if len(above.order) > _MOST_TERMS:
+                    return None
+                (x, of_above), (y, of_below) = there.value(above), there.value(below)
+                if x is None or y is None or not x.is_finite or any(not event.soft for event in of_above | of_below):
+                    return None  # the theorem is about an interval on which both are smooth
+                if 0 not in y:
+                    return there.value(above / below).interval
+        except Unsupported:
+            pass
+        return None
 
-    whole: Any
+    def without_holes(self, events: Events, off: Cell) -> Events:
+        """Return what is the matter but where a cell is 0, and a limit may have another value: sin(x)/x where x is not 0."""
+        return frozenset(e for e in events if not (e.removable and self.limits and self._is_only_where(e.cell, off)))
 
-    def __init__(self) -> None:
-        self._made: dict[Any, Any] = {}
-        self.all: list[Cell] = []
-        self._orders: dict[Cell, list[Cell]] = {}
-        self._ratios: dict[Cell, tuple[list[Ratio], Cell]] = {}
-        self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
-        self.work = 0
-        self._signs: dict[Cell, Signs] | None = None  # what was decided since the branch began
-        self._taken: list[bool] = []
-        self._planned: list[bool] = []
-
-    def order(self, cell: Cell) -> list[Cell]:
-        """All cells that one is made of, each after its own."""
-        if cell not in self._orders:
-            seen, stack = {cell}, [cell]
-            while stack:
-                new = [a for a in stack.pop().args if a not in seen]
-                seen.update(new)
-                stack += new
-            self._orders[cell] = sorted(seen, key=lambda c: c.serial)
-        return self._orders[cell]
-
-    def _once(self, make: type[Made], *parts: Any) -> Made:
-        key = (make, *parts)
-        if key not in self._made:
-            self._made[key] = make(self, *parts)
-        found: Made = self._made[key]
-        return found
-
-    def of(self, x: Any) -> Cell:
-        """A cell as it is, a number exactly."""
-        if isinstance(x, Cell):
-            return x
-        value = x.item() if hasattr(x, "item") else x
-        exact = value if hasattr(value, "as_integer_ratio") else float(value)
-        if isinstance(exact, float) and not math.isfinite(exact):
-            return self.call(str(exact), None, ())
-        return self.number(fmpq(*exact.as_integer_ratio()))
-
-    def number(self, value: fmpq) -> Number:
-        return self._once(Number, value)
-
-    def leaf(self, place: int) -> Leaf:
-        return self._once(Leaf, place)
-
-    def named(self, x: Cell) -> Cell:
-        return x if isinstance(x, (Number, Leaf)) else Named(self, (x,))
-
-    def filled(self, x: Cell) -> Cell:
-        """A cell without its holes, where it has any: where what it divides by may be 0 in the box."""
-        divided = [f.base for c in self.order(x) if isinstance(c, Product) for f in c.factors if f.divides]
-        return self._once(Filled, (x,)) if any(map(self.whole.may_vanish, divided)) else x
-
-    def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
-        """The sum of multiples: sums in it are opened, and like terms gathered."""
-        constant = NOUGHT
-        terms: dict[Cell, fmpq] = {}
-        for coefficient, cell in parts:
-            if isinstance(cell, Number):
-                constant += coefficient * cell.value
-            elif isinstance(cell, Sum):
-                constant += coefficient * cell.constant
-                for inner, term in cell.terms:
-                    terms[term] = terms.get(term, NOUGHT) + coefficient * inner
-            else:
-                terms[cell] = terms.get(cell, NOUGHT) + coefficient
-        left = sorted(((q, c) for c, q in terms.items() if q != 0 or c.partial), key=lambda term: term[1].serial)
-        if not left:
-            return self.number(constant)
-        if constant == 0 and len(left) == 1 and left[0][0] == 1:
-            return left[0][1]
-        return self._once(Sum, constant, *left)
-
-    def monic(self, cell: Cell) -> tuple[fmpq, Cell]:
-        """A number and a cell whose product is this one: the same cell for all multiples of it."""
-        leading = next((q for q, _ in cell.terms if q != 0), UNIT) if isinstance(cell, Sum) else UNIT
-        return leading, cell if leading == 1 else self.sum([(1 / leading, cell)])
-
-    def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell:
-        """The product of powers: products in it are opened, and like factors gathered; numbers become coefficients."""
-        scale = UNIT
-        known: dict[Cell, tuple[fmpq, bool, bool]] = {}
-        pending = list(parts)[::-1]
-        while pending:
-            cell, exponent = pending.pop()
-            whole = exponent.q == 1
-            leading, rest = self.monic(cell) if whole else (UNIT, cell)
-            if isinstance(cell, Number) and whole and (cell.value != 0 or exponent > 0):
-                scale *= cell.value ** int(exponent.p)
-            elif leading != 1:
-                scale *= leading ** int(exponent.p)
-                pending.append((rest, exponent))
-            else:
-                plain = isinstance(cell, Number) and cell.value > 0
-                inner = cell.factors if isinstance(cell, Product) and whole else [Factor(cell, UNIT, False, not whole and not plain)]
-                for f in inner:
-                    e, divides, root = known.get(f.base, (NOUGHT, False, False))
-                    divides = divides or f.divides or (exponent < 0 and not plain)
-                    known[f.base] = e + f.exponent * exponent, divides, root or f.root
-        factors = [f for f in (Factor(base, *how) for base, how in known.items()) if f.matters]
-        if scale == 0:
-            factors = [f for f in factors if f.divides or f.root or f.base.partial]
-        return self.sum([(scale, self.of_factors(factors))])
-
-    def of_factors(self, factors: Sequence[Factor]) -> Cell:
-        if not factors:
-            return self.one
-        if len(factors) == 1 and factors[0].exponent == 1 and not factors[0].divides and not factors[0].root:
-            return factors[0].base
-        return self._once(Product, *sorted(factors, key=lambda f: f.base.serial))
-
-    def ratios(self, cell: Product) -> tuple[list[Ratio], Cell]:
-        """The factors of a product over sums of which they are a part, and the rest of it."""
-        if cell not in self._ratios:
-            found: list[Ratio] = []
-            left = {f.base: f.exponent for f in cell.factors}
-            for total in [f.base for f in cell.factors if f.exponent < 0]:
-                terms = {c: q for q, c in total.terms} if isinstance(total, Sum) else {total: UNIT}
-                for base, p in [(b, UNIT * n) for b, e in left.items() if e > 0 and e.q == 1 for n in (1, 2)]:
-                    power = self.raised(base, p)
-                    q = terms.get(power, NOUGHT)
-                    k = min(left[base], (-p * left[total]).floor() * UNIT)
-                    if q > 0 and k >= 1:
-                        found.append(Ratio(base, total, k, p, q, self.sum([(UNIT, total), (-q, power)])))
-                        left[base] -= k
-                        left[total] += k / p
-            self._ratios[cell] = found, self.product([(b, e) for b, e in left.items() if e != 0]) if found else cell
-        return self._ratios[cell]
-
-    def raised(self, x: Cell, exponent: fmpq) -> Cell:
-        return self.product([(x, exponent)])
-
-    def call(self, name: str, function: Any, args: Sequence[Cell]) -> Cell:
-        return self._once(Call, name, function, *args)
-
-    def floor(self, x: Any) -> Cell:
-        x = self.of(x)
-        return self.number(fmpq(x.value.floor())) if isinstance(x, Number) else self.call("floor", None, (x,))
-
-    def relation(self, off: Cell, signs: Signs) -> bool | tuple[Cell, Signs]:
-        """Tell whether the sign of a cell is one of some; if it varies, as a condition on a cell that all multiples share."""
-        scale, off = self.monic(off)
-        if isinstance(off, Number) or (isinstance(off, Sum) and all(q == 0 for q, _ in off.terms)):
-            known = off.value if isinstance(off, Number) else off.constant
-            return (known > 0) - (known < 0) in signs
-        return off, signs if scale > 0 else frozenset(-s for s in signs)
-
-    def compared(self, x: Cell, y: Cell, signs: Signs) -> bool | Cell:
-        """Tell whether the sign of x - y is one of some: decided, or 1 where it is, and else 0."""
-        a, b = (_INFINITE.get(c.name, 0) if isinstance(c, Call) else 0 for c in (x, y))
-        known = self.relation(self.of(a - b) if a or b else self.sum([(UNIT, x), (-UNIT, y)]), signs)
-        if isinstance(known, bool):
-            return known
-        off, signs = known
-        return self.choice([Path(((off, signs),), self.one), Path(((off, ANY - signs),), self.zero)])
-
-    def choice(self, paths: Sequence[Path], open_: bool = False) -> Cell:
-        if all(path.result is paths[0].result for path in paths):
-            return paths[0].result
-        return self._once(Choice, open_, *paths)
-
-    def rebuilt(self, cell: Cell, found: Mapping[Cell, Cell]) -> Cell:
-        """The same of other cells; what a choice depends on stays."""
-        if all(found[a] is a for a in cell.args):
-            return cell
-        if isinstance(cell, Sum):
-            return self.sum([(UNIT, self.number(cell.constant)), *((q, found[c]) for q, c in cell.terms)])
-        if isinstance(cell, Product):
-            return self.product([(found[f.base], f.exponent) for f in cell.factors])
-        if isinstance(cell, Call):
-            return self.call(cell.name, cell.function, [found[a] for a in cell.args])
-        if isinstance(cell, Choice):
-            return self.choice([Path(p.conditions, found[p.result]) for p in cell.paths], cell.open_)
-        (x,) = cell.args
-        return self.filled(found[x]) if isinstance(cell, Filled) else found[x]
-
-    def replaced(self, root: Cell, known: Mapping[Cell, Cell]) -> Cell:
-        """A cell with others in the places of some that it is made of."""
-        found = dict(known)
-        for cell in self.order(root):
-            if cell not in found:
-                found[cell] = self.rebuilt(cell, found)
-        return found[root]
+    def _is_only_where(self, cell: Cell, off: Cell) -> bool:
+        """Tell whether what a product divides by, or what a logarithm is of, is 0 in the box only where another cell is."""
+        there = Evaluation(self.cells, self.box, limits=False)
+        powers = [self.cells.raised(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
+        bases = filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args)
+        quotients = ((self._quotient(base, power) for power in powers) for base in bases)
+        return all(any(x is not None and 0 not in x for x in found) for found in quotients)
 
     # -- branches
 
-    def branching(self, run: Callable[[], Any]) -> Cell:
-        """Return what a reference gives, with a path for each of its branches."""
-        return self.choice([Path(conditions, self.of(found)) for conditions, found in self.ways(run)])
+    def signs(self, off: Cell, open_: bool = False) -> Signs:
+        """The signs that a cell may have in the box. What is no number may be said to have any."""
+        x, events = self.table.get(off) or self.value(off)
+        if x is None or any(e.kind in (DOMAIN, POLE) and not e.soft for e in events):
+            return ANY
+        if isinstance(off, Sum) and not off.smooth:
+            taken = off.rebuilt({c: self._taken(c) for c in off.args})
+            x = Interval.of(taken.number) if isinstance(taken, Number) else x
+        found = frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
+        if not open_:
+            return found
+        if found == EQUAL and any(self.box[k].is_point for k in off.leaves):
+            return ANY  # what holds on a face tells nothing of the space around it
+        return found - EQUAL if found != EQUAL and 0 in found and off.is_thin else found
 
-    def ways(self, run: Callable[[], Any]) -> list[tuple[Conditions, Any]]:
-        """The results of all branches, each with the signs that lead to it."""
-        before = self._signs, self._taken, self._planned
-        found: list[tuple[Conditions, Any]] = []
-        planned: list[bool] | None = []
-        try:
-            while planned is not None:
-                self._signs, self._taken, self._planned = {}, [], planned
-                result = run()
-                found.append((tuple(self._signs.items()), result))
-                if len(found) > _MOST_PATHS:
-                    raise Unsupported("so many branches")
-                taken = self._taken
-                while taken and not taken[-1]:
-                    taken.pop()
-                planned = [*taken[:-1], False] if taken else None
-        finally:
-            self._signs, self._taken, self._planned = before
-        return found
+    def _taken(self, cell: Cell) -> Cell:
+        """The result of a choice that is made in the whole box."""
+        while isinstance(cell, Choice) and len(possible := cell.possible(self)) == 1:
+            cell = possible[0].result
+        return cell
 
-    def decide(self, truth: Any) -> bool:
-        """One branch of a truth, and later the other. A number is true where it is not 0."""
-        return not self._holds(self._on_path(truth), EQUAL)
+    def allows(self, conditions: Conditions, open_: bool = False) -> bool:
+        """Tell whether some conditions may hold somewhere in the box."""
+        return all(self.signs(off, open_) & signs for off, signs in conditions)
 
-    def _holds(self, off: Cell, signs: Signs) -> bool:
-        """Decide about the sign of a cell."""
-        condition = self.relation(off, signs)
-        if isinstance(condition, bool):
-            return condition
-        if self._signs is None:
-            raise Unsupported("a branch outside of any operation")
-        off, signs = condition
-        whole = self.whole  # but on a face any sign is possible, which tells nothing of derivatives
-        known = self._signs.get(off) or (ANY if any(is_point(whole.box[k]) for k in off.leaves) else whole.signs(off))
-        if known <= signs or not known & signs:
-            return bool(known <= signs)
-        place = len(self._taken)
-        holds = self._planned[place] if place < len(self._planned) else True
-        self._taken.append(holds)
-        self._signs[off] = known & signs if holds else known - signs
-        return holds
-
-    def _on_path(self, x: Cell) -> Cell:
-        """The result of a choice on one of its paths, and later on the others."""
-        while isinstance(x, Choice):
-            x = self._result(x, {})
-        return x
-
-    def _result(self, choice: Choice, known: Mapping[Cell, Cell]) -> Cell:
-        """The result of one path of a choice. ``known``: what stands for the cells that it depends on."""
-        *others, last = choice.paths  # one of them is taken
-        path = next((p for p in others if all(self._holds(known.get(off, off), signs) for off, signs in p.conditions)), last)
-        return path.result
-
-    def place(self, x: Cell) -> int:
-        """A whole number by which entries are addressed: one of those that a choice has, each in a branch of its own."""
-        x = self._on_path(x)
-        if not isinstance(x, Number) or x.value.q != 1:
-            raise Unsupported("an index that depends on the variables")
-        return int(x.value.p)
-
-    def pieces(self, root: Cell) -> list[tuple[Conditions, Cell]]:
-        """The cells without choices that a cell is one of everywhere, and where it is: a variable that is known there is replaced."""
-
-        def run() -> Cell:
-            found: dict[Cell, Cell] = {}
-            for cell in self.order(root):
-                found[cell] = found[self._result(cell, found)] if isinstance(cell, Choice) else self.rebuilt(cell, found)
-            return found[root]
-
-        return [(conditions, self.replaced(piece, self._solved(conditions))) for conditions, piece in self.ways(run)]
-
-    def _solved(self, conditions: Conditions) -> dict[Cell, Cell]:
-        """The variables that are sums of others where some conditions hold."""
-        found: dict[Cell, Cell] = {}
-        for off, signs in conditions:
-            if signs == EQUAL and is_linear(off):
-                leaf = off if isinstance(off, Leaf) else off.args[0]
-                found[leaf] = leaf - off
-        return found
-
-    def lifted(self, root: Cell) -> Cell:
-        """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
-        order = self.order(root)
-        used = {a for c in order if not isinstance(c, (Choice, Named)) for a in c.args}
-        masks = [c for c in order if c in used and _is_mask(c)]
-        if not masks or len(masks) > _MOST_MASKS:
-            return root
-        return self.branching(lambda: self.replaced(root, {m: self.of(int(self.decide(m))) for m in masks}))
+    def narrowed(self, off: Cell, signs: Signs) -> Evaluation | None:
+        """The cells where one has some signs, which narrows it, and what it is a multiple of, but for a constant. None if nowhere."""
+        x, events = self.table[off]
+        if x is None or any(e.kind in (DOMAIN, POLE) for e in events):
+            return self  # where a side is no number, nothing follows for the others
+        known = {off: Interval(x.low if -1 in signs else max(x.low, ZERO), x.high if 1 in signs else min(x.high, ZERO))}
+        if known[off].low > known[off].high:
+            return None
+        if isinstance(off, Sum) and len(off.terms) == 1 and off.terms[0][0] == 1:
+            known[off.args[0]] = known[off] - Interval.of(off.constant)
+        for cell, y in known.items():
+            before = self.table[cell].interval or EVERYTHING
+            if not y.overlaps(before):
+                return None
+            known[cell] = y & before
+        values = {c: Value(y, self.table[c].events) for c, y in known.items() if y != self.table[c].interval}
+        if not values:
+            return self
+        box = tuple(known.get(self.cells.leaf(k), y) for k, y in enumerate(self.box))
+        return Evaluation(self.cells, box, self.limits, {**self.known, **values})

@@ -18,35 +18,9 @@ from flint import arb
 from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell
-from gradcli.reference.ranges.evaluation import NONE, Evaluation, Event, Events
-from gradcli.reference.ranges.functions import (
-    DOMAIN,
-    EVERYTHING,
-    JUMP,
-    KINK,
-    POLE,
-    ZERO,
-    Box,
-    Interval,
-    Sides,
-    above,
-    add,
-    below,
-    corners,
-    high,
-    hull,
-    is_finite,
-    low,
-    meet,
-    middle,
-    multiply,
-    overlap,
-    precise,
-    round_numbers,
-    thin,
-    with_side,
-)
+from gradcli.reference.ranges.cells import NONE, NOUGHT, UNIT, Cell, Evaluation, Event, Events
+from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE
+from gradcli.reference.ranges.intervals import EVERYTHING, ZERO, Box, Interval, Sides, below, corners, high, low, precise, thin, with_side
 from gradcli.reference.ranges.reading import Ends, Region
 
 _CLOSE = 2.0**-52  # of the sides of a box
@@ -73,86 +47,32 @@ class Node:
     inside: Interval | None = None
     halves: list[Node] | None = None
 
+    @property
+    def has_gaps(self) -> bool:
+        """Tell whether something has no value somewhere."""
+        return any(e.kind in (DOMAIN, POLE) and not e.removable for e in self.events)
 
-def has_gaps(events: Events) -> bool:
-    """Tell whether something has no value somewhere."""
-    return any(e.kind in (DOMAIN, POLE) and not e.removable for e in events)
-
-
-def _is_broken(events: Events) -> bool:
-    return any(e.kind in (DOMAIN, POLE, JUMP) and not (e.removable or e.edge) for e in events)
-
-
-class Target:
-    """A cell that is bounded over boxes."""
-
-    def __init__(self, cell: Cell) -> None:
-        self.cells, self.cell = cell.cells, cell
-        self.slopes: dict[int, Cell] = {}
-        with suppress(Unsupported):
-            self.slopes = {place: self.cells.slope(cell, self.cells.leaf(place)) for place in sorted(cell.leaves)}
-
-    def at(self, point: Box) -> Interval | None:
-        """The value at a point, if it has one there, within rounding."""
-        found, events = Evaluation(self.cells, point).value(self.cell)
-        return None if any(e.kind in (DOMAIN, POLE, JUMP) for e in events) else found
-
-    def near(self, point: Box, box: Box) -> Interval | None:
-        """The value at a point of a box, or those close to it: a derivative may be known all around a point only."""
-        found = self.at(point)
-        if found is not None:
-            return found
-        rooms = [(x[1] - x[0]) * arb(_CLOSE) for x in box]
-        return self.at(tuple(meet(x, (low(p - room), high(p + room))) for x, (p, _), room in zip(box, point, rooms, strict=True)))
-
-    def bounds(self, box: Box) -> Node:
-        """The range over a box, as tight as one look at it gives."""
-        here = Evaluation(self.cells, box)
-        value, events = here.value(self.cell)
-        if value is None:
-            return Node(box, None, events)
-        center = thin(map(middle, box))
-        inside = self.at(center)
-        if inside is None:  # it lies on a kink or a pole
-            center = thin(map(_aside, box, range(len(box))))
-            inside = self.near(center, box)
-        moving = [k for k in self.slopes if box[k][0] < box[k][1]]
-        if moving and not _is_broken(events):
-            slopes = {k: here.value(self.slopes[k]).interval or EVERYTHING for k in moving}
-            value = self._monotone(box, value, slopes)
-            known = [(center, inside)]
-            if not all(map(is_finite, slopes.values())):  # on one side, perhaps: then from the other end of the box
-                known = [(corner, self.at(corner)) for corner in corners(box)]
-            for point, there in known:
-                value = value if there is None else meet(value, _mean_values(box, point, there, slopes))
-        return Node(box, value, events, center, inside)
-
-    def _monotone(self, box: Box, value: Interval, slopes: dict[int, Interval]) -> Interval:
-        """Return where the cell rises or falls with a variable, its ends are on the faces."""
-        least, most = box, box
-        for k, (a, b) in slopes.items():
-            first, last = ((end, end) for end in box[k])
-            if a >= 0:
-                least, most = with_side(least, k, first), with_side(most, k, last)
-            elif b <= 0:
-                least, most = with_side(least, k, last), with_side(most, k, first)
-        if least == box:
-            return value
-        # the slopes of a face may have a sign where those of the box have none
-        bottom, top = (found.interval if not _is_broken(found.events) else None for found in map(self.bounds, (least, most)))
-        return meet(value, (value[0] if bottom is None else bottom[0], value[1] if top is None else top[1]))
+    @property
+    def is_broken(self) -> bool:
+        return any(e.kind in (DOMAIN, POLE, JUMP) and not (e.removable or e.edge) for e in self.events)
 
 
-def _mean_values(box: Box, center: Box, inside: Interval, slopes: dict[int, Interval]) -> Interval:
-    for k, slope in slopes.items():
-        inside = add(inside, multiply(slope, (low(box[k][0] - center[k][0]), high(box[k][1] - center[k][0]))))
-    return inside
+def value_at(cell: Cell, point: Box) -> Interval | None:
+    """The value at a point, if it has one there, within rounding."""
+    found, events = Evaluation(cell.cells, point).value(cell)
+    return None if any(e.kind in (DOMAIN, POLE, JUMP) for e in events) else found
+
+
+def value_near(cell: Cell, point: Box, box: Box) -> Interval | None:
+    """The value at a point of a box, or those close to it: a derivative may be known all around a point only."""
+    rooms = [Interval.around(*[side * arb(_CLOSE) for side in (x.low - x.high, x.high - x.low)]) for x in box]
+    around = (x & (p + room) for x, p, room in zip(box, point, rooms, strict=True))
+    return value_at(cell, point) or value_at(cell, tuple(around))
 
 
 def _aside(x: Interval, place: int) -> arb:
     """A number beside the middle, on another side for every other variable."""
-    m = middle(x)
-    return (m + (x[1] - m) / 4 if place % 2 else m - (m - x[0]) * 3 / 8).mid()
+    return (x.middle + (x.high - x.low) * arb(0.125 if place % 2 else -0.1875)).mid()
 
 
 class Side(NamedTuple):
@@ -174,13 +94,15 @@ class Search:
     """The range of one cell. Both ends share the boxes that were looked into."""
 
     def __init__(self, cell: Cell, box: Box) -> None:
-        self.target = Target(cell)
-        self.begun = cell.cells.work
+        self.cell, self.cells, self.begun = cell, cell.cells, cell.cells.work
+        self.slopes: dict[int, Cell] = {}
+        with suppress(Unsupported):
+            self.slopes = {place: self.cells.slope(cell, self.cells.leaf(place)) for place in sorted(cell.leaves)}
         self.sides = Sides(box, cell.leaves)
         self.best: dict[int, tuple[arb, Box]] = {}
         self.root = self._look(box)
         for corner in corners(box):
-            self._reach(self.target.at(corner), corner)
+            self._reach(value_at(cell, corner), corner)
 
     def worst(self, sign: int, gaps: bool = False) -> Iterator[tuple[arb, Node]]:
         """The bound in one direction and the box it is that of, again and again as that box is halved.
@@ -191,10 +113,10 @@ class Search:
         new, serial = [self.root], 0
         while True:
             for node in new:
-                x = EVERYTHING if gaps and (node.interval is None or has_gaps(node.events)) else node.interval
+                x = EVERYTHING if gaps and (node.interval is None or node.has_gaps) else node.interval
                 if x is not None:
                     serial += 1
-                    bound = x[1] if sign > 0 else -x[0]
+                    bound = x.high if sign > 0 else -x.low
                     heapq.heappush(heap, (-bound, serial if bound.is_finite() else -serial, node))
             if not heap:
                 return
@@ -207,20 +129,20 @@ class Search:
 
     def spent(self, work: int, node: Node, finest: float) -> bool:
         """Tell whether no box is to be halved any more."""
-        return self.target.cells.work - self.begun > work or self.sides.is_below(node.box, finest)
+        return self.cells.work - self.begun > work or self.sides.is_below(node.box, finest)
 
     def side(self, sign: int, width: float, work: int = _WORK) -> Side:
         """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range."""
-        polishing, most = 0, _POLISH // max(1, len(self.sides.places)) ** 2
+        polishing, most = 0, _POLISH // max(1, len(self.sides.whole)) ** 2
         stuck, before = 0, None
         for bound, node in self.worst(sign):
             stuck, before = stuck + 1 if bound == before else 0, bound
             tight, done = self._is_tight(bound, sign, arb(width))
             polishing += tight
             if done or polishing > most or stuck > _PATIENCE or self.spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
-                end = above(bound) if sign > 0 else below(bound)
-                point = [float(x[0]) + 0.0 for x in self.best[sign][1]] if self.best else None
-                return Side(end, tight, point, as_floats(node.box))
+                end = 0.0 - sign * below(-sign * bound)
+                point = [float(x.low) + 0.0 for x in self.best[sign][1]] if self.best else None
+                return Side(end, tight, point, [x.floats for x in node.box])
         return Side(None)
 
     def _is_tight(self, bound: arb, sign: int, width: arb) -> tuple[bool, bool]:
@@ -234,19 +156,54 @@ class Search:
 
     def _look(self, box: Box, outer: Interval | None = None) -> Node:
         """A box, whose bounds are within those of the box that it is half of."""
-        found = self.target.bounds(box)
+        found = self.bounds(box)
         self._reach(found.inside, found.point)
         x = found.interval
         if x is not None and outer is not None:
-            nowhere = not overlap(x, outer) and any(e.kind in (DOMAIN, POLE) for e in found.events)
-            found.interval = None if nowhere else meet(x, outer)
+            nowhere = not x.overlaps(outer) and any(e.kind in (DOMAIN, POLE) for e in found.events)
+            found.interval = None if nowhere else x & outer
         return found
 
     def _reach(self, value: Interval | None, point: Box) -> None:
-        if value is not None and is_finite(value):
-            for sign, end in ((1, value[0]), (-1, -value[1])):
+        if value is not None and value.is_finite:
+            for sign, end in ((1, value.low), (-1, -value.high)):
                 if sign not in self.best or end > self.best[sign][0]:
                     self.best[sign] = end, point
+
+    def bounds(self, box: Box) -> Node:
+        """The range over a box, as tight as one look at it gives."""
+        here = Evaluation(self.cells, box)
+        node = Node(box, *here.value(self.cell))
+        if node.interval is None:
+            return node
+        node.point = thin(x.middle for x in box)
+        node.inside = value_at(self.cell, node.point)
+        if node.inside is None:  # it lies on a kink or a pole
+            node.point = thin(_aside(x, place) for place, x in enumerate(box))
+            node.inside = value_near(self.cell, node.point, box)
+        if self.slopes and not node.is_broken:
+            slopes = {k: here.value(slope).interval or EVERYTHING for k, slope in self.slopes.items() if not box[k].is_point}
+            node.interval &= self._monotone(box, slopes)
+            known = [(node.point, node.inside)]
+            if not all(slope.is_finite for slope in slopes.values()):  # on one side, perhaps: then from the other end of the box
+                known = [(corner, value_at(self.cell, corner)) for corner in corners(box)]
+            for point, value in known:
+                steps = [slope * (box[k] - point[k]) for k, slope in slopes.items()]
+                node.interval &= EVERYTHING if value is None else sum(steps, value)
+        return node
+
+    def _monotone(self, box: Box, slopes: dict[int, Interval]) -> Interval:
+        """Return where the cell rises or falls with a variable, its ends are on the faces."""
+        faces = [box, box]
+        for k, slope in slopes.items():
+            if slope.low >= 0 or slope.high <= 0:
+                ends = thin(box[k].ends if slope.low >= 0 else box[k].ends[::-1])
+                faces = [with_side(face, k, end) for face, end in zip(faces, ends, strict=True)]
+        if faces[0] is box:
+            return EVERYTHING
+        # the slopes of a face may have a sign where those of the box have none
+        least, most = ((not node.is_broken and node.interval) or EVERYTHING for node in map(self.bounds, faces))
+        return Interval(least.low, most.high)
 
 
 # -- A function of the program: its range, those of its gradient, and where something is the matter with it: boxes around its poles, kinks
@@ -298,9 +255,8 @@ class Function(Region):
             found = Found(value, [self._range(slope, width) for slope in defined], self.find_places())
             if norms and value is not None:
                 sizes = [cells.magnitude(s) for s in slopes]
-                squares = cells.fsum(s * s for s in slopes)
-                kinds = {"1": cells.fsum(sizes), "2": cells.raised(squares, UNIT / 2), "inf": cells.extreme("max", sizes)}
-                for name, cell in kinds.items():
+                length = cells.raised(cells.fsum(s * s for s in slopes), UNIT / 2)
+                for name, cell in (("1", cells.fsum(sizes)), ("2", length), ("inf", cells.extreme("max", sizes))):
                     most = Search(cell, self.box).side(1, width).end or 0.0
                     found.norms[name] = None if math.isinf(most) else most
         return found
@@ -315,8 +271,12 @@ class Function(Region):
         with precise():
             events = Evaluation(self.cells, self.box).value(self.cell).events
             cells = sorted({event.cell for event in events}, key=lambda cell: cell.serial)[:_MOST_CELLS]
-            found = [place for cell in cells for place in self._places_of(cell)]
-        return sorted(found, key=lambda p: (_GRAVITY.index(p.kind), [float(x[0].mid()) for x in p.where]))
+            found: dict[Any, list[Place]] = {}
+            for place in [place for cell in cells for place in self._places_of(cell)]:
+                key = place.kind, place.removable, place.cell.leaves, self.origins.get(place.cell)
+                found.setdefault(key, []).append(place)
+        joined = [places[0]._replace(where=box) for places in found.values() for box in _joined([p.where for p in places])]
+        return sorted(joined, key=lambda p: (_GRAVITY.index(p.kind), [float(x.low.mid()) for x in p.where]))
 
     def _places_of(self, cell: Cell) -> Iterator[Place]:
         """Yield places where something is the matter with one of the cells of the function: boxes are halved across its variables only."""
@@ -346,35 +306,30 @@ class Function(Region):
     def _sharpened(self, box: Box, cell: Cell) -> Box:
         """A box whose sides end at round numbers where these are its ends, if there are such: a tiny side is one of them."""
         for k in sorted(cell.leaves):
-            a, b = box[k]
-            size = self.box[k][1] - self.box[k][0]
+            a, b = box[k].ends
+            size = self.box[k].high - self.box[k].low
             room, near = size * _FINEST_PLACE * 4, size * _POINT
             if a < b < a + room:
-                points = (p for p in map(arb, round_numbers((a, b))) if self._is_in(cell, box, k, (p - near, p + near)))
+                points = (p for p in map(arb, box[k].round_numbers) if self._is_in(cell, box, k, p - near, p + near))
                 a, b = next(((p, p) for p in points), (a, b))
             elif a < b:
-                first = (p for p in map(arb, round_numbers((a, a + room))) if not self._is_in(cell, box, k, (a, p - near)))
-                last = (p for p in map(arb, round_numbers((b - room, b))) if not self._is_in(cell, box, k, (p + near, b)))
+                first = (p for p in map(arb, Interval(a, a + room).round_numbers) if not self._is_in(cell, box, k, a, p - near))
+                last = (p for p in map(arb, Interval(b - room, b).round_numbers) if not self._is_in(cell, box, k, p + near, b))
                 a, b = next(first, a), next(last, b)
-            box = with_side(box, k, (a, b))
+            box = with_side(box, k, Interval(a, b))
         return box
 
-    def _is_in(self, cell: Cell, box: Box, k: int, side: Interval) -> bool:
+    def _is_in(self, cell: Cell, box: Box, k: int, first: arb, last: arb) -> bool:
         """Tell whether something is the matter with a cell in a part of a box."""
-        a, b = max(low(side[0]), self.box[k][0]), min(high(side[1]), self.box[k][1])
-        return bool(a <= b) and self._gravest(cell, with_side(box, k, (a, b)))[0] is not None
+        a, b = max(low(first), self.box[k].low), min(high(last), self.box[k].high)
+        return bool(a <= b) and self._gravest(cell, with_side(box, k, Interval(a, b)))[0] is not None
 
 
 def _joined(boxes: Sequence[Box]) -> list[Box]:
     """Boxes that touch each other as one hull."""
     hulls: list[Box] = []
     for box in boxes:
-        touching = [found for found in hulls if all(map(overlap, found, box))]
+        touching = [found for found in hulls if all(map(Interval.overlaps, found, box))]
         hulls = [found for found in hulls if found not in touching]
-        hulls.append(tuple(hull(end for side in sides for end in side) for sides in zip(box, *touching, strict=True)))
+        hulls.append(tuple(Interval.around(*[end for x in sides for end in x.ends]) for sides in zip(box, *touching, strict=True)))
     return hulls
-
-
-def as_floats(box: Box) -> list[Ends]:
-    """A box whose sides end at floats."""
-    return [(below(a), above(b)) for a, b in box]

@@ -23,7 +23,7 @@ def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Seque
     given: list[Any] = []
     for place, argument in enumerate(arguments):
         is_exponent = op.rewriting.algebra == "power" and place > 0
-        is_told = isinstance(argument, Number) and (is_exponent or argument.value.p.bit_length() < _SMALL)
+        is_told = isinstance(argument, Number) and (is_exponent or argument.number.p.bit_length() < _SMALL)
         given.append(_told(argument) if is_told else None if argument is None else _symbol(place))
     try:
         program = _operation(op, tuple(sorted(static.items())), tuple(given))
@@ -47,7 +47,7 @@ def _made(cells: Any, program: Steps, arguments: Sequence[Any]) -> Cell:
 
 
 def _told(x: Any) -> Any:
-    return sympy.Rational(int(x.value.p), int(x.value.q))
+    return sympy.Rational(int(x.number.p), int(x.number.q))
 
 
 @cache
@@ -78,7 +78,7 @@ class _Context(OfSympy):
         return self.cells.number(fmpq(int(exact.p), int(exact.q)))
 
     def exp(self, x: Any) -> Any:
-        return self.cells.call("e", None, ()) if x == 1 else self.call(sympy.exp, x)
+        return self.cells.call("e", None) if x == 1 else self.call(sympy.exp, x)
 
     def fsum(self, terms: Any) -> Any:
         return self.cells.fsum(terms)
@@ -88,18 +88,17 @@ class _Context(OfSympy):
 
     def pow(self, base: Any, exponent: Any) -> Any:
         if isinstance(exponent, Number):
-            return self.cells.raised(base, exponent.value)
-        return self.cells.call("pow", sympy.Pow, (base, exponent))
+            return self.cells.raised(base, exponent.number)
+        return self.cells.call("pow", sympy.Pow, base, exponent)
 
     def own(self, function: Any, *arguments: Any) -> Any:
         x = arguments[0]
-        if function in (sympy.tan, sympy.cot):
-            sine, cosine = self.call(sympy.sin, x), self.call(sympy.cos, x)
-            return sine / cosine if function is sympy.tan else cosine / sine
+        if function is sympy.tan:
+            return self.call(sympy.sin, x) / self.call(sympy.cos, x)
         if function is sympy.Abs:
             return x if x >= 0 else -x
         if function is sympy.sign:
             return self.cells.of(1 if x > 0 else -1 if x < 0 else 0)
         if function is sympy.floor:
             return self.cells.floor(x)
-        return self.cells.call(function.__name__.lower(), function, arguments)
+        return self.cells.call(function.__name__.lower(), function, *arguments)

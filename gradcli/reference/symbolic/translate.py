@@ -270,8 +270,6 @@ class _LongArrays(OfSympy):
             return np.power(base, exponent)
         if abs(exponent) == 0.5:
             return np.sqrt(base) if exponent > 0 else 1 / np.sqrt(base)
-        if exponent == LONG_DOUBLE(1) / 3:
-            return np.where(base < 0, np.nan, np.cbrt(base))
         if exponent == int(exponent) and 0 < abs(exponent) <= 4:
             product = self.fprod([base] * abs(int(exponent)))
             return product if exponent > 0 else 1 / product
@@ -308,16 +306,8 @@ def _of(node: Any, sizes: list[Any]) -> Any:
     for i, (argument, size) in enumerate(zip(node.args, sizes, strict=True)):
         if argument.is_number:
             continue
-        try:
-            slope = node if node.is_Pow else node.fdiff(i + 1)
-        except (sympy.function.ArgumentIndexError, AttributeError, TypeError, ValueError):
-            continue
-        total += sympy.Abs(_substituted(node, argument, slope)) * size
+        x = sympy.Dummy(real=True)
+        slope = node.func(*[x if j == i else other for j, other in enumerate(node.args)]).diff(x)
+        if not slope.has(sympy.Derivative, sympy.Subs):
+            total += sympy.Abs(slope.xreplace({x: argument})) * size
     return total
-
-
-def _substituted(node: Any, argument: Any, slope: Any) -> Any:
-    if not node.is_Pow:
-        return slope
-    base, exponent = node.args
-    return exponent * base ** (exponent - 1) if argument == base else node * sympy.log(base)

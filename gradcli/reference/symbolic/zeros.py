@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -50,7 +50,7 @@ class _Expressions(Domain[Any]):
         return payload.reference(sympy) if isinstance(payload, Constant) else sympy.Rational(Fraction(str(float(payload))))
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        branches = op.kind == "flat" or (op.kind == "piecewise" and (op.kinks or op.facts.selects))
+        branches = op.kind == "flat" or (op.kind == "piecewise" and (op.kinks or op.rewriting.selects))
         if not op.elementwise or branches or None in operands:
             raise Unsupported(op.name)
         return expression_of(op, operands, node.static)
@@ -65,44 +65,30 @@ def _of_factor(factor: Any, x: Any) -> dict[str, float] | None:
     polynomial = base.subs(inner, unknown)
     if others or polynomial.has(x) or not polynomial.is_polynomial(unknown) or sympy.degree(polynomial, unknown) > _DEGREE:
         return None
-    solutions = sympy.solveset(base, x, sympy.Reals)
-    if solutions is sympy.S.EmptySet:
-        return {}
-    if isinstance(solutions, sympy.FiniteSet):
-        return _written(dict.fromkeys(solutions))
-    return _periodic(solutions)
+    found: dict[Any, Any] = {}  # solutions, each with the period at which it repeats
+    for part in sympy.Union.make_args(sympy.solveset(base, x, sympy.Reals)):
+        if isinstance(part, sympy.FiniteSet) or part is sympy.S.EmptySet:
+            found |= dict.fromkeys(part)
+        elif isinstance(part, sympy.ImageSet) and part.base_sets == (sympy.S.Integers,):
+            n, repeated = part.lamda.variables[0], sympy.expand(part.lamda.expr)
+            found[sympy.simplify(repeated.subs(n, 0))] = repeated.coeff(n, 1)
+        else:
+            return None
+    periods = set(found.values())
+    return _written(found, *periods) if len(periods) < 2 and all(value.is_real for value in found) else None
 
 
-def _periodic(solutions: Any) -> dict[str, float] | None:
-    """Text of a union of a*n + b over the whole numbers: as one, where the offsets are evenly apart."""
-    parts = solutions.args if isinstance(solutions, sympy.Union) else (solutions,)
-    offsets: dict[Any, None] = {}
-    period: Any = None
-    for part in parts:
-        if not isinstance(part, sympy.ImageSet) or part.base_sets != (sympy.S.Integers,):
-            return None
-        n = part.lamda.variables[0]
-        step = sympy.expand(part.lamda.expr).coeff(n, 1)
-        if period not in (None, step):
-            return None
-        period = step
-        offsets[sympy.simplify(part.lamda.expr.subs(n, 0))] = None
-    listed = sorted(offsets, key=float)
-    if len(listed) > 1 and all(sympy.simplify(b - a - period / len(listed)) == 0 for a, b in pairwise(listed)):
+def _written(solutions: Iterable[Any], period: Any = None) -> dict[str, float] | None:
+    """Solutions as text and as numbers: periodic ones as one, where they are evenly apart."""
+    listed, texts = sorted(solutions, key=float), {}
+    if period is not None and all(sympy.simplify(b - a - period / len(listed)) == 0 for a, b in pairwise(listed)):
         listed, period = listed[:1], period / len(listed)
-    return _written(dict.fromkeys(listed, f"k*{period}"))
-
-
-def _written(solutions: Mapping[Any, str | None]) -> dict[str, float] | None:
-    """Solutions as text and as numbers, each with what repeats it."""
-    found = {}
-    for value, more in solutions.items():
-        text = _number(value)
-        text = text if more is None else more if value == 0 else f"{text} + {more}"
-        if not value.is_real or len(text) > _LONGEST:
+    for value in listed:
+        text = _number(value) if period is None else f"k*{period}" if value == 0 else f"{_number(value)} + k*{period}"
+        if len(text) > _LONGEST:
             return None
-        found[text] = float(value)
-    return found
+        texts[text] = float(value)
+    return texts
 
 
 def _number(value: Any) -> str:

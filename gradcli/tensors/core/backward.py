@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,13 @@ from gradcli.tensors.core.levels import (
     rewrapped,
     tangent_of,
 )
-from gradcli.tensors.core.modes import state, warn
-from gradcli.tensors.core.node import AccumulateGrad, Hooks, Node, Watch, check_backward, named, watched
+from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn
+from gradcli.tensors.core.node import Hooks, Node, Watch, check_backward, named, watched
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
+
+_DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+_watch = attrgetter("watch")
 
 # -- What hooks make of gradients on their way, and how gradients arrive at leaves -----------------
 
@@ -110,18 +113,22 @@ def _checked(hook: Any, replaced: Any, given: tuple[Any, ...]) -> tuple[Any, ...
     return parts
 
 
-def accumulated(node: AccumulateGrad, cotangent: Any, create_graph: bool) -> None:
-    watch = node.watch
-    if watch is not None and watch.before:
-        cotangent = prepared(watch.before, cotangent, create_graph)
-    first = node.variable._grad is None
-    add_to_grad(node.variable, cotangent, create_graph)
-    if watch is None:
+def accumulate_at(leaf: Any, cotangent: Any, create_graph: bool) -> None:
+    """Add to the gradient of the tensor behind a leaf, which hooks see before and after."""
+    variable, watch = leaf.variable, leaf.watch
+    if not (variable._requires_grad or variable.requires_grad):
         return
+    if watch is None:
+        add_to_grad(variable, cotangent, create_graph)
+        return
+    if watch.before:
+        cotangent = prepared(watch.before, cotangent, create_graph)
+    first = variable._grad is None
+    add_to_grad(variable, cotangent, create_graph)
     if first:  # who writes to the gradient writes to what hooks see
-        cotangent = node.variable._grad
+        cotangent = variable._grad
     for hook in list(watch.accumulated.values()):
-        if hook(node.variable) is not None:
+        if hook(variable) is not None:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     for hook in list(watch.after.values()):
         hook((), (as_tensor(cotangent),))
@@ -163,12 +170,11 @@ def run(
     order = reachable(roots)
     transformed = state.interpreter is not None
     tensors = create_graph or (transformed and any(isinstance(seed, Batched) for seed in seeds))
-    functions = [node.opened() for node in order if node.op is FUNCTION] if tensors or state.anomaly else []
-    if functions:
+    anomaly = state.anomaly
+    if (tensors or anomaly) and [node.opened() for node in order if node.op is FUNCTION]:
         order = reachable(roots)
     needed = set(order) if targets is None else depending(order, targets)
-    watching = [node for node in order if node.watch is not None]
-    if any(node.op is None for node in watching):
+    if any(map(_watch, order)):
         order = _leaves_when_due(order, needed)
     found: dict[Node, Any] = {}
     if tensors:
@@ -177,31 +183,23 @@ def run(
         seeds = [seed.array if isinstance(seed, Tensor) else seed for seed in seeds]
     asked: Any = () if targets is None or accumulate else targets
 
-    def arrived(node: Node, cotangent: Any) -> Any:
-        if tensors and not isinstance(cotangent, (Tensor, Parts)):
-            cotangent = Tensor(np.asarray(cotangent))
-        watch = node.watch
-        if watch is not None:
-            cotangent = seen(watch, cotangent, create_graph)
-        if node in asked:
-            found[node] = cotangent
-        elif accumulate and isinstance(node, AccumulateGrad) and node.variable.requires_grad:
-            if watch is None:
-                add_to_grad(node.variable, cotangent, create_graph)
-            else:
-                accumulated(node, cotangent, create_graph)
-        return cotangent
-
     adjoints: dict[Node, Any] = {}
     is_needed = needed.__contains__
-    check = check_backward if state.anomaly else None
 
     def pull(node: Node, cotangent: Any) -> Sequence[Any]:
         op, watch = node.op, node.watch
-        if op is None or watch is not None or node in asked:
-            cotangent = arrived(node, cotangent)
-            if op is None:
-                return ()
+        if tensors and not isinstance(cotangent, (Tensor, Parts)):  # zeros
+            cotangent = Tensor(np.asarray(cotangent))
+        if watch is not None:
+            cotangent = seen(watch, cotangent, create_graph)
+        if op is None:
+            if accumulate:
+                accumulate_at(node, cotangent, create_graph)
+            else:
+                found[node] = cotangent
+            return ()
+        if node in asked:
+            found[node] = cotangent
         wanted = tuple(map(is_needed, node.operands))
         if watch is not None and watch.before and (accumulate or True in wanted):
             cotangent = prepared(watch.before, cotangent, tensors)
@@ -216,33 +214,35 @@ def run(
                     raise RuntimeError(_modified(node, place, counter[0], version))
             if not retain:
                 node.saved = FREED
+        kind = node.dtype
         if tensors:
-            kind = node.dtype[0] if isinstance(node.dtype, tuple) else node.dtype
-            dtypes.set_constants(None if op.always else kind)  # a user's rule has its own
+            dtypes.set_constants(None if op.always else kind[0] if isinstance(kind, tuple) else kind)  # a user's rule has its own
             if op is not output:  # one of several results keeps nothing
                 values = saved_tensors(node, values)
-        if tensors or op is output or op.always or not holds_halves(node.dtype):
+        if kind is _SINGLE or kind is _DOUBLE or tensors or op is output or op.always or not holds_halves(kind):
             parts = contributions(node, wanted, cotangent, values, guarded)
         else:
             wide = contributions(node, wanted, widened(cotangent), [widened(value) for value in values], guarded)
             parts = narrowed(wide, node.operands) if wide else wide
         if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
             parts = zeros_of([o if want else None for o, want in zip(node.operands, wanted, strict=True)], adjoints)
-        elif check is not None and op is not output:
-            check(node, parts)
+        elif anomaly and op is not output:
+            check_backward(node, parts)
         return parts if watch is None or not watch.after else passed_on(watch.after, node, parts, cotangent, tensors)
 
-    for node, seed in zip(roots, seeds, strict=True):
+    for place, node in enumerate(roots):
         if node in needed:
-            adjoints[node] = seed if node not in adjoints else adjoints[node] + seed
-    recording, outer, constants = state.recording, state.run, dtypes.set_constants(None)
-    state.recording, state.run = create_graph, (needed, defaultdict(dict))
+            adjoints[node] = seeds[place] if node not in adjoints else adjoints[node] + seeds[place]
+    recording, outer, errors = state.recording, state.run, ERRORS.set(IGNORED)
+    state.recording, state.run = create_graph, (needed, {})
+    constants = dtypes.set_constants(None) if tensors else None
     try:
-        with np.errstate(all="ignore"):
-            sweep(order, adjoints, pull if check is None else watched(pull), _cast_tensor if tensors else cast_array)
+        sweep(order, adjoints, watched(pull) if anomaly else pull, _cast_tensor if tensors else cast_array)
     finally:
+        ERRORS.reset(errors)
         state.recording, state.run = recording, outer
-        dtypes.set_constants(constants)
+        if tensors:
+            dtypes.set_constants(constants)
     return found
 
 
@@ -276,8 +276,8 @@ def called(node: Node, *gradients: Any) -> Any:
     for gradient in gradients:
         if gradient is not None and not isinstance(gradient, Tensor):
             raise TypeError(f"expected Tensor or None, but got {type(gradient).__name__}")
-    if isinstance(node, AccumulateGrad):
-        accumulated(node, gradients[0], create_graph=False)
+    if node.op is None:
+        accumulate_at(node, gradients[0], create_graph=False)
         return ()
     node.opened()
     if node.saved is FREED:
@@ -301,7 +301,7 @@ Node.__call__ = called  # type: ignore[method-assign, assignment]  # the rule ru
 def _modified(node: Node, place: int, version: int, expected: int) -> str:
     kind = dtypes.of_numpy(node.dtype).tensor_type if not isinstance(node.dtype, tuple) else "FloatTensor"
     source = node if place == 0 else node.operands[place - 1]
-    name = "" if source is None or isinstance(source, AccumulateGrad) else f", which is output 0 of {named(source)},"
+    name = "" if source is None or source.op is None else f", which is output 0 of {named(source)},"
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in "
         "there or anywhere later. Good luck!"
@@ -407,13 +407,12 @@ def backward(
         for x in inputs:
             if isinstance(x, Tensor) and x.node is not None:
                 x.retain_grad()
-    seeds = _seeds(outputs, grad_tensors, create_graph)
+    roots, seeds = _roots(outputs, grad_tensors, create_graph)
     if create_graph:
         _warn_of_cycles()
     targets = None if inputs is None else {x.gradient_node() for x in inputs}
     if state.interpreter is not None:
-        outputs, seeds = [y.physical if isinstance(y, Batched) else y for y in outputs], _physical(outputs, seeds)
-    roots = [y.gradient_node() for y in outputs]
+        seeds = _physical(outputs, seeds)
     run(roots, seeds, targets, retain=create_graph if retain_graph is None else retain_graph, create_graph=create_graph, accumulate=True)
 
 
@@ -451,7 +450,7 @@ def grad(
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
-    seeds = _seeds(ys, grad_outputs, create_graph)
+    _, seeds = _roots(ys, grad_outputs, create_graph)
     for x in xs:
         if not x.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -494,28 +493,36 @@ def _sequence(tensors: Any) -> list[Any]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def _seeds(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> list[Any]:
-    gradients = [None] * len(outputs) if given is None else _sequence(given)
-    if len(gradients) != len(outputs):
+def _roots(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> tuple[list[Node], list[Any]]:
+    """The nodes of results, and the gradients that a pass starts with: those that are given, or 1."""
+    gradients = None if given is None else _sequence(given)
+    if gradients is not None and len(gradients) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
-    seeds = [_seed(i, output, gradients[i], create_graph) for i, output in enumerate(outputs)]
-    return [Tensor(s) if not isinstance(s, Tensor) else s for s in seeds] if create_graph else seeds
+    roots, seeds = [], []
+    for place, y in enumerate(outputs):
+        root, array, gradient = y.source(), y.array, gradients and gradients[place]
+        if root is None:
+            raise RuntimeError(
+                f"element {place} of tensors does not require grad and does not have a grad_fn. Nothing that it was made of has "
+                "requires_grad=True, or it was made under torch.no_grad()"
+            )
+        if gradient is not None:
+            seed = _seed(place, y, gradient, create_graph)
+        elif array.size == 1:
+            seed = np.array(1, array.dtype, ndmin=array.ndim)
+        else:
+            raise RuntimeError(
+                f"grad can be implicitly created only for scalar outputs. This one has the shape {y.shape}: "
+                "give backward(gradient=...) of that shape, or take .sum()"
+            )
+        roots.append(root)
+        seeds.append(seed)
+    return roots, [s if isinstance(s, Tensor) else Tensor(s) for s in seeds] if create_graph else seeds
 
 
 def _seed(i: int, output: Tensor, gradient: Any, create_graph: bool) -> Any:
-    if not output.requires_grad:
-        raise RuntimeError(
-            f"element {i} of tensors does not require grad and does not have a grad_fn. Nothing that it was made of has "
-            "requires_grad=True, or it was made under torch.no_grad()"
-        )
+    """A gradient that is given for a result."""
     array = output.array
-    if gradient is None:
-        if array.size != 1:
-            raise RuntimeError(
-                f"grad can be implicitly created only for scalar outputs. This one has the shape {output.shape}: "
-                "give backward(gradient=...) of that shape, or take .sum()"
-            )
-        return np.array(1, array.dtype, ndmin=array.ndim)
     if not isinstance(gradient, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient.array.shape != array.shape:

@@ -11,7 +11,7 @@ from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.entries import array_of
 from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.modes import check_device, state
-from gradcli.tensors.core.node import Node, node_class, remember
+from gradcli.tensors.core.node import Node, remember
 from gradcli.tensors.core.tensor import Tensor
 
 
@@ -31,7 +31,7 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
         result = Tensor(x.array.astype(kind))
     if x.requires_grad and state.recording and kind.kind in FLOATS:
         # contributions are cast to the operand's dtype by the sweep
-        node: Node = node_class("ToCopyBackward0")(clone, (x.gradient_node(),), {}, result.array.shape, result.array.dtype)
+        node = Node("ToCopyBackward0", clone, (x.gradient_node(),), {}, result.array.shape, result.array.dtype)
         node.saved = (result.array, result.array)
         result.node, result._requires_grad = node, True
         if state.anomaly:

@@ -15,9 +15,9 @@ import numpy as np
 
 from gradcli.graph.nodes import reachable
 from gradcli.graph.sweep import contributions, guarded, sweep
-from gradcli.ops.recording import kept_places
+from gradcli.ops.recording import kept_places, node_name
 from gradcli.ops.spec import Op
-from gradcli.tensors.core.node import Node, Shaped, Versions, kind_of
+from gradcli.tensors.core.node import Node, Shaped, Versions
 
 
 class Step(NamedTuple):
@@ -100,7 +100,7 @@ class Program:
                 "versions": kept if part.keeps else None,
             }  # fmt: skip
             if part.place:
-                made[part] = derived.kind_of(part)(**fields)
+                made[part] = Node(derived.label_of(part), **fields)
                 made[part].index = node.index - 1 + count / (len(derived.order) + 1)  # after its operands, before what follows
             else:
                 for name, value in fields.items():
@@ -129,14 +129,14 @@ class Derived:
         self.drops = [(place, value) for place, value in values.items() if place not in kept]
 
     @cached_property
-    def kind(self) -> type[Any]:
-        """The class of the last step's nodes."""
-        return self.kind_of(self.order[-1])
+    def label(self) -> str:
+        """The name of the last step's nodes."""
+        return self.label_of(self.order[-1])
 
-    def kind_of(self, part: _Part) -> type[Any]:
+    def label_of(self, part: _Part) -> str:
         step = part.step
         assert step is not None
-        return kind_of(step.op, self.program.examples(step), step.static)
+        return node_name(step.op, self.program.examples(step), step.static)
 
     def gradients(self, cotangent: Any, table: Sequence[Any]) -> list[Any]:
         """The cotangents of the tensors."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.structure import clone, overwrite
+from gradcli.ops.arrays.gathering_and_scattering import overwrite
+from gradcli.ops.structure import clone
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.levels import Batched, NotBatchedError, in_front, levels_of, memory_of, part_of, set_tangent, tangent_of

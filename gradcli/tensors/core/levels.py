@@ -15,6 +15,7 @@ from gradcli.ops.structure import clone
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.modes import Mode, state
+from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import geometry, start, strides
 
@@ -102,6 +103,9 @@ class Batched(Tensor):
     @property
     def ndim(self) -> int:
         return self.physical.array.ndim - len(self.levels)
+
+    def leaf_node(self) -> Node:
+        return self.physical.leaf_node()
 
     def detach(self) -> Tensor:
         return Batched(self.physical.detach(), self.levels)

@@ -12,14 +12,12 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType, NoneType
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from gradcli.graph.nodes import reachable
-from gradcli.ops.recording import node_name
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
@@ -91,22 +89,29 @@ Versions = list[tuple[list[int], int, int]]
 
 
 class Node:
-    """An operation in the graph of a tensor: its ``grad_fn``. PyTorch's name of the operation is the name of its class.
+    """An operation in the graph of a tensor, its ``grad_fn``; or a leaf, without an operation: its gradient is added up in its ``grad``.
 
+    All are of one class, whose fields are found at once, until a user sees one (`exposed`).
+
+    label     PyTorch's name of the operation
     operands  the nodes of the operands that require grad, None for the others
     saved     its result and its operands as its rule reads them: arrays, numbers, or what stands for them (saved_values.py)
     versions  for each saved tensor its version counter, the version, and its place in ``saved``; None if nothing is kept
               that a backward pass will free
+    variable  the tensor, of a leaf
     """
 
-    __slots__ = ("__weakref__", "dtype", "index", "op", "operands", "parts", "saved", "shape", "static", "versions", "watch")
+    __slots__ = (
+        "__weakref__", "dtype", "index", "label", "op", "operands", "saved", "shape", "static", "variable", "versions", "watch",
+    )  # fmt: skip
     requires_grad = True
-    parts: dict[int, Callable[[], Node | None]]
+    variable: Any
 
     def __init__(
-        self, op: Op | None, operands: tuple[Node | None, ...], static: Mapping[str, Any], shape: Any, dtype: Any, saved: Any = None,
-        versions: Versions | None = None,
+        self, label: str, op: Op | None, operands: tuple[Node | None, ...], static: Mapping[str, Any], shape: Any, dtype: Any,
+        saved: Any = None, versions: Versions | None = None,
     ) -> None:  # fmt: skip
+        self.label = label
         self.op = op
         self.operands = operands
         self.static = static
@@ -123,14 +128,11 @@ class Node:
             self.watch = Watch()
         return self.watch
 
-    @property
-    def label(self) -> str:
-        """PyTorch's name of the operation."""
-        return type(self).__name__
-
-    @label.setter
-    def label(self, label: str) -> None:
-        self.__class__ = node_class(label, type(self).__base__ or Node)
+    def exposed(self) -> Node:
+        """The node as a user sees it: its class has PyTorch's name of the operation."""
+        if type(self) is Node:
+            self.__class__ = node_class(self.label)
+        return self
 
     def name(self) -> str:
         """PyTorch's name of the operation."""
@@ -143,18 +145,14 @@ class Node:
     @property
     def whole(self) -> Node:
         """The node of the operation, of which this may be one of several results."""
-        return self.operands[0] if self.op is output and self.operands[0] is not None else self
+        whole = self.operands[0] if self.op is output else None
+        return (whole or self).exposed()
 
     @property
     def place(self) -> int:
         """Which result of the operation it is."""
         place: int = self.static["place"] if self.op is output else 0
         return place
-
-    def part(self, place: int) -> Node:
-        """The node of a result, which is its own if it has one only."""
-        found = getattr(self, "parts", {}).get(place, NoneType)()
-        return self if found is None else found
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -190,24 +188,6 @@ def node_class(label: str, base: type[Node] = Node) -> type[Any]:
     return type(label, (base,), {"__slots__": (), "__module__": base.__module__})
 
 
-class AccumulateGrad(Node):
-    """The end of the graph: the gradient of a leaf is added up in its ``grad``."""
-
-    __slots__ = ("variable",)
-    op = None
-    operands = ()
-    static: Mapping[str, Any] = MappingProxyType({})
-    saved = None
-    versions = None
-
-    def __init__(self, variable: Entries) -> None:
-        self.variable: Any = variable  # a tensor
-        self.shape = variable.array.shape
-        self.dtype = variable.array.dtype
-        self.index = next_index()
-        self.watch = None
-
-
 def named(node: Node) -> str:
     """Return what PyTorch calls the operation of a node in messages."""
     return node.label.partition("Backward")[0]
@@ -215,12 +195,7 @@ def named(node: Node) -> str:
 
 def node_of_part(node: Node, place: int, part: Entries) -> Node:
     """The node of one of several results."""
-    made: Node = type(node)(output, (node,), {"place": place}, part.array.shape, part.array.dtype)
-    try:
-        node.parts[place] = ref(made)
-    except AttributeError:
-        node.parts = {place: ref(made)}
-    return made
+    return Node(node.label, output, (node,), {"place": place}, part.array.shape, part.array.dtype)
 
 
 class Shaped:
@@ -234,14 +209,6 @@ class Shaped:
     @property
     def ndim(self) -> int:
         return len(self.shape)
-
-
-# -- The classes of nodes by what PyTorch calls them: ``AddBackward0`` -----------------------------
-
-
-def kind_of(op: Op, arrays: Sequence[Any], static: Mapping[str, Any]) -> type[Any]:
-    """The class of an operation's nodes."""
-    return node_class(node_name(op, arrays, static))
 
 
 # -- Anomaly detection: the operation and the element whose gradient became NaN, and the lines that

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops.arrays.gathering_and_scattering import overwrite
 from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
 from gradcli.ops.axes import numpy_index
-from gradcli.ops.structure import overwrite
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import (

@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.entries import Entries, legacy
 from gradcli.tensors.core.modes import check_untransformed, state, warn
-from gradcli.tensors.core.node import AccumulateGrad, Node, RemovableHandle
+from gradcli.tensors.core.node import Node, RemovableHandle
 from gradcli.tensors.core.views import View, regenerate
 
 if TYPE_CHECKING:  # what stands on rooms above this one, and every function of the catalogue: torch/methods.py attaches it
@@ -21,6 +21,7 @@ else:
     CatalogueMethods = Entries
 
 _Array = np.ndarray
+_NO_STATIC: Any = {}
 _ONLY_FLOATS = "only Tensors of floating point dtype can require gradients"
 _NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
@@ -165,11 +166,7 @@ class Tensor(CatalogueMethods):
 
     def source(self) -> Node | None:
         """The node that this tensor's gradient goes to, if it requires grad."""
-        if self._view is not None:
-            self._refresh()
-        if not self.requires_grad:
-            return None
-        return self.node or self.leaf_node()
+        return self.gradient_node() if self._requires_grad or self.requires_grad else None
 
     def gradient_node(self) -> Node:
         """The node that this tensor's gradient would go to."""
@@ -181,7 +178,8 @@ class Tensor(CatalogueMethods):
         """The node of a leaf, which lives as long as the graphs that it is in."""
         node: Node | None = self._accumulator()
         if node is None:
-            node = AccumulateGrad(self)
+            node = Node("AccumulateGrad", None, (), _NO_STATIC, self.array.shape, self.array.dtype)
+            node.variable = self
             self._accumulator = weakref.ref(node)
         return node
 

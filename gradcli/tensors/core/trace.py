@@ -21,9 +21,11 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, output
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import AccumulateGrad, Node, Shaped, Versions, node_of_part
+from gradcli.tensors.core.node import Node, Shaped, Versions, node_of_part
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import geometry
+
+_Array = np.ndarray
 
 
 class Trace:
@@ -177,7 +179,7 @@ _SAVED = {"_saved_result": 0, "_saved_self": 1, "_saved_other": 2, "_saved_expon
 
 
 class _NotKept:
-    """What an elementwise rule gets for an operand that it does not read; not even its shape matters there."""
+    """What a rule gets for a result that it does not read, and, elementwise, for an operand: not even its shape matters there."""
 
     __slots__ = ()
 
@@ -195,12 +197,14 @@ def save(op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list
     result  the tensor, or the tuple of tensors
     """
     keeps, drops = kept_places(op, len(operands), wanted)
-    for place in drops:
-        value = values[place]
-        if op.elementwise:
-            values[place] = NOT_KEPT
-        elif isinstance(value, np.ndarray):
-            values[place] = Shaped(value)
+    if drops:
+        elementwise = op.elementwise
+        for place in drops:
+            value = values[place]
+            if elementwise:
+                values[place] = NOT_KEPT
+            elif isinstance(value, _Array):
+                values[place] = Shaped(value) if place else NOT_KEPT
     if not keeps:
         return None
     versions = []
@@ -231,7 +235,7 @@ def rejoined(value: Any, node: Node | None) -> Any:
     """A value as the tensor that a node has made of it; numbers as they are."""
     if not isinstance(value, np.ndarray):
         return value
-    if isinstance(node, AccumulateGrad):
+    if node is not None and node.op is None:
         return node.variable
     tensor = Tensor(value)
     if node is not None:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, last_place
+from gradcli.ops.recording import node_name
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import Node, Shaped, kind_of, named
+from gradcli.tensors.core.node import Node, Shaped, named
 
 # -- The memory behind tensors: the array that holds it, and where a tensor's entries are in it ----
 
@@ -146,12 +147,6 @@ def geometry(base: np.ndarray, array: np.ndarray) -> dict[str, Any]:
     return {"size": array.shape, "stride": strides(array), "offset": offset, "source": strides(base)}
 
 
-class CopySlices(Node):
-    """A base after writing through a view."""
-
-    __slots__ = ()
-
-
 def regenerate(x: Any) -> None:
     """Make a view's node anew, of its base."""
     refuse_writing(x, indirect=True)
@@ -163,7 +158,7 @@ def node_from_base(x: Any) -> Node:
     base = x._view.base
     source = base.source()
     static = geometry(base.array, x.array)
-    node: Node = kind_of(as_strided, (), static)(as_strided, (source,), static, x.array.shape, x.array.dtype)
+    node = Node(node_name(as_strided), as_strided, (source,), static, x.array.shape, x.array.dtype)
     node.saved = [Shaped(x.array), Shaped(base.array)]
     return node
 
@@ -172,7 +167,7 @@ def rebase(x: Any, written: Node | None) -> None:
     """A view was written to: its base's history goes through the node of what was written. Then the view is one of that base."""
     base = x._view.base
     static = geometry(base.array, x.array)
-    node = CopySlices(as_strided_scatter, (base.source(), written), static, base.array.shape, base.array.dtype)
+    node = Node("CopySlices", as_strided_scatter, (base.source(), written), static, base.array.shape, base.array.dtype)
     node.saved = [Shaped(base.array), Shaped(base.array), Shaped(x.array)]
     regraph(base, node)
     regenerate(x)

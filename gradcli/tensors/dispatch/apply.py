@@ -13,14 +13,14 @@ from gradcli.errors import GradcliError
 from gradcli.ops.arrays.shapes import broadcast_to, getitem
 from gradcli.ops.arrays.striding import as_strided, last_place
 from gradcli.ops.calling.inputs import unmasked
-from gradcli.ops.recording import naming
+from gradcli.ops.recording import naming, node_name
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes, views
 from gradcli.tensors.core.dtypes import FLOATS, computed_with, is_half
 from gradcli.tensors.core.levels import Batched, levels_of, rewrapped, same_region, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Mode, silent, state
-from gradcli.tensors.core.node import Node, Shaped, kind_of, node_of_part, remember
+from gradcli.tensors.core.node import Node, Shaped, node_of_part, remember
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import save
 from gradcli.tensors.core.views import View, geometry
@@ -36,7 +36,7 @@ _Array, _DOUBLE, _SINGLE = np.ndarray, np.dtype(np.float64), np.dtype(np.float32
 
 def as_array(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
     """The result as an array, of the dtype that the operands were promoted to, unless it is a truth or a place."""
-    out = result if type(result) is np.ndarray else np.asarray(result)
+    out = result if type(result) is _Array else np.asarray(result)
     if out.dtype is dtype:
         return out
     floats = out.dtype.kind in FLOATS or (dtype is not None and dtype.kind not in FLOATS)
@@ -65,21 +65,21 @@ class _Traits(NamedTuple):
     forward: Callable[..., Any]
     scalars: Callable[..., Any] | None  # in place of `forward` where the first operand has no axes
     view: bool  # the result shares its operand's memory where NumPy lets it
-    new: bool  # the result never shares memory
+    new: bool  # there is one result, which never shares memory
     elementwise: bool
     differentiable: bool
     free: frozenset[int]  # the places of operands that have dtypes of their own: conditions, and indices
-    kind: type[Any] | None  # of its nodes, where that is the same for all operands
+    name: str  # of its nodes, where that is the same for all operands
 
 
 @cache
 def traits_of(op: Op) -> _Traits:
     forward = operator.pow if op.forward is np.power else op.forward  # which knows squares
     differentiable = op.partials is not None or op.vjp is not None
-    kind = None if callable(naming(op)) else kind_of(op, (), {})
+    name = "" if callable(naming(op)) else node_name(op)
     free = frozenset({0}) if op.operands[0] == "condition" else frozenset() if op.variadic else op.index_places
-    new = isinstance(op.forward, np.ufunc)
-    return _Traits(forward, op.operator, op.torch.shares, new, op.elementwise, differentiable, free, kind)
+    new = isinstance(op.forward, np.ufunc) and op.outputs == 1
+    return _Traits(forward, op.operator, op.torch.shares, new, op.elementwise, differentiable, free, name)
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -97,8 +97,8 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
     Written for speed: nearly always operands are one or two tensors of one float dtype, or a tensor and a number.
     """
-    forward, scalars, view, new, elementwise, differentiable, free, kind = traits_of(op)
-    recording = state.recording
+    forward, scalars, view, new, elementwise, differentiable, free, name = traits_of(op)
+    recording = differentiable and state.recording
     arrays: list[Any] = []
     sources: list[Node | None] = []
     dtype: np.dtype[Any] | None = None  # that of the tensors, as long as they are alike
@@ -109,11 +109,15 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         if isinstance(operand, Tensor):
             array = operand.array
             if array.dtype is not dtype and not (free and len(arrays) in free):
-                alike, dtype = alike and dtype is None, array.dtype
+                if dtype is None:
+                    dtype = array.dtype
+                else:
+                    alike = False
             if recording:
-                source = operand.node if operand._view is None else operand.source()
-                if source is None and operand._requires_grad:
-                    source = operand.leaf_node()
+                if operand._view is not None:
+                    source = operand.source()
+                elif operand._requires_grad:
+                    source = operand.node or operand.leaf_node()
                 if source is not None:
                     wanted += 1
         else:
@@ -123,7 +127,7 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         arrays.append(array)
         sources.append(source)
     given: Sequence[Any] = arrays
-    if not alike or (dtype is not _DOUBLE and dtype is not _SINGLE):
+    if not alike or (dtype is not _SINGLE and dtype is not _DOUBLE):
         given, dtype = promoted(op, operands, arrays, dtype if alike else None)
     if view:
         out, static = viewed(op, given[0], static)
@@ -133,17 +137,18 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         out = tensor.array
     else:
         out = computed(op, forward, scalars, given, static, dtype)
-        if type(out) is tuple:
-            parts = tuple([in_own_memory(part, arrays) for part in out])
-            return _several(op, operands, arrays, static, parts, sources, wanted if differentiable else 0)
         if not new:
+            if type(out) is tuple:
+                parts = tuple([in_own_memory(part, arrays) for part in out])
+                return _several(op, operands, arrays, static, parts, sources, wanted)
             out = in_own_memory(out, arrays)
         tensor = Tensor(out)
     usual = state.usual
-    if wanted and differentiable and (usual or not state.inference) and out.dtype.kind in FLOATS:
+    if wanted and (usual or not state.inference) and out.dtype.kind in FLOATS:
         values = [out, *arrays]
         versions = save(op, wanted, tensor, operands, values)
-        tensor.node = (kind or kind_of(op, arrays, static))(op, tuple(sources), static, out.shape, out.dtype, values, versions)
+        label = name or node_name(op, arrays, static)
+        tensor.node = Node(label, op, tuple(sources), static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
     if not usual:
         if state.anomaly:
@@ -160,9 +165,9 @@ def computed(op: Op, forward: Any, scalars: Any, arrays: Sequence[Any], static: 
     try:
         run = _silent.pop()
     except IndexError:
-        run = silent()
+        run = silent().run
     try:
-        out = run(forward, *arrays, **static)
+        out = run(forward, *arrays, **static) if static else run(forward, *arrays)
     except GradcliError:
         raise
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:
@@ -181,7 +186,7 @@ def viewed(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, M
     if op is getitem and type(static["index"][-1]) is int and ... not in static["index"]:
         static = {"index": (*static["index"], ...)}
     try:
-        out = op.forward(array, **static)
+        out = np.broadcast_to(array, **static) if op is broadcast_to else op.forward(array, **static)
         return (out.copy("K") if min(out.strides, default=0) < 0 else out), static  # PyTorch has no views that run backwards
     except GradcliError:
         raise
@@ -206,10 +211,10 @@ def _several(
 ) -> tuple[Tensor, ...]:  # fmt: skip
     tensors = tuple(Tensor(part) for part in results)
     if wanted and not state.inference:
-        kind = kind_of(op, arrays, static)
         values = [results, *arrays]
         versions = save(op, wanted, tensors, operands, values)
-        node = kind(op, tuple(sources), static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), values, versions)
+        shapes, kinds = tuple([r.shape for r in results]), tuple([r.dtype for r in results])
+        node = Node(node_name(op, arrays, static), op, tuple(sources), static, shapes, kinds, values, versions)
         for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind in dtypes.FLOATS:
                 tensor.node = node_of_part(node, place, tensor)
@@ -331,7 +336,7 @@ def _shown(x: Tensor, array: np.ndarray, place: dict[str, Any], again: Callable[
     tensor = viewing(array, x)
     source = x.source() if state.recording and not state.inference else None
     if source is not None and array.dtype.kind in FLOATS:
-        node: Node = kind_of(as_strided, (), place)(as_strided, (source,), place, array.shape, array.dtype)
+        node = Node(node_name(as_strided), as_strided, (source,), place, array.shape, array.dtype)
         node.saved = [Shaped(array), Shaped(x.array)]
         tensor.node, tensor._requires_grad = node, True
         if state.anomaly:

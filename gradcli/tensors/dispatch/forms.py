@@ -15,7 +15,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import is_half
 from gradcli.tensors.core.function_nodes import FUNCTION, Program, Step
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import Node, Shaped, node_class
+from gradcli.tensors.core.node import Node, Shaped
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import INFERENCE
 from gradcli.tensors.dispatch.apply import computed, in_own_memory, plain, promoted, traits_of, viewed
@@ -25,7 +25,6 @@ Form = Callable[[list[Any]], Any]  # what all calls of one form do with their te
 
 def _chain(steps: Sequence[Step], constants: list[Any], label: str) -> Form:
     """Apply one operation, or one view after the other, each a node."""
-    kind = node_class(label) if label else None
     (op, _, places, static, *_), *further = steps
     as_given = not further and places == tuple(range(1, 1 + len(places)))  # tensors, and constants after them
 
@@ -35,8 +34,8 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str) -> Form:
         for step in further:
             values.append(result)
             result = plain(step.op, [values[place - 1] for place in step.places], step.static)
-        if kind is not None and result.node is not None:
-            result.node.__class__ = kind
+        if label and result.node is not None:
+            result.node.label = label
         return result
 
     return run
@@ -50,7 +49,7 @@ class _Function:
 
     def __init__(self, program: Program, label: str, dtype: np.dtype[Any]) -> None:
         self.program = program
-        self.kind = node_class(label) if label else None
+        self.label = label
         before = dtypes.set_constants(dtype)  # that of floats that say nothing else
         try:
             self.steps = [(_way(step, program), step.places, step.static) for step in program.steps]
@@ -90,9 +89,8 @@ class _Function:
         if derived.keeps_out:
             versions.append((result._version_counter, 0, 0))
         static, array = {"program": self.program}, result.array
-        node: Node = (self.kind or derived.kind)(
-            FUNCTION, sources, static, array.shape, array.dtype, table, versions if derived.keeps else None
-        )
+        kept = versions if derived.keeps else None
+        node = Node(self.label or derived.label, FUNCTION, sources, static, array.shape, array.dtype, table, kept)
         result.node, result._requires_grad = node, True
 
 

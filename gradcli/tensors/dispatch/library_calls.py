@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -104,9 +104,8 @@ def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] |
         return None  # of the language alone
 
 
-FORMS: dict[tuple[Any, ...], Form | None] = {}
+FORMS: dict[tuple[Any, ...], Form | Literal[False]] = {}  # False where entries, too, decide what a call applies
 _MOST_FORMS = 4096
-_UNKNOWN: Any = object()
 _CONSTANTS = frozenset({int, bool, str, type(None)})
 
 
@@ -136,13 +135,12 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
                 key += (kind, argument)
             elif not _read_parts(kind, argument, key, tensors):
                 return call(name, library, arguments, keywords)
-        form = FORMS.get(tuple(key), _UNKNOWN)
-        if form is _UNKNOWN:
-            return _call_and_keep(record, name, library, arguments, keywords, tensors, tuple(key))
+        form = FORMS.get(tuple(key))
         if form is None:
+            return _call_and_keep(record, name, library, arguments, keywords, tensors, tuple(key))
+        if not form:
             return call(name, library, arguments, keywords)
-        refused = None if check is None else check(arguments, keywords)
-        if refused is not None:
+        if check is not None and (refused := check(arguments, keywords)) is not None:
             raise refused
         try:
             return form(tensors)
@@ -177,7 +175,7 @@ def _call_and_keep(
         state.change(**before)
     if len(FORMS) >= _MOST_FORMS:
         FORMS.clear()
-    FORMS[key] = steps.form(record, result)
+    FORMS[key] = steps.form(record, result) or False
     return result
 
 
@@ -227,7 +225,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if "out" in keywords or "dtype" in keywords:
         keywords = dict(keywords)  # the caller's are read if this fails
         out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
-    if record.torch.one_dtype and library == TORCH:
+    if ":alike" in record.signature and library == TORCH:
         check_same_dtype(arguments)
     if keywords.get("inplace") is True and arguments:
         return update(arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"})
@@ -258,14 +256,14 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         if out is not None:
             raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
         result = tuple(_own(record, given_tensors, _as_result(part)) for part in result)
-        result = tuple(
-            _aside(record.torch.aside[place], part) if place in record.torch.aside else part for place, part in enumerate(result)
-        )
+        aside = [word.partition(":")[1:] for word in record.results] or [("", "")] * len(result)
+        result = tuple(_aside(kind, part) if colon else part for (colon, kind), part in zip(aside, result, strict=False))
         for place, part in enumerate(result):
             _relabel(record, part, start)
             if record.torch.memory == "parts" and isinstance(part, Tensor):
                 one_of_several(part, place)
-        return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
+        names = record.result_names if isinstance(record, Composite) else ()
+        return named_results(name, names, result) if len(names) == len(result) else result
     result = _own(record, given_tensors, _as_result(result))
     _relabel(record, result, start)
     return result if out is None else _written(name, out, result)

@@ -208,17 +208,20 @@ def _between_whole_numbers(arguments: Sequence[Any], keywords: Mapping[str, Any]
     return NotImplementedError(f"interpolate has no mode {mode!r} for {kind.name}; x.float() has one")
 
 
+_LABELS = (np.dtype(np.int64), np.dtype(np.uint8))
+
+
 def _labels(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
     """Refuse labels that are not whole numbers; of the input's shape, they are shares of the classes."""
-    x, target = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 1, "target")
-    kind = getattr(target, "dtype", None)
-    if kind is None or not hasattr(x, "shape"):
+    x = getattr(_given(arguments, keywords, 0, "input"), "array", None)
+    target = getattr(_given(arguments, keywords, 1, "target"), "array", None)
+    if x is None or target is None:
         return None
-    shares = x.shape == target.shape
-    if kind.is_floating_point if shares else kind.name in ("int64", "uint8"):
+    shares, kind = x.shape == target.shape, target.dtype
+    if kind.kind in dtypes.FLOATS if shares else kind in _LABELS:
         return None
     wanted = "shares of the classes are floats" if shares else "labels are int64 or uint8"
-    return RuntimeError(f"target: {wanted}, not {kind.name}")
+    return RuntimeError(f"target: {wanted}, not {dtypes.of_numpy(kind).name}")
 
 
 def _no_chances(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:

@@ -37,7 +37,7 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     record, signature = found
     words = [p.name for p in signature.parameters]
     writes = words.index("inplace") if where == "torch.nn.functional" and "inplace" in words else None
-    parts = record.results if where == "torch.linalg" and isinstance(record, Composite) else ()
+    parts = record.result_names if where == "torch.linalg" and isinstance(record, Composite) else ()
     calling = caller(there, TORCH, name)
     if writes is None and not parts:
         return calling

@@ -103,7 +103,7 @@ def function_node(cls: type[Any], ctx: Context, tensors: list[Tensor | None], so
     op, kind = _record(cls, len(tensors), len(made))  # type: ignore[arg-type]  # a class, which is hashable
     shape, dtype = _forms(made)
     saved = (None,) * (len(tensors) + 1)
-    node: _FunctionNode = kind(op, tuple(sources), {}, shape, dtype, saved, [] if ctx._saved else None)
+    node: _FunctionNode = kind(kind.__name__, op, tuple(sources), {}, shape, dtype, saved, [] if ctx._saved else None)
     node.context, node.inputs = ctx, tensors
     node.static = {"call": ref(node)}
     if state.anomaly:
@@ -114,7 +114,7 @@ def function_node(cls: type[Any], ctx: Context, tensors: list[Tensor | None], so
 def node_of_result(node: Node, place: int, part: Tensor) -> Node:
     """The node of one of several results of a call."""
     kind = node_class(node.label, _FunctionOutput)
-    made: Node = kind(output, (node,), {"place": place}, part.array.shape, part.array.dtype)
+    made: Node = kind(node.label, output, (node,), {"place": place}, part.array.shape, part.array.dtype)
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from types import MappingProxyType, MethodType
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -100,7 +100,7 @@ IN_PLACE: dict[str, Callable[..., Tensor]] = {
 
 
 _OPERANDS = (Operand, int, float, np.ndarray, np.generic)
-_NO_STATIC: Mapping[str, Any] = MappingProxyType({})
+_NO_STATIC: Mapping[str, Any] = {}
 
 
 def _operator(op: Op, reflected: bool = False) -> Callable[[Any, Any], Any]:

@@ -15,7 +15,7 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.tensors.core.backward import grad as tape_gradient
 from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, check_tangent, moving_by, set_tangent, spread, tangent_of
 from gradcli.tensors.core.modes import Mode, Transforming, enable_grad, state
-from gradcli.tensors.core.node import AccumulateGrad, Node
+from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.transforms.vectorizing import Spec, flatten, mapped, moved, vmap
 
@@ -113,9 +113,7 @@ class Own:
             for tensor in _with_tangents(result):
                 if tensor.requires_grad:
                     roots.append(tensor.gradient_node())
-        return not any(
-            isinstance(node, AccumulateGrad) and node.variable._requires_grad and node not in self.nodes for node in reachable(roots)
-        )
+        return not any(node.op is None and node.variable._requires_grad and node not in self.nodes for node in reachable(roots))
 
     def released(self, x: Any) -> Any:
         """A result outside of the transformation: without a graph that leads nowhere but to its inputs."""
