@@ -83,8 +83,8 @@ solve_triangular: Op = structural(
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
     saves="x out", core_dims=(2, 2), extended=Whole("SOLVE_TRIANGULAR"),
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
-    doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
-    example="solve_triangular(A, b, lower=True)",
+    doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read. "
+    ">>> solve_triangular(A, b, lower=True)",
     numpy=lambda shapes, upper, unitriangular: _solved("linalg", shapes, upper, unitriangular),
     torch=_solved_in_torch,
     jax=lambda shapes, upper, unitriangular: _solved("jax.scipy.linalg", shapes, upper, unitriangular),
