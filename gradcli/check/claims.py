@@ -21,7 +21,7 @@ from gradcli.check.conventions import Conventions, Held
 from gradcli.check.judge import Judge, numbers, reference_at
 from gradcli.check.rounding import Branches
 from gradcli.check.sampling import Point, around, moderate
-from gradcli.check.verdict_cache import content, line
+from gradcli.check.verdict_cache import line
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
@@ -37,6 +37,7 @@ from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.fields.identity import Decision, Question, entries_alike
 from gradcli.reference.fields.identity import decide as decide_identity
 from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
+from gradcli.storage.digests import content
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,16 +150,15 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, numbers: np.ndarray,
     said = [float(v) for v in numbers.ravel()]
     branches = _branches(judge, claim, truth, said, rtol)
     place = 0 if claim.of == "value" else 1 + list(judge.wrt).index(claim.of)
-    bounds, ways = (truth.bounds, [truth.computed]) if branches is None else (branches.bounds(place), branches.results(place))
-    rooms = [0.0] * len(said) if exact and branches is None else _allowances(truth, bounds, ways)
-    if claim.room is not None:
-        rooms = [max(float(given), room) for given, room in zip(np.ravel(claim.room), rooms, strict=True)]
+    bounds, ways = (truth.bounds, [truth.computed]) if branches is None else (branches.bounds[place], branches.results[place])
+    allowed = np.zeros(len(said)) if exact and branches is None else _allowances(truth, bounds, ways)
+    rooms = np.maximum(allowed, 0.0 if claim.room is None else np.ravel(claim.room)).tolist()
     entries = [_entry(conventions, claim, truth, i, v, rtol, rooms[i]) for i, v in enumerate(said)]
     if branches is not None and branches.differ(place):  # a wrong number may be right on another way than the exact one
         for i, entry in enumerate(entries):
             right = (abs(said[i] - way[i]) <= rtol * abs(way[i]) + claim.atol + rooms[i] for way in ways)
             if entry.verdict is Verdict.MISMATCH and any(right):
-                entries[i] = Held(Verdict.ILL_CONDITIONED, str(branches))
+                entries[i] = Held(Verdict.ILL_CONDITIONED, branches.text)
     result, wrong, worst = _joined(claim, truth, entries, said)
     if worst is not None:
         result.wrong = len(wrong), len(said)
@@ -184,26 +184,23 @@ def _joined(claim: Given, truth: Comparison, entries: Sequence[Held], said: Any)
     return result, places, worst
 
 
-def _allowances(truth: Comparison, bounds: Iterable[float], found: Sequence[Iterable[float]]) -> list[float]:
+def _allowances(truth: Comparison, bounds: Any, found: Any) -> np.ndarray:
     """What rounding explains, which a claim may have suffered as the engine has: a share of the bound, but no more than luck explains.
 
     found  what the engine has found, on each way that it may take
     """
-    allowances = []
-    for bound, reference, *computed in zip(bounds, truth.reference, *found, strict=True):
-        known = truth.m.isfinite(reference) and all(map(math.isfinite, computed))
-        suffered = min(abs(one - float(reference)) for one in computed) if known else math.inf
-        allowances.append(min(bound / _SHARE, _LUCK * max(suffered, _EPSILON * truth.largest)) if math.isfinite(bound) else 0.0)
-    return allowances
+    with np.errstate(all="ignore"):
+        suffered = np.min(np.abs(np.subtract(found, truth.truth.ravel())), axis=0)
+    luck = _LUCK * np.maximum(np.where(np.isfinite(suffered), suffered, np.inf), _EPSILON * truth.largest)
+    return np.where(np.isfinite(bounds), np.minimum(np.divide(bounds, _SHARE), luck), 0.0)
 
 
 def _branches(judge: Judge, claim: Given, truth: Comparison, said: Sequence[float], rtol: float) -> Branches | None:
     """The ways between which rounding decides, if a claim is not right to its tolerance anyway."""
-    rooms = [0.0] * len(said) if claim.room is None else np.ravel(claim.room).tolist()
-    entries = [e for e in zip(said, truth.reference, rooms, strict=True) if not isinstance(e[1], bool) and truth.m.isfinite(e[1])]
-    if all(abs(v - r) <= rtol * abs(r) + claim.atol + room for v, r, room in entries):
-        return None
-    return judge.branches(claim.precision)
+    exact, room = truth.truth.ravel(), 0.0 if claim.room is None else np.ravel(claim.room)
+    with np.errstate(all="ignore"):
+        right = np.abs(np.subtract(said, exact)) <= rtol * np.abs(exact) + claim.atol + room
+    return None if np.all(right | ~np.isfinite(exact)) else judge.branches(claim.precision)
 
 
 def _entry(conventions: Conventions | None, claim: Given, truth: Comparison, i: int, said: Any, rtol: Any, room: Any) -> Held:

@@ -104,9 +104,12 @@ def _decided(asked: _Asked, timeout: float | None) -> Check:
         with deadline(timeout) as limit:
             check, judge = _judged(asked)
             finite = all(np.isfinite(scope.values[node]).all() for node in reachable([asked.root]) if node.is_leaf)
-            if finite and not scope.in_passing and (check.loses or check.verdict in _LACKING):
+            if finite and has_flint() and not scope.in_passing and (check.loses or check.verdict in _LACKING):
+                from gradcli.check.repairs import repair
+
                 seed = np.ones(asked.root.shape)[()] if record.seed is None else record.seed
-                _repair(check, judge or Judge.of(scope, asked.root, asked.wrt, seed))
+                with suppress(Undecided, *_WITHOUT_REFERENCE):
+                    repair(check, judge or Judge.of(scope, asked.root, asked.wrt, seed))
     except OutOfTime as passed:
         if passed is not limit:
             raise
@@ -157,17 +160,7 @@ def _name_branches(judge: Judge, check: Check) -> None:
     found = judge.branches()
     for place, part in enumerate([check.value, *(check.variables[name] for name in judge.wrt)]):
         if found is not None and part is not None and part.verdict is Verdict.ILL_CONDITIONED and found.differ(place):
-            part.reason = check.reason = str(found)
-
-
-def _repair(check: Check, judge: Judge) -> None:
-    """How to write the function where digits or the whole value were lost: what is proposed is proved in balls."""
-    if not has_flint():
-        return
-    from gradcli.check.repairs import repair
-
-    with suppress(Undecided, *_WITHOUT_REFERENCE):
-        repair(check, judge)
+            part.reason = check.reason = found.text
 
 
 def _keys(wrt: dict[str, Expr], mode: str) -> list[str]:

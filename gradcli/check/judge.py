@@ -134,29 +134,15 @@ _NARROW = 30  # digits that an enclosure has
 NOTHING = -400  # the power of ten below which an enclosure of zero is taken for zero: floats end before
 
 
-class Enclosed(NamedTuple):
-    """Comparisons that enclosures have decided, of every entry of the gradients, and of the value at last.
+def _prove(check: VariableCheck, balls: np.ndarray, by_mpmath: list[str]) -> None:
+    """Write into a verdict whether it is proved, and the enclosure of the worst entry."""
+    from gradcli.reference.ball import ends, width
 
-    by_mpmath  the functions that FLINT lacks: with any of them, nothing is proved
-    """
-
-    source: str
-    comparisons: list[Comparison]
-    enclosures: list[np.ndarray]
-    by_mpmath: list[str]
-
-    def mark(self, checks: Sequence[VariableCheck | None]) -> None:
-        """Write into verdicts whether they are proved, and the enclosure of the worst entry of each."""
-        from gradcli.reference.ball import ends, width
-
-        for check, balls in zip(checks, self.enclosures, strict=True):
-            if check is None:
-                continue
-            check.certified, check.by_mpmath = not self.by_mpmath, self.by_mpmath
-            check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
-            if check.worst is not None:
-                worst: Any = balls[check.worst.index]
-                check.enclosure = None if isinstance(worst, bool) else ends(worst)
+    check.certified, check.by_mpmath = not by_mpmath, by_mpmath
+    check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
+    if check.worst is not None:
+        worst: Any = balls[check.worst.index]
+        check.enclosure = None if isinstance(worst, bool) else ends(worst)
 
 
 def _compared(m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray) -> Comparison:
@@ -242,6 +228,8 @@ class Judge:
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
         self._branches: dict[str, Branches | None] = {}
         self._sides: tuple[Any, list[dict[int, Sides]]] | None = None  # of the entries on a kink or without a finite derivative, and which
+        self._enclosures: list[np.ndarray] = []  # of every entry of the gradients, and of the value at last, where they have decided
+        self._by_mpmath: list[str] = []  # the functions in them that FLINT lacks: with any of them, nothing is proved
         self._overflown = False  # whether something on the way is not finite, though what it is made of is
 
     @classmethod
@@ -294,13 +282,13 @@ class Judge:
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
         value_bound, bounds, self._overflown = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
         floats = list(zip([*self.gradients, np.asarray(reached)], [*bounds, value_bound], strict=True))
-        proof = self._by_balls(m, floats)
-        source, (*self.comparisons, self.value_comparison) = self._by_numbers(m, floats) if proof is None else proof[:2]
+        source, (*self.comparisons, self.value_comparison) = self._by_balls(m, floats) or self._by_numbers(m, floats)
         self.decided = True
         results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)}
         checked = self.value_comparison.result(source, 0) if value is not None else None
-        if proof is not None:
-            proof.mark([*results.values(), checked])
+        for check, balls in zip([*results.values(), checked], self._enclosures, strict=False):
+            if check is not None:
+                _prove(check, balls, self._by_mpmath)
         return checked, results
 
     def _pass(self, m: Any, probing: bool = True) -> Pass:
@@ -336,7 +324,7 @@ class Judge:
         except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
             return None
 
-    def _by_balls(self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> Enclosed | None:
+    def _by_balls(self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]] | None:
         """Return what enclosures decide; None where they leave something open: kinks, values that are not finite, functions without bounds.
 
         Where both enclosures are narrow and overlap, the derivative is proved; where they are disjoint, so is the mistake.
@@ -345,7 +333,7 @@ class Judge:
             return None  # a limit is no value that could be proved
         work = self.size // _SHARE
 
-        def evaluate(balls: Any) -> Enclosed | None:
+        def evaluate(balls: Any) -> tuple[str, list[Comparison]] | None:
             m.dps = balls.dps
             if not self.budget.allows(work):
                 return None
@@ -359,7 +347,8 @@ class Judge:
             comparisons = [_compared(m, right, rules, *floats) for right, rules, floats in rows]
             if any(comparison.unsettled for comparison in comparisons):
                 raise Undecidable
-            return Enclosed(source, comparisons, found.reference, sorted(balls.uncertified))
+            self._enclosures, self._by_mpmath = found.reference, sorted(balls.uncertified)
+            return source, comparisons
 
         return by_balls(DIGITS, evaluate)
 
