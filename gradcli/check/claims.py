@@ -20,7 +20,7 @@ from gradcli.check.comparison import Comparison, compare_arrays, index_of, mask_
 from gradcli.check.conventions import Conventions, Held
 from gradcli.check.judge import Judge, numbers, reference_at
 from gradcli.check.rounding import Branches
-from gradcli.check.sampling import Point, around, moderate
+from gradcli.check.sampling import Point, around
 from gradcli.check.verdict_cache import line
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
@@ -366,9 +366,7 @@ class _Formula:
     def _points(self) -> Iterator[Point]:
         if not self.movable or self.claim.around is None:
             return iter(())
-        points = around(self.leaves, self.movable, self.order, self.claim.around)
-        if self.truth.largest < _FADED:
-            points = itertools.chain(moderate(self.leaves, self.movable, self.claim.around), points)
+        points = around(self.leaves, self.movable, self.order, self.claim.around, self.truth.largest < _FADED)
         return itertools.islice(points, max(2, _WORK // max(1, self.judge.size)))
 
     def _words(self, point: Point) -> str:
@@ -499,11 +497,13 @@ def discrepancy(m: Any, judge: Judge, claim: Given, point: Mapping[Expr, Any], p
         simple = textbook(difference)
         simple = simple.operand if simple.op is broadcast_to else simple
         text = formula(simple, limit=_LONGEST, taken={*judge.scope.names, *judge.scope.functions})
-        if text is None or len(text) > _LONGEST or not _names_mean(judge, simple):
+        leaves, names = [leaf for leaf in reachable([simple]) if leaf.is_leaf], judge.scope.leaves
+        meant = all(leaf is judge.seed_leaf or names.get(leaf.payload.name) is leaf for leaf in leaves)  # names may be bound anew
+        if text is None or len(text) > _LONGEST or not meant:
             return None
         (printed,) = rebuild([simple], {}, simple.graph, {chain: mul})
-        leaves = point if judge.seed_leaf is None else {judge.seed_leaf: judge.seed, **point}
-        found = np.broadcast_to(reference_at(m, printed, [], None, leaves, judge.precision)[1], truth.shape)[place]
+        values = point if judge.seed_leaf is None else {judge.seed_leaf: judge.seed, **point}
+        found = np.broadcast_to(reference_at(m, printed, [], None, values, judge.precision)[1], truth.shape)[place]
         return text if abs(found - off) <= m.mpf(10) ** -9 * abs(off) else None
     except (GradcliError, Unsupported, ValueError, ArithmeticError, RecursionError):
         return None
@@ -516,9 +516,3 @@ def _gradient(judge: Judge, claim: Given) -> Expr:
     assert seed is not None
     (found,) = transforms.vjp(judge.root, [judge.wrt[claim.of]], seed)
     return found
-
-
-def _names_mean(judge: Judge, node: Expr) -> bool:
-    """Return whether every name still means what it does in the formula (it may have been bound anew)."""
-    names = judge.scope.leaves
-    return all(leaf is judge.seed_leaf or names.get(leaf.payload.name) is leaf for leaf in reachable([node]) if leaf.is_leaf)

@@ -191,7 +191,7 @@ class Comparison:
             check.max_abs_error = max(e[0] for e in errors.values())
             check.max_rel_error = max(e[1] for e in errors.values())
             check.digits = 0 if self.zeros else digits_of(check.max_rel_error)
-        check.lost = self._lost(max((relative for i, (_, relative) in errors.items() if not self._underflows(i)), default=None))
+        check.lost = self._lost(max((relative for i, (_, relative) in errors.items() if not self._underflows(i)), default=0.0))
         ill = [i for i, v in enumerate(self.verdicts) if v is Verdict.ILL_CONDITIONED]
         check.underflows = bool(ill) and all(map(self._underflows, ill))
         check.bound = loosest(self.bounds, np.abs(self.truth.ravel()))
@@ -208,12 +208,11 @@ class Comparison:
         ]
         return check
 
-    def _lost(self, relative: float | None) -> int | None:
+    def _lost(self, relative: float) -> int | None:
         """The bits that the worst entry has lost, if they are many."""
-        if not relative or math.isnan(relative):
+        if not relative > 0:
             return None
-        all_of_them = round(-math.log2(self.epsilon)) + 1
-        bits = all_of_them if relative >= 1 else round(math.log2(relative / self.epsilon))
+        bits = round(math.log2(min(relative, 1.0) / self.epsilon)) + (relative >= 1)
         return bits if bits >= LOST else None
 
     @cached_property

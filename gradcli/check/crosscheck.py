@@ -114,12 +114,11 @@ def _decided(asked: _Asked, timeout: float | None) -> Check:
         if passed is not limit:
             raise
         reason = REACHED
-    except Undecided as undecided:
-        reason = str(undecided)
-    except LimitError as error:
-        reason = error.message
-    except _WITHOUT_REFERENCE as error:
-        reason = f"the reference has no value{_words_of(error)}"
+    except (Undecided, LimitError) as error:
+        reason = error.message if isinstance(error, LimitError) else str(error)
+    except _WITHOUT_REFERENCE as error:  # Python's and mpmath's own words tell nothing
+        words = "out of memory" if isinstance(error, MemoryError) else str(error) * isinstance(error, (GradcliError, Unsupported))
+        reason = f"the reference has no value{words and ': '}{words}"
     else:
         check.verdict = check.worst
         for part in check.parts:
@@ -127,13 +126,6 @@ def _decided(asked: _Asked, timeout: float | None) -> Check:
         return check
     variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in _keys(asked.wrt, record.mode)}
     return Check(Verdict.UNDETERMINED, variables, reason=reason)
-
-
-def _words_of(error: Exception) -> str:
-    """Return what an error says of a reference, after a colon: nothing where its words are Python's or mpmath's."""
-    if isinstance(error, MemoryError):
-        return ": out of memory"
-    return f": {error}" if isinstance(error, (GradcliError, Unsupported)) else ""
 
 
 def _judged(asked: _Asked) -> tuple[Check, Judge | None]:

@@ -207,12 +207,14 @@ class Standard(Rebuilding):
     """The same expressions with like terms and like factors put together, signs drawn out, and powers written in one way."""
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        plain = self.graph.apply(op, operands, node.static)
+        inner = opposite(operands[0]) if op.parity else None  # of tanh(-a), which is -tanh(a)
+        plain = self.graph.apply(op, operands if inner is None else [inner], node.static)
         try:
             found = self._simpler(plain) if _alike(plain) else plain
         except NO_NUMBER:
-            return plain
-        return found if found.shape == node.shape and found.kind == node.kind else plain
+            found = plain
+        found = found if found.shape == node.shape and found.kind == node.kind else plain
+        return found if inner is None or op.parity > 0 else -found
 
     def alias(self, node: Expr, x: Expr) -> Expr:
         return x
@@ -511,7 +513,7 @@ def apply_identities(
                 if rule.condition is not None and not _holds(rule.condition, bound, value_of):
                     continue
                 try:
-                    equal: Expr = interpret(reachable([rule.equal]), _Tidy(graph), dict(bound))[rule.equal]
+                    equal: Expr = interpret(reachable([rule.equal]), Standard(graph), dict(bound))[rule.equal]
                     if times != 1 or rest.parts or rest.number != 1:
                         found = Normal(graph, rest.kind, [(equal, times)], rest.number)
                         for part, weight in rest.parts.items():
@@ -534,17 +536,6 @@ def wider(graph: Graph, root: Expr) -> Iterator[Expr]:
             for better in apply_identities(graph, node, lambda _: 0.0, WIDER) if node.op is not None else ():
                 if better.shape == node.shape:
                     yield rebuild([start], {node: better}, graph)[0]
-
-
-class _Tidy(Standard):
-    """As `Standard`, with tanh(-a) as -tanh(a)."""
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        inner = opposite(operands[0]) if op.parity else None
-        if inner is None:
-            return super().operation(node, op, operands)
-        plain = super().operation(node, op, [inner])
-        return -plain if op.parity < 0 else plain
 
 
 def _holds(condition: Expr, bound: Bound, value_of: Callable[[Expr], object]) -> bool:

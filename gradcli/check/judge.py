@@ -305,8 +305,6 @@ class Judge:
         if probing and inner and (tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])):
             tape, y, chosen = with_inner_choices(m, self.leaves, self.precision, self.size, self.root, self.nodes, table)
         reference = [*tape.slopes(y, exact_array(m, self.seed, "float"), self.nodes), Algebra.map(plain, y)]
-        if not probing and not are_finite(m, reference):
-            raise Unsupported("values that are not finite")
         engine = [*gradients_exact(m, table, self.root, self.nodes, self.seed), table[self.root].array]
         return Pass(tape, y, chosen, reference, engine)
 
@@ -340,7 +338,7 @@ class Judge:
             self.budget.spend(work)
             found = self._pass(balls, probing=False)
             inner = found.tape.scalars.events and has_inner(self.root)
-            if not are_finite(balls, found.engine) or inner or any(active_kinks(found.tape, self.nodes).values()):
+            if not are_finite(balls, [*found.reference, *found.engine]) or inner or any(active_kinks(found.tape, self.nodes).values()):
                 return None
             source = self._source(balls, found.reference[:-1])
             rows = zip(found.reference, found.engine, floats, strict=True)
