@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.comparison import Comparison, compare_arrays, index_of, mask_of
+from gradcli.check.comparison import Comparison, compare_arrays, index_of
 from gradcli.check.conventions import Conventions, Held
 from gradcli.check.judge import Judge, numbers, reference_at
 from gradcli.check.rounding import Branches
@@ -85,10 +85,9 @@ def _decided(judge: Judge, claim: Given, exact: bool, conventions: Conventions |
     with suppress(ValueError):
         fits = fits or (claim.formula is not None and np.broadcast_shapes(said.shape, shape) == shape)
     if not fits:
-        told = "claim" if claim.formula is None else "formula"
-        reason = f"the {told} has the shape {said.shape}, the {'value' if claim.of == 'value' else 'gradient'} {shape}"
-        if said.ndim == 2 and said.shape[::-1] == shape:
-            reason += ": it is transposed"
+        what, whole = "claim" if claim.formula is None else "formula", "value" if claim.of == "value" else "gradient"
+        turned = ": it is transposed" if said.ndim == 2 and said.shape[::-1] == shape else ""
+        reason = f"the {what} has the shape {said.shape}, the {whole} {shape}{turned}"
         return Claim(claim.of, claim.kind, Verdict.MISMATCH, None, reason)
     if judge.wide:
         return _wide(judge, claim)
@@ -180,7 +179,7 @@ def _joined(claim: Given, truth: Comparison, entries: Sequence[Held], said: Any)
     worst = max(places, key=lambda i: relative_error(float(said[i]), right[i]))
     result.worst = Worst(index_of(worst, truth.shape), float(said[worst]), right[worst])
     if verdict is Verdict.MISMATCH:
-        result.mask = mask_of([entry.verdict is verdict for entry in entries], truth.shape)
+        result.mask = np.array([entry.verdict is verdict for entry in entries]).reshape(truth.shape)
     return result, places, worst
 
 
@@ -200,7 +199,7 @@ def _branches(judge: Judge, claim: Given, truth: Comparison, said: Sequence[floa
     exact, room = truth.truth.ravel(), 0.0 if claim.room is None else np.ravel(claim.room)
     with np.errstate(all="ignore"):
         right = np.abs(np.subtract(said, exact)) <= rtol * np.abs(exact) + claim.atol + room
-    return None if np.all(right | ~np.isfinite(exact)) else judge.branches(claim.precision)
+    return None if np.all(right | ~np.isfinite(exact)) else judge.branches(claim.precision or judge.precision)
 
 
 def _entry(conventions: Conventions | None, claim: Given, truth: Comparison, i: int, said: Any, rtol: Any, room: Any) -> Held:
@@ -489,7 +488,12 @@ def discrepancy(m: Any, judge: Judge, claim: Given, point: Mapping[Expr, Any], p
     """The claim minus the truth as a formula; None where there is no short one that gives the difference ``off`` at this point."""
     assert claim.formula is not None
     try:
-        truth = judge.root if claim.of == "value" else _gradient(judge, claim)
+        truth = judge.root
+        if claim.of != "value":  # the gradient by the engine's rules, with the name ``seed`` in it unless the seed is 1
+            ones = judge.seed_leaf is None or bool(np.all(np.asarray(judge.seed) == 1))
+            seed = transforms.ones_like(truth) if ones else judge.seed_leaf
+            assert seed is not None
+            (truth,) = transforms.vjp(truth, [judge.wrt[claim.of]], seed)
         said = claim.formula if claim.formula.shape == truth.shape else broadcast_to(claim.formula, shape=truth.shape)
         difference = said - truth
         if len(reachable([difference])) > _MOST_NODES:
@@ -507,12 +511,3 @@ def discrepancy(m: Any, judge: Judge, claim: Given, point: Mapping[Expr, Any], p
         return text if abs(found - off) <= m.mpf(10) ** -9 * abs(off) else None
     except (GradcliError, Unsupported, ValueError, ArithmeticError, RecursionError):
         return None
-
-
-def _gradient(judge: Judge, claim: Given) -> Expr:
-    """The gradient by the engine's rules, with the name ``seed`` in it unless the seed is 1."""
-    ones = judge.seed_leaf is None or bool(np.all(np.asarray(judge.seed) == 1))
-    seed = transforms.ones_like(judge.root) if ones else judge.seed_leaf
-    assert seed is not None
-    (found,) = transforms.vjp(judge.root, [judge.wrt[claim.of]], seed)
-    return found

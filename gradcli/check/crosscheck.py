@@ -140,7 +140,8 @@ def _judged(asked: _Asked) -> tuple[Check, Judge | None]:
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
         _name_branches(judge, check)
     if check.verdict is Verdict.MISMATCH:
-        check.overflows = judge.overflows
+        # floats are wrong where the rules are right, and something on the way is too large for floats
+        check.overflows = judge.decided and judge.overflown and judge.rules_hold
     if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
         check.departs = departure(judge)
     check.claims = decide(judge, asked.claims, None if asked.convention is None else Conventions(judge, asked.convention))
@@ -149,7 +150,7 @@ def _judged(asked: _Asked) -> tuple[Check, Judge | None]:
 
 def _name_branches(judge: Judge, check: Check) -> None:
     """Say of what is ill-conditioned which comparison rounding decides, if that makes a difference."""
-    found = judge.branches()
+    found = judge.branches(judge.precision)
     for place, part in enumerate([check.value, *(check.variables[name] for name in judge.wrt)]):
         if found is not None and part is not None and part.verdict is Verdict.ILL_CONDITIONED and found.differ(place):
             part.reason = check.reason = found.text

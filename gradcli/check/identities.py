@@ -5,10 +5,11 @@ Floats are binary numbers, so coefficients are exact. What is built equals what 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache, partial
-from itertools import islice
+from itertools import islice, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,9 +98,9 @@ class Normal:
             self.put(part, Fraction(weight))
 
     @classmethod
-    def of(cls, node: Expr, kind: str, graph: Graph | None = None) -> Normal:
+    def of(cls, node: Expr, kind: str) -> Normal:
         """A node as a sum or a product, which may be one of a single part."""
-        return cls(node.graph if graph is None else graph, kind, [(node, 1)])
+        return cls(node.graph, kind, [(node, 1)])
 
     def put(self, node: Expr, weight: Fraction) -> None:
         """Add a multiple of a node, or multiply by its power."""
@@ -118,7 +119,7 @@ class Normal:
             self._put_factor(node, weight)
 
     def _put_term(self, part: Expr, weight: Fraction) -> None:
-        factors = Normal.of(part, "product", self.graph)
+        factors = Normal.of(part, "product")
         if number(part) is not None or factors.number != 1:
             weight, factors.number = weight * factors.number, Fraction(1)
             part = factors.build()
@@ -170,7 +171,7 @@ class Normal:
     def _term(self, part: Expr, weight: Fraction) -> Expr:
         if weight == 1:
             return part
-        term = Normal.of(part, "product", self.graph)
+        term = Normal.of(part, "product")
         term.number = weight
         return term.build()
 
@@ -266,15 +267,12 @@ class Identity(NamedTuple):
     condition: str
 
 
+_EQUATION = re.compile("^(?!#)(.+?) = (.+?)(?: if (.+))?$", re.MULTILINE)
+
+
 def _identities(lines: str) -> tuple[Identity, ...]:
     """Identities that are written one a line."""
-    found = []
-    for line in lines.split("\n"):
-        if line and not line.startswith("#"):
-            equation, _, condition = line.partition(" if ")
-            pattern, _, equal = equation.partition(" = ")
-            found.append(Identity(pattern, equal, condition))
-    return tuple(found)
+    return tuple(starmap(Identity, _EQUATION.findall(lines)))
 
 
 IDENTITIES = _identities("""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradcli.check.comparison import Comparison, compare_arrays
-from gradcli.check.rounding import Branches, branches, error_bounds
+from gradcli.check.rounding import branches, error_bounds
 from gradcli.errors import GradcliError
 from gradcli.graph.demand import bytes_of, held_by, swept
 from gradcli.graph.indeterminate import gradients
@@ -226,11 +226,12 @@ class Judge:
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
-        self._branches: dict[str, Branches | None] = {}
+        # the ways between which rounding decides, in a precision; None where it decides nothing
+        self.branches = cache(partial(branches, root, self.nodes, self.leaves, seed))
         self._sides: tuple[Any, list[dict[int, Sides]]] | None = None  # of the entries on a kink or without a finite derivative, and which
         self._enclosures: list[np.ndarray] = []  # of every entry of the gradients, and of the value at last, where they have decided
         self._by_mpmath: list[str] = []  # the functions in them that FLINT lacks: with any of them, nothing is proved
-        self._overflown = False  # whether something on the way is not finite, though what it is made of is
+        self.overflown = False  # whether something on the way is not finite, though what it is made of is
 
     @classmethod
     def of(cls, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any) -> Judge:
@@ -242,24 +243,9 @@ class Judge:
     @property
     def rules_hold(self) -> bool:
         """Return True if the rules are right, so that only rounding, overflow or underflow can be at fault."""
-        for comparison in [*self.comparisons, self.value_comparison]:
-            m = comparison.m
-            for r, e, verdict in zip(comparison.reference, comparison.engine, comparison.verdicts, strict=True):
-                if verdict is Verdict.MISMATCH and m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r):
-                    return False
-        return True
-
-    @property
-    def overflows(self) -> bool:
-        """Return True if floats are wrong where the rules are right, and something on the way is too large for floats."""
-        return self.decided and self._overflown and self.rules_hold
-
-    def branches(self, precision: str | None = None) -> Branches | None:
-        """The ways between which rounding decides, in the precision that is judged or in another; None where it decides nothing."""
-        precision = precision or self.precision
-        if precision not in self._branches:
-            self._branches[precision] = branches(self.root, self.nodes, self.leaves, self.seed, precision)
-        return self._branches[precision]
+        comparisons = [*self.comparisons, self.value_comparison]
+        wrong = [(c.m, c.reference[i], c.engine[i]) for c in comparisons for i in c.mismatches]
+        return not any(m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r) for m, r, e in wrong)
 
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""
@@ -280,7 +266,7 @@ class Judge:
         m = _context()
         self.zeros = signed_zeros(self.root, self.scope.values, self.precision)
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
-        value_bound, bounds, self._overflown = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
+        value_bound, bounds, self.overflown = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
         floats = list(zip([*self.gradients, np.asarray(reached)], [*bounds, value_bound], strict=True))
         source, (*self.comparisons, self.value_comparison) = self._by_balls(m, floats) or self._by_numbers(m, floats)
         self.decided = True
@@ -461,16 +447,12 @@ def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
     if before is None or before.verdicts[i] is not Verdict.MISMATCH:
         return False
     m, numbers = now.m, (now.reference[i], now.engine[i])
-    digits = _STABLE if i not in now.sides else _STABLE_LIMIT
-    same = all(_same(m, x, y, digits) for x, y in zip((before.reference[i], before.engine[i]), numbers, strict=True))
+    near = m.mpf(10) ** -(_STABLE if i not in now.sides else _STABLE_LIMIT)
+    for x, y in zip((before.reference[i], before.engine[i]), numbers, strict=True):
+        if not (x == y or (x != x and y != y) or (m.isfinite(y) and abs(x - y) <= near * abs(y))):
+            return False
     least = m.mpf(10) ** -_FAR * (1 + now.largest)
-    return same and (m.dps >= _ALL_FLOATS or any(not isinstance(v, bool) and m.isfinite(v) and abs(v) > least for v in numbers))
-
-
-def _same(m: Any, x: Any, y: Any, digits: int) -> bool:
-    if isinstance(x, bool) or not m.isfinite(x) or not m.isfinite(y):
-        return bool(x == y) or (x != x and y != y)
-    return bool(abs(x - y) <= m.mpf(10) ** -digits * abs(y))
+    return m.dps >= _ALL_FLOATS or any(not isinstance(v, bool) and m.isfinite(v) and abs(v) > least for v in numbers)
 
 
 @cache

@@ -181,7 +181,7 @@ class Arithmetic:
     # -- What errors of operands make of a result
 
     def _propagated(self, op: Op, out: Any, values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Any:
-        if _is_backward_stable(op):
+        if op.accuracy.ulps > ELEMENTARY and op.accuracy.rounding == "result" and (op.elementwise or op.core_dims is not None):
             # right for operands that are off: by a unit in their last place, or by rounding relative to a matrix's size
             errors = [e if not is_float(x) else plus(e, self._backward(op, x)) for x, e in zip(values, errors, strict=True)]
         if op.outputs == 1 and all(e is None for e in errors):
@@ -296,11 +296,6 @@ class Arithmetic:
             return False
         most = np.sum(np.abs(values[0])) if adds and not compounds else np.max(np.abs(out), initial=0.0)
         return bool(most < 1 / self.unit)
-
-
-def _is_backward_stable(op: Op) -> bool:
-    says = op.accuracy.ulps > ELEMENTARY and op.accuracy.rounding == "result"
-    return says and (op.elementwise or op.core_dims is not None)
 
 
 def outwards(x: Any, error: Any) -> Any:

@@ -25,12 +25,9 @@ def _chooses(node: Expr, op: Op) -> bool:
     """Return whether a node chooses between formulas: comparisons, absolute values, bounds, extremes, order, or as sqrt(x**2) does."""
     if op.kind != "smooth":
         return op.kind == "flat" or bool(op.kinks)
-    return op.facts.inverse == "always" or (op.facts.inverse != "" and node.operand.op is not None and not _is_whole_power(node, op))
-
-
-def _is_whole_power(node: Expr, op: Op) -> bool:
     exponent: Any = node.operands[-1]
-    return op.rewriting.algebra == "power" and _is_number(exponent) and float(exponent.payload).is_integer()
+    is_whole_power = op.rewriting.algebra == "power" and _is_number(exponent) and float(exponent.payload).is_integer()
+    return op.facts.inverse == "always" or (op.facts.inverse != "" and node.operand.op is not None and not is_whole_power)
 
 
 def _is_number(node: Any) -> bool:
