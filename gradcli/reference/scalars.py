@@ -316,12 +316,6 @@ class Tracing(Algebra):
             op = find(name)
             self.events.append(Event(op, op.kinks[0], tuple(row), tie=True))
 
-    def _partial(self, node: Traced, place: int, traced: bool) -> Any:
-        """The partial derivative of one scalar operation."""
-        assert node.function is not None
-        arguments = node.arguments if traced else tuple(plain(a) for a in node.arguments)
-        return node.function.partial(self, place, arguments, traced)
-
     def pull(self, seeds: Mapping[Traced, Any], wrt: Sequence[Traced], traced: bool = False) -> list[Any]:
         """The derivatives of the seeded sum with respect to some scalars; traced ones can be differentiated again.
 
@@ -342,10 +336,11 @@ class Tracing(Algebra):
             if (pulled := getattr(node.function, "pulled", None)) is not None:  # of functions of whole matrices
                 yield from pulled(self, node, cotangent, traced)
                 return
+            arguments = node.arguments if traced else tuple(map(plain, node.arguments))
             for place, argument in enumerate(node.arguments):
                 if type(argument) is not Traced:
                     continue
-                partial = self._partial(node, place, traced)
+                partial = node.function.partial(self, place, arguments, traced)
                 if not self.m.isfinite(plain(partial)) and cotangent == 0:
                     open_products.append((node, argument))
                     continue
