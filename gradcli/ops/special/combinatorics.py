@@ -112,6 +112,13 @@ def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
     return +value
 
 
+def _rise_errors(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any, n: int) -> Any:
+    """The change of what rises or falls with each operand, as far as both digammas are of positive numbers."""
+    corners = [m.abs(m.at(x + i * e, y + j * f) - out) for i in (-1.0, 1.0) for j in (-1.0, 1.0)]
+    inside = m.logical_and(m.greater(x, e), m.greater(x + y, e + f))
+    return m.where(inside, m.max(corners, axis=0), math.inf)
+
+
 psi_rise: Op = elementwise(
     "psi_rise", "x y", _rise, _rise_reference,
     lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1),
@@ -122,7 +129,7 @@ psi_rise: Op = elementwise(
     latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
     doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
     domain="x > 0 and x + y > 0",
-    algebra="composed", carries=(),
+    algebra="composed", carries=_rise_errors,
     definition=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
 )
 
