@@ -38,7 +38,7 @@ IN_MATH, IN_LATEX = frozenset(_IN_MATH.split()), frozenset(_IN_LATEX.split())
 _IN_HEADERS = (
     "acos acosh acoth acsc asec asech asin asinh atan atan2 atanh cbrt ceil chain copysign cos cosh csch entr erf erfc exp exp2 expm1 "
     "floor floor_divide fmod heaviside hypot isfinite isinf isnan log log10 log1p log2 log_ndtr logaddexp logit maximum minimum ndtr "
-    "pow remainder sech sigmoid sign signbit sin sinc sinh softsign sqrt square tan tanh trunc where xlog1py xlogy"
+    "pow remainder sech sigmoid sign signbit sin sinc sinh sqrt square tan tanh trunc where xlog1py xlogy"
 )
 IN_HEADERS = frozenset(_IN_HEADERS.split())
 
