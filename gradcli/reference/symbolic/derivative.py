@@ -172,7 +172,7 @@ _NAMES = re.compile(r"\b([A-Za-z]\w*)(?=\()|\b(pi|E|oo|zoo|nan|EulerGamma|Catala
 
 def written_for_sympy(op: Any, count: int, static: Mapping[str, Any]) -> str:
     """A template of operands by their places; empty where sympy has no such function."""
-    if op.rewriting.algebra == "choice":
+    if op.algebra == "choice":
         return "sympy.Piecewise(({1}, {0}), ({2}, True))"
     places = [sympy.Symbol(f"_{place}", real=True) for place in range(count)]
     try:
