@@ -70,6 +70,7 @@ class Algebra:
 
     exp, log = partialmethod(function, "exp"), partialmethod(function, "log")
     log1p, sqrt = partialmethod(function, "log1p"), partialmethod(function, "sqrt")
+    magnitude = partialmethod(function, "abs")
 
     def power(self, x: Scalar, y: Scalar) -> Scalar:
         return self.function("pow", x, self.m.mpf(y) if isinstance(y, (int, float)) else y)
