@@ -325,14 +325,14 @@ def test_other_options_and_versions_are_other_questions(
 
     known = importlib.metadata.version
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "9.9" if name == "numpy" else known(name))
-    from gradcli.check import verdict_cache
+    from gradcli.storage import digests
 
-    verdict_cache.versions.cache_clear()
+    digests.versions.cache_clear()
     try:
         assert remembered() == "agree, asked"
     finally:
         monkeypatch.undo()
-        verdict_cache.versions.cache_clear()
+        digests.versions.cache_clear()
 
 
 SLOPES = """

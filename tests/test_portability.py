@@ -25,6 +25,7 @@ from gradcli.cli.decide import cases, parallel
 from gradcli.report.junit import _class
 from gradcli.report.sarif import _artifact
 from gradcli.report.verdicts import Check, Verdict
+from gradcli.storage import digests
 from gradcli.storage.cache import SOURCES, VERDICTS, folder
 
 # -- processes, pipes, paths -----------------------------------------------------------------------------------------
@@ -152,35 +153,35 @@ def installed(place: Path, content: str = "x = 1\n") -> Path:
 def test_the_same_code_is_the_same_wherever_and_whenever_it_was_installed(tmp_path: Path) -> None:
     one, two, other = installed(tmp_path / "one"), installed(tmp_path / "two"), installed(tmp_path / "other", "x = 2\n")
     os.utime(two / "other.py", (1, 1))
-    assert verdict_cache.code(one) == verdict_cache.code(one) == verdict_cache.code(two) != verdict_cache.code(other)
+    assert digests.code(one) == digests.code(one) == digests.code(two) != digests.code(other)
     (one / "part" / "module.py").write_text("x = 2\n")
-    assert verdict_cache.code(one) == verdict_cache.code(other)
+    assert digests.code(one) == digests.code(other)
     (one / "other.py").rename(one / "another.py")
-    assert verdict_cache.code(one) != verdict_cache.code(other)
+    assert digests.code(one) != digests.code(other)
 
 
 def test_code_is_read_once(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = installed(tmp_path / "one")
-    found = verdict_cache.code(root)
+    found = digests.code(root)
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("read again"))
-    assert verdict_cache.code(root) == found
+    assert digests.code(root) == found
     assert SOURCES.files() == [path for path in cache.rglob("*") if path.is_file()] != []
 
 
 def test_the_key_has_the_format_of_long_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     bits = np.finfo(np.longdouble).nmant
-    verdict_cache.versions.cache_clear()
-    assert f"long double of {bits} bits" in verdict_cache.versions()
-    verdict_cache.versions.cache_clear()
+    digests.versions.cache_clear()
+    assert f"long double of {bits} bits" in digests.versions()
+    digests.versions.cache_clear()
 
 
 def test_the_key_has_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for system in ("Linux", "Darwin"):
-        monkeypatch.setattr(verdict_cache.platform, "system", lambda system=system: system)
-        verdict_cache.versions.cache_clear()
-        found.append(verdict_cache.versions())
-    verdict_cache.versions.cache_clear()
+        monkeypatch.setattr(digests.platform, "system", lambda system=system: system)
+        digests.versions.cache_clear()
+        found.append(digests.versions())
+    digests.versions.cache_clear()
     assert len(set(found)) == 2
 
 
@@ -237,7 +238,7 @@ def test_where_entries_are_kept_without_a_home(monkeypatch: pytest.MonkeyPatch) 
     assert folder() is None
     assert verdict_cache.recalled(key(0)) is None
     verdict_cache.remember(key(0), Check(Verdict.AGREE, {}, None, [], None, [], None))
-    assert len(verdict_cache.code(Path(verdict_cache.__file__).parent)) == 64
+    assert len(digests.code(Path(verdict_cache.__file__).parent)) == 64
 
 
 # -- a machine without FLINT -------------------------------------------------------------------------------------------

@@ -205,19 +205,15 @@ def _relation_over(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) 
 
 def _by_points(told: Asserted, floats: Floats, ranged: bool) -> None:
     """Points alone refute a relation and never prove it, but for one that depends on nothing that has a range."""
-    ends = [(q.low, q.high) for q in floats.ranges.values()]
-    for share in (0.5, 0.0, 1.0, 0.25, 0.75) if ranged else (0.5,):
-        point = [low + (high - low) * share for low, high in ends]
-        if floats.refute(point):
-            _refuted(told, floats, point)
-            return
-    told.holds = None if ranged else True
-    told.reason = "it is not proved without the cross-check" if ranged else None
-
-
-def _refuted(told: Asserted, floats: Floats, point: Sequence[float]) -> None:
-    for name, found in floats.outcome(point).items():
-        setattr(told, name, found)
+    shares = (0.5, 0.0, 1.0, 0.25, 0.75) if ranged else (0.5,)
+    points = [[q.low + (q.high - q.low) * share for q in floats.ranges.values()] for share in shares]
+    wrong = next(filter(floats.refute, points), None)
+    if wrong is not None:
+        vars(told).update(floats.outcome(wrong))
+    elif ranged:
+        told.reason = "it is not proved without the cross-check"
+    else:
+        told.holds = True
 
 
 def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
@@ -236,7 +232,7 @@ def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
             proof = Proof(region, partial(floats.refute, place=place))
             outcome = proof.of(left[place], sides.relation.symbol, right[place], float(floats.within or 0.0))
             if outcome.holds is False and outcome.point is not None:
-                _refuted(told, floats, outcome.point)
+                vars(told).update(floats.outcome(outcome.point))
                 return
             if outcome.holds is None and told.holds:
                 told.holds, told.reason = None, outcome.reason

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.comparison import Comparison, compare_arrays, index_of, mask_of
+from gradcli.check.comparison import Comparison, compare_arrays, index_of
 from gradcli.check.conventions import Conventions, Held
 from gradcli.check.judge import Judge, numbers, reference_at
 from gradcli.check.rounding import Branches
-from gradcli.check.sampling import Point, around, moderate
-from gradcli.check.verdict_cache import content, line
+from gradcli.check.sampling import Point, around
+from gradcli.check.verdict_cache import line
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import textbook
@@ -37,6 +37,7 @@ from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.fields.identity import Decision, Question, entries_alike
 from gradcli.reference.fields.identity import decide as decide_identity
 from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
+from gradcli.storage.digests import content
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +85,9 @@ def _decided(judge: Judge, claim: Given, exact: bool, conventions: Conventions |
     with suppress(ValueError):
         fits = fits or (claim.formula is not None and np.broadcast_shapes(said.shape, shape) == shape)
     if not fits:
-        told = "claim" if claim.formula is None else "formula"
-        reason = f"the {told} has the shape {said.shape}, the {'value' if claim.of == 'value' else 'gradient'} {shape}"
-        if said.ndim == 2 and said.shape[::-1] == shape:
-            reason += ": it is transposed"
+        what, whole = "claim" if claim.formula is None else "formula", "value" if claim.of == "value" else "gradient"
+        turned = ": it is transposed" if said.ndim == 2 and said.shape[::-1] == shape else ""
+        reason = f"the {what} has the shape {said.shape}, the {whole} {shape}{turned}"
         return Claim(claim.of, claim.kind, Verdict.MISMATCH, None, reason)
     if judge.wide:
         return _wide(judge, claim)
@@ -149,16 +149,15 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, numbers: np.ndarray,
     said = [float(v) for v in numbers.ravel()]
     branches = _branches(judge, claim, truth, said, rtol)
     place = 0 if claim.of == "value" else 1 + list(judge.wrt).index(claim.of)
-    bounds, ways = (truth.bounds, [truth.computed]) if branches is None else (branches.bounds(place), branches.results(place))
-    rooms = [0.0] * len(said) if exact and branches is None else _allowances(truth, bounds, ways)
-    if claim.room is not None:
-        rooms = [max(float(given), room) for given, room in zip(np.ravel(claim.room), rooms, strict=True)]
+    bounds, ways = (truth.bounds, [truth.computed]) if branches is None else (branches.bounds[place], branches.results[place])
+    allowed = np.zeros(len(said)) if exact and branches is None else _allowances(truth, bounds, ways)
+    rooms = np.maximum(allowed, 0.0 if claim.room is None else np.ravel(claim.room)).tolist()
     entries = [_entry(conventions, claim, truth, i, v, rtol, rooms[i]) for i, v in enumerate(said)]
     if branches is not None and branches.differ(place):  # a wrong number may be right on another way than the exact one
         for i, entry in enumerate(entries):
             right = (abs(said[i] - way[i]) <= rtol * abs(way[i]) + claim.atol + rooms[i] for way in ways)
             if entry.verdict is Verdict.MISMATCH and any(right):
-                entries[i] = Held(Verdict.ILL_CONDITIONED, str(branches))
+                entries[i] = Held(Verdict.ILL_CONDITIONED, branches.text)
     result, wrong, worst = _joined(claim, truth, entries, said)
     if worst is not None:
         result.wrong = len(wrong), len(said)
@@ -180,30 +179,27 @@ def _joined(claim: Given, truth: Comparison, entries: Sequence[Held], said: Any)
     worst = max(places, key=lambda i: relative_error(float(said[i]), right[i]))
     result.worst = Worst(index_of(worst, truth.shape), float(said[worst]), right[worst])
     if verdict is Verdict.MISMATCH:
-        result.mask = mask_of([entry.verdict is verdict for entry in entries], truth.shape)
+        result.mask = np.array([entry.verdict is verdict for entry in entries]).reshape(truth.shape)
     return result, places, worst
 
 
-def _allowances(truth: Comparison, bounds: Iterable[float], found: Sequence[Iterable[float]]) -> list[float]:
+def _allowances(truth: Comparison, bounds: Any, found: Any) -> np.ndarray:
     """What rounding explains, which a claim may have suffered as the engine has: a share of the bound, but no more than luck explains.
 
     found  what the engine has found, on each way that it may take
     """
-    allowances = []
-    for bound, reference, *computed in zip(bounds, truth.reference, *found, strict=True):
-        known = truth.m.isfinite(reference) and all(map(math.isfinite, computed))
-        suffered = min(abs(one - float(reference)) for one in computed) if known else math.inf
-        allowances.append(min(bound / _SHARE, _LUCK * max(suffered, _EPSILON * truth.largest)) if math.isfinite(bound) else 0.0)
-    return allowances
+    with np.errstate(all="ignore"):
+        suffered = np.min(np.abs(np.subtract(found, truth.truth.ravel())), axis=0)
+    luck = _LUCK * np.maximum(np.where(np.isfinite(suffered), suffered, np.inf), _EPSILON * truth.largest)
+    return np.where(np.isfinite(bounds), np.minimum(np.divide(bounds, _SHARE), luck), 0.0)
 
 
 def _branches(judge: Judge, claim: Given, truth: Comparison, said: Sequence[float], rtol: float) -> Branches | None:
     """The ways between which rounding decides, if a claim is not right to its tolerance anyway."""
-    rooms = [0.0] * len(said) if claim.room is None else np.ravel(claim.room).tolist()
-    entries = [e for e in zip(said, truth.reference, rooms, strict=True) if not isinstance(e[1], bool) and truth.m.isfinite(e[1])]
-    if all(abs(v - r) <= rtol * abs(r) + claim.atol + room for v, r, room in entries):
-        return None
-    return judge.branches(claim.precision)
+    exact, room = truth.truth.ravel(), 0.0 if claim.room is None else np.ravel(claim.room)
+    with np.errstate(all="ignore"):
+        right = np.abs(np.subtract(said, exact)) <= rtol * np.abs(exact) + claim.atol + room
+    return None if np.all(right | ~np.isfinite(exact)) else judge.branches(claim.precision or judge.precision)
 
 
 def _entry(conventions: Conventions | None, claim: Given, truth: Comparison, i: int, said: Any, rtol: Any, room: Any) -> Held:
@@ -369,9 +365,7 @@ class _Formula:
     def _points(self) -> Iterator[Point]:
         if not self.movable or self.claim.around is None:
             return iter(())
-        points = around(self.leaves, self.movable, self.order, self.claim.around)
-        if self.truth.largest < _FADED:
-            points = itertools.chain(moderate(self.leaves, self.movable, self.claim.around), points)
+        points = around(self.leaves, self.movable, self.order, self.claim.around, self.truth.largest < _FADED)
         return itertools.islice(points, max(2, _WORK // max(1, self.judge.size)))
 
     def _words(self, point: Point) -> str:
@@ -494,7 +488,12 @@ def discrepancy(m: Any, judge: Judge, claim: Given, point: Mapping[Expr, Any], p
     """The claim minus the truth as a formula; None where there is no short one that gives the difference ``off`` at this point."""
     assert claim.formula is not None
     try:
-        truth = judge.root if claim.of == "value" else _gradient(judge, claim)
+        truth = judge.root
+        if claim.of != "value":  # the gradient by the engine's rules, with the name ``seed`` in it unless the seed is 1
+            ones = judge.seed_leaf is None or bool(np.all(np.asarray(judge.seed) == 1))
+            seed = transforms.ones_like(truth) if ones else judge.seed_leaf
+            assert seed is not None
+            (truth,) = transforms.vjp(truth, [judge.wrt[claim.of]], seed)
         said = claim.formula if claim.formula.shape == truth.shape else broadcast_to(claim.formula, shape=truth.shape)
         difference = said - truth
         if len(reachable([difference])) > _MOST_NODES:
@@ -502,26 +501,13 @@ def discrepancy(m: Any, judge: Judge, claim: Given, point: Mapping[Expr, Any], p
         simple = textbook(difference)
         simple = simple.operand if simple.op is broadcast_to else simple
         text = formula(simple, limit=_LONGEST, taken={*judge.scope.names, *judge.scope.functions})
-        if text is None or len(text) > _LONGEST or not _names_mean(judge, simple):
+        leaves, names = [leaf for leaf in reachable([simple]) if leaf.is_leaf], judge.scope.leaves
+        meant = all(leaf is judge.seed_leaf or names.get(leaf.payload.name) is leaf for leaf in leaves)  # names may be bound anew
+        if text is None or len(text) > _LONGEST or not meant:
             return None
         (printed,) = rebuild([simple], {}, simple.graph, {chain: mul})
-        leaves = point if judge.seed_leaf is None else {judge.seed_leaf: judge.seed, **point}
-        found = np.broadcast_to(reference_at(m, printed, [], None, leaves, judge.precision)[1], truth.shape)[place]
+        values = point if judge.seed_leaf is None else {judge.seed_leaf: judge.seed, **point}
+        found = np.broadcast_to(reference_at(m, printed, [], None, values, judge.precision)[1], truth.shape)[place]
         return text if abs(found - off) <= m.mpf(10) ** -9 * abs(off) else None
     except (GradcliError, Unsupported, ValueError, ArithmeticError, RecursionError):
         return None
-
-
-def _gradient(judge: Judge, claim: Given) -> Expr:
-    """The gradient by the engine's rules, with the name ``seed`` in it unless the seed is 1."""
-    ones = judge.seed_leaf is None or bool(np.all(np.asarray(judge.seed) == 1))
-    seed = transforms.ones_like(judge.root) if ones else judge.seed_leaf
-    assert seed is not None
-    (found,) = transforms.vjp(judge.root, [judge.wrt[claim.of]], seed)
-    return found
-
-
-def _names_mean(judge: Judge, node: Expr) -> bool:
-    """Return whether every name still means what it does in the formula (it may have been bound anew)."""
-    names = judge.scope.leaves
-    return all(leaf is judge.seed_leaf or names.get(leaf.payload.name) is leaf for leaf in reachable([node]) if leaf.is_leaf)

@@ -136,8 +136,6 @@ class Comparison:
 
     def _rounded(self, exact: Any) -> float:
         """The float of the result's precision that is nearest to an exact number."""
-        if self.dtype == np.float64:
-            return float(exact)
         with np.errstate(all="ignore"):
             return float(np.asarray(float(exact)).astype(self.dtype if self.dtype.kind == "f" else float))
 
@@ -191,11 +189,11 @@ class Comparison:
             check.max_abs_error = max(e[0] for e in errors.values())
             check.max_rel_error = max(e[1] for e in errors.values())
             check.digits = 0 if self.zeros else digits_of(check.max_rel_error)
-        check.lost = self._lost(max((relative for i, (_, relative) in errors.items() if not self._underflows(i)), default=None))
+        check.lost = self._lost(max((relative for i, (_, relative) in errors.items() if not self._underflows(i)), default=0.0))
         ill = [i for i, v in enumerate(self.verdicts) if v is Verdict.ILL_CONDITIONED]
         check.underflows = bool(ill) and all(map(self._underflows, ill))
         check.bound = loosest(self.bounds, np.abs(self.truth.ravel()))
-        check.mask = mask_of([v is Verdict.MISMATCH for v in self.verdicts], self.shape) if check.wrong else None
+        check.mask = np.array([v is Verdict.MISMATCH for v in self.verdicts]).reshape(self.shape) if check.wrong else None
         gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
         if gravest:
             worst = max(gravest, key=lambda i: (self.troubles.own.get(i) is not None, i in self.zeros, errors.get(i, (0.0, 0.0))[1]))
@@ -208,13 +206,17 @@ class Comparison:
         ]
         return check
 
-    def _lost(self, relative: float | None) -> int | None:
+    def _lost(self, relative: float) -> int | None:
         """The bits that the worst entry has lost, if they are many."""
-        if not relative or math.isnan(relative):
+        if not relative > 0:
             return None
-        all_of_them = round(-math.log2(self.epsilon)) + 1
-        bits = all_of_them if relative >= 1 else round(math.log2(relative / self.epsilon))
+        bits = round(math.log2(min(relative, 1.0) / self.epsilon)) + (relative >= 1)
         return bits if bits >= LOST else None
+
+    @property
+    def exact(self) -> list[Any]:
+        """The reference, NaN where there is a choice."""
+        return [self.m.nan if i in self.sides and self.sides[i].limit is None else r for i, r in enumerate(self.reference)]
 
     @cached_property
     def truth(self) -> np.ndarray:
@@ -298,10 +300,6 @@ def _listed(array: Any) -> list[Any]:
 def index_of(i: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the index of the i-th entry of an array."""
     return tuple(map(int, np.unravel_index(i, shape)))
-
-
-def mask_of(wrong: Sequence[bool], shape: tuple[int, ...]) -> np.ndarray:
-    return np.array(wrong, dtype=bool).reshape(shape)
 
 
 def _beneath(m: Any, x: Any) -> str:

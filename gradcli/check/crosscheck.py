@@ -104,19 +104,21 @@ def _decided(asked: _Asked, timeout: float | None) -> Check:
         with deadline(timeout) as limit:
             check, judge = _judged(asked)
             finite = all(np.isfinite(scope.values[node]).all() for node in reachable([asked.root]) if node.is_leaf)
-            if finite and not scope.in_passing and (check.loses or check.verdict in _LACKING):
+            if finite and has_flint() and not scope.in_passing and (check.loses or check.verdict in _LACKING):
+                from gradcli.check.repairs import repair
+
                 seed = np.ones(asked.root.shape)[()] if record.seed is None else record.seed
-                _repair(check, judge or Judge.of(scope, asked.root, asked.wrt, seed))
+                with suppress(Undecided, *_WITHOUT_REFERENCE):
+                    repair(check, judge or Judge.of(scope, asked.root, asked.wrt, seed))
     except OutOfTime as passed:
         if passed is not limit:
             raise
         reason = REACHED
-    except Undecided as undecided:
-        reason = str(undecided)
-    except LimitError as error:
-        reason = error.message
-    except _WITHOUT_REFERENCE as error:
-        reason = f"the reference has no value{_words_of(error)}"
+    except (Undecided, LimitError) as error:
+        reason = error.message if isinstance(error, LimitError) else str(error)
+    except _WITHOUT_REFERENCE as error:  # Python's and mpmath's own words tell nothing
+        words = "out of memory" if isinstance(error, MemoryError) else str(error) * isinstance(error, (GradcliError, Unsupported))
+        reason = f"the reference has no value{words and ': '}{words}"
     else:
         check.verdict = check.worst
         for part in check.parts:
@@ -124,13 +126,6 @@ def _decided(asked: _Asked, timeout: float | None) -> Check:
         return check
     variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in _keys(asked.wrt, record.mode)}
     return Check(Verdict.UNDETERMINED, variables, reason=reason)
-
-
-def _words_of(error: Exception) -> str:
-    """Return what an error says of a reference, after a colon: nothing where its words are Python's or mpmath's."""
-    if isinstance(error, MemoryError):
-        return ": out of memory"
-    return f": {error}" if isinstance(error, (GradcliError, Unsupported)) else ""
 
 
 def _judged(asked: _Asked) -> tuple[Check, Judge | None]:
@@ -145,7 +140,8 @@ def _judged(asked: _Asked) -> tuple[Check, Judge | None]:
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
         _name_branches(judge, check)
     if check.verdict is Verdict.MISMATCH:
-        check.overflows = judge.overflows
+        # floats are wrong where the rules are right, and something on the way is too large for floats
+        check.overflows = judge.decided and judge.overflown and judge.rules_hold
     if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
         check.departs = departure(judge)
     check.claims = decide(judge, asked.claims, None if asked.convention is None else Conventions(judge, asked.convention))
@@ -154,20 +150,10 @@ def _judged(asked: _Asked) -> tuple[Check, Judge | None]:
 
 def _name_branches(judge: Judge, check: Check) -> None:
     """Say of what is ill-conditioned which comparison rounding decides, if that makes a difference."""
-    found = judge.branches()
+    found = judge.branches(judge.precision)
     for place, part in enumerate([check.value, *(check.variables[name] for name in judge.wrt)]):
         if found is not None and part is not None and part.verdict is Verdict.ILL_CONDITIONED and found.differ(place):
-            part.reason = check.reason = str(found)
-
-
-def _repair(check: Check, judge: Judge) -> None:
-    """How to write the function where digits or the whole value were lost: what is proposed is proved in balls."""
-    if not has_flint():
-        return
-    from gradcli.check.repairs import repair
-
-    with suppress(Undecided, *_WITHOUT_REFERENCE):
-        repair(check, judge)
+            part.reason = check.reason = found.text
 
 
 def _keys(wrt: dict[str, Expr], mode: str) -> list[str]:

@@ -5,10 +5,11 @@ Floats are binary numbers, so coefficients are exact. What is built equals what 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache, partial
-from itertools import islice
+from itertools import islice, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ NO_NUMBER = (Inexact, ZeroDivisionError, OverflowError)
 
 
 def role(node: Expr) -> str:
-    return node.op.rewriting.algebra if node.op is not None else ""
+    return node.op.algebra if node.op is not None else ""
 
 
 def shares(node: Expr, kind: str) -> tuple[int, ...]:
@@ -97,9 +98,9 @@ class Normal:
             self.put(part, Fraction(weight))
 
     @classmethod
-    def of(cls, node: Expr, kind: str, graph: Graph | None = None) -> Normal:
+    def of(cls, node: Expr, kind: str) -> Normal:
         """A node as a sum or a product, which may be one of a single part."""
-        return cls(node.graph if graph is None else graph, kind, [(node, 1)])
+        return cls(node.graph, kind, [(node, 1)])
 
     def put(self, node: Expr, weight: Fraction) -> None:
         """Add a multiple of a node, or multiply by its power."""
@@ -118,7 +119,7 @@ class Normal:
             self._put_factor(node, weight)
 
     def _put_term(self, part: Expr, weight: Fraction) -> None:
-        factors = Normal.of(part, "product", self.graph)
+        factors = Normal.of(part, "product")
         if number(part) is not None or factors.number != 1:
             weight, factors.number = weight * factors.number, Fraction(1)
             part = factors.build()
@@ -170,7 +171,7 @@ class Normal:
     def _term(self, part: Expr, weight: Fraction) -> Expr:
         if weight == 1:
             return part
-        term = Normal.of(part, "product", self.graph)
+        term = Normal.of(part, "product")
         term.number = weight
         return term.build()
 
@@ -207,12 +208,14 @@ class Standard(Rebuilding):
     """The same expressions with like terms and like factors put together, signs drawn out, and powers written in one way."""
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        plain = self.graph.apply(op, operands, node.static)
+        inner = opposite(operands[0]) if op.parity else None  # of tanh(-a), which is -tanh(a)
+        plain = self.graph.apply(op, operands if inner is None else [inner], node.static)
         try:
             found = self._simpler(plain) if _alike(plain) else plain
         except NO_NUMBER:
-            return plain
-        return found if found.shape == node.shape and found.kind == node.kind else plain
+            found = plain
+        found = found if found.shape == node.shape and found.kind == node.kind else plain
+        return found if inner is None or op.parity > 0 else -found
 
     def alias(self, node: Expr, x: Expr) -> Expr:
         return x
@@ -264,15 +267,12 @@ class Identity(NamedTuple):
     condition: str
 
 
+_EQUATION = re.compile("^(?!#)(.+?) = (.+?)(?: if (.+))?$", re.MULTILINE)
+
+
 def _identities(lines: str) -> tuple[Identity, ...]:
     """Identities that are written one a line."""
-    found = []
-    for line in lines.split("\n"):
-        if line and not line.startswith("#"):
-            equation, _, condition = line.partition(" if ")
-            pattern, _, equal = equation.partition(" = ")
-            found.append(Identity(pattern, equal, condition))
-    return tuple(found)
+    return tuple(starmap(Identity, _EQUATION.findall(lines)))
 
 
 IDENTITIES = _identities("""
@@ -511,7 +511,7 @@ def apply_identities(
                 if rule.condition is not None and not _holds(rule.condition, bound, value_of):
                     continue
                 try:
-                    equal: Expr = interpret(reachable([rule.equal]), _Tidy(graph), dict(bound))[rule.equal]
+                    equal: Expr = interpret(reachable([rule.equal]), Standard(graph), dict(bound))[rule.equal]
                     if times != 1 or rest.parts or rest.number != 1:
                         found = Normal(graph, rest.kind, [(equal, times)], rest.number)
                         for part, weight in rest.parts.items():
@@ -534,17 +534,6 @@ def wider(graph: Graph, root: Expr) -> Iterator[Expr]:
             for better in apply_identities(graph, node, lambda _: 0.0, WIDER) if node.op is not None else ():
                 if better.shape == node.shape:
                     yield rebuild([start], {node: better}, graph)[0]
-
-
-class _Tidy(Standard):
-    """As `Standard`, with tanh(-a) as -tanh(a)."""
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        inner = opposite(operands[0]) if op.parity else None
-        if inner is None:
-            return super().operation(node, op, operands)
-        plain = super().operation(node, op, [inner])
-        return -plain if op.parity < 0 else plain
 
 
 def _holds(condition: Expr, bound: Bound, value_of: Callable[[Expr], object]) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradcli.check.comparison import Comparison, compare_arrays
-from gradcli.check.rounding import Branches, branches, error_bounds
+from gradcli.check.rounding import branches, error_bounds
 from gradcli.errors import GradcliError
 from gradcli.graph.demand import bytes_of, held_by, swept
 from gradcli.graph.indeterminate import gradients
@@ -134,29 +134,15 @@ _NARROW = 30  # digits that an enclosure has
 NOTHING = -400  # the power of ten below which an enclosure of zero is taken for zero: floats end before
 
 
-class Enclosed(NamedTuple):
-    """Comparisons that enclosures have decided, of every entry of the gradients, and of the value at last.
+def _prove(check: VariableCheck, balls: np.ndarray, by_mpmath: list[str]) -> None:
+    """Write into a verdict whether it is proved, and the enclosure of the worst entry."""
+    from gradcli.reference.ball import ends, width
 
-    by_mpmath  the functions that FLINT lacks: with any of them, nothing is proved
-    """
-
-    source: str
-    comparisons: list[Comparison]
-    enclosures: list[np.ndarray]
-    by_mpmath: list[str]
-
-    def mark(self, checks: Sequence[VariableCheck | None]) -> None:
-        """Write into verdicts whether they are proved, and the enclosure of the worst entry of each."""
-        from gradcli.reference.ball import ends, width
-
-        for check, balls in zip(checks, self.enclosures, strict=True):
-            if check is None:
-                continue
-            check.certified, check.by_mpmath = not self.by_mpmath, self.by_mpmath
-            check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
-            if check.worst is not None:
-                worst: Any = balls[check.worst.index]
-                check.enclosure = None if isinstance(worst, bool) else ends(worst)
+    check.certified, check.by_mpmath = not by_mpmath, by_mpmath
+    check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
+    if check.worst is not None:
+        worst: Any = balls[check.worst.index]
+        check.enclosure = None if isinstance(worst, bool) else ends(worst)
 
 
 def _compared(m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray) -> Comparison:
@@ -240,9 +226,12 @@ class Judge:
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
-        self._branches: dict[str, Branches | None] = {}
+        # the ways between which rounding decides, in a precision; None where it decides nothing
+        self.branches = cache(partial(branches, root, self.nodes, self.leaves, seed))
         self._sides: tuple[Any, list[dict[int, Sides]]] | None = None  # of the entries on a kink or without a finite derivative, and which
-        self._overflown = False  # whether something on the way is not finite, though what it is made of is
+        self._enclosures: list[np.ndarray] = []  # of every entry of the gradients, and of the value at last, where they have decided
+        self._by_mpmath: list[str] = []  # the functions in them that FLINT lacks: with any of them, nothing is proved
+        self.overflown = False  # whether something on the way is not finite, though what it is made of is
 
     @classmethod
     def of(cls, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any) -> Judge:
@@ -254,24 +243,9 @@ class Judge:
     @property
     def rules_hold(self) -> bool:
         """Return True if the rules are right, so that only rounding, overflow or underflow can be at fault."""
-        for comparison in [*self.comparisons, self.value_comparison]:
-            m = comparison.m
-            for r, e, verdict in zip(comparison.reference, comparison.engine, comparison.verdicts, strict=True):
-                if verdict is Verdict.MISMATCH and m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r):
-                    return False
-        return True
-
-    @property
-    def overflows(self) -> bool:
-        """Return True if floats are wrong where the rules are right, and something on the way is too large for floats."""
-        return self.decided and self._overflown and self.rules_hold
-
-    def branches(self, precision: str | None = None) -> Branches | None:
-        """The ways between which rounding decides, in the precision that is judged or in another; None where it decides nothing."""
-        precision = precision or self.precision
-        if precision not in self._branches:
-            self._branches[precision] = branches(self.root, self.nodes, self.leaves, self.seed, precision)
-        return self._branches[precision]
+        comparisons = [*self.comparisons, self.value_comparison]
+        wrong = [(c.m, c.reference[i], c.engine[i]) for c in comparisons for i in c.mismatches]
+        return not any(m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r) for m, r, e in wrong)
 
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""
@@ -280,7 +254,7 @@ class Judge:
 
     def decide(self, value: Any) -> Decision:
         """Return the verdicts on the value, unless it is None, and on each gradient."""
-        if self.size > _MANY and has_flint() and (found := self._decide_arrays(value)) is not None:
+        if self.size > _MANY and has_flint() and (found := self.decide_arrays(value)) is not None:
             return found
         return self._decide_scalars(value)
 
@@ -292,15 +266,15 @@ class Judge:
         m = _context()
         self.zeros = signed_zeros(self.root, self.scope.values, self.precision)
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
-        value_bound, bounds, self._overflown = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
+        value_bound, bounds, self.overflown = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
         floats = list(zip([*self.gradients, np.asarray(reached)], [*bounds, value_bound], strict=True))
-        proof = self._by_balls(m, floats)
-        source, (*self.comparisons, self.value_comparison) = self._by_numbers(m, floats) if proof is None else proof[:2]
+        source, (*self.comparisons, self.value_comparison) = self._by_balls(m, floats) or self._by_numbers(m, floats)
         self.decided = True
         results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)}
         checked = self.value_comparison.result(source, 0) if value is not None else None
-        if proof is not None:
-            proof.mark([*results.values(), checked])
+        for check, balls in zip([*results.values(), checked], self._enclosures, strict=False):
+            if check is not None:
+                _prove(check, balls, self._by_mpmath)
         return checked, results
 
     def _pass(self, m: Any, probing: bool = True) -> Pass:
@@ -317,8 +291,6 @@ class Judge:
         if probing and inner and (tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])):
             tape, y, chosen = with_inner_choices(m, self.leaves, self.precision, self.size, self.root, self.nodes, table)
         reference = [*tape.slopes(y, exact_array(m, self.seed, "float"), self.nodes), Algebra.map(plain, y)]
-        if not probing and not are_finite(m, reference):
-            raise Unsupported("values that are not finite")
         engine = [*gradients_exact(m, table, self.root, self.nodes, self.seed), table[self.root].array]
         return Pass(tape, y, chosen, reference, engine)
 
@@ -336,7 +308,7 @@ class Judge:
         except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
             return None
 
-    def _by_balls(self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> Enclosed | None:
+    def _by_balls(self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]] | None:
         """Return what enclosures decide; None where they leave something open: kinks, values that are not finite, functions without bounds.
 
         Where both enclosures are narrow and overlap, the derivative is proved; where they are disjoint, so is the mistake.
@@ -345,21 +317,22 @@ class Judge:
             return None  # a limit is no value that could be proved
         work = self.size // _SHARE
 
-        def evaluate(balls: Any) -> Enclosed | None:
+        def evaluate(balls: Any) -> tuple[str, list[Comparison]] | None:
             m.dps = balls.dps
             if not self.budget.allows(work):
                 return None
             self.budget.spend(work)
             found = self._pass(balls, probing=False)
             inner = found.tape.scalars.events and has_inner(self.root)
-            if not are_finite(balls, found.engine) or inner or any(active_kinks(found.tape, self.nodes).values()):
+            if not are_finite(balls, [*found.reference, *found.engine]) or inner or any(active_kinks(found.tape, self.nodes).values()):
                 return None
             source = self._source(balls, found.reference[:-1])
             rows = zip(found.reference, found.engine, floats, strict=True)
             comparisons = [_compared(m, right, rules, *floats) for right, rules, floats in rows]
             if any(comparison.unsettled for comparison in comparisons):
                 raise Undecidable
-            return Enclosed(source, comparisons, found.reference, sorted(balls.uncertified))
+            self._enclosures, self._by_mpmath = found.reference, sorted(balls.uncertified)
+            return source, comparisons
 
         return by_balls(DIGITS, evaluate)
 
@@ -420,7 +393,7 @@ class Judge:
     # -- Arrays that are too large for scalars: every entry against a reference in long double, which may be off by its own share of the
     # rounding of doubles, by the same analysis, and by the rounding of its slopes -----------------------------
 
-    def _decide_arrays(self, value: Any) -> Decision | None:
+    def decide_arrays(self, value: Any) -> Decision | None:
         """Return the verdicts on whole arrays, by long doubles; None where scalars have to decide, and can.
 
         Raises LimitError where the reference, whose arrays are held all, needs more memory than the limits allow.
@@ -457,7 +430,7 @@ class Judge:
         parts[0].entries = None
         for part in parts if held.wrong_value else ():
             part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value
-        smooth = not any(node.op is not None and (node.op.kinks or node.op.rewriting.algebra == "comparison") for node in order)
+        smooth = not any(node.op is not None and (node.op.kinks or node.op.algebra == "comparison") for node in order)
         certain = smooth and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
         fine = all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
         if not certain and not fine and self.size <= LARGEST:  # scalars may tell more, as of kinks
@@ -474,16 +447,12 @@ def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
     if before is None or before.verdicts[i] is not Verdict.MISMATCH:
         return False
     m, numbers = now.m, (now.reference[i], now.engine[i])
-    digits = _STABLE if i not in now.sides else _STABLE_LIMIT
-    same = all(_same(m, x, y, digits) for x, y in zip((before.reference[i], before.engine[i]), numbers, strict=True))
+    near = m.mpf(10) ** -(_STABLE if i not in now.sides else _STABLE_LIMIT)
+    for x, y in zip((before.reference[i], before.engine[i]), numbers, strict=True):
+        if not (x == y or (x != x and y != y) or (m.isfinite(y) and abs(x - y) <= near * abs(y))):
+            return False
     least = m.mpf(10) ** -_FAR * (1 + now.largest)
-    return same and (m.dps >= _ALL_FLOATS or any(not isinstance(v, bool) and m.isfinite(v) and abs(v) > least for v in numbers))
-
-
-def _same(m: Any, x: Any, y: Any, digits: int) -> bool:
-    if isinstance(x, bool) or not m.isfinite(x) or not m.isfinite(y):
-        return bool(x == y) or (x != x and y != y)
-    return bool(abs(x - y) <= m.mpf(10) ** -digits * abs(y))
+    return m.dps >= _ALL_FLOATS or any(not isinstance(v, bool) and m.isfinite(v) and abs(v) > least for v in numbers)
 
 
 @cache
@@ -501,8 +470,8 @@ def scalar_operations(order: Sequence[Expr]) -> int:
             continue
         parts = [part for part in (node, *node.operands) if part is not None]
         shapes = [() if part.op is not None and part.op.outputs > 1 else part.shape for part in parts]
-        if node.op.facts.work is not None:
-            total += node.op.facts.work(*shapes)
+        if node.op.work is not None:
+            total += node.op.work(*shapes)
         else:
             total += max(1, *map(math.prod, shapes)) * (1 if node.op.core_dims is None else node.operand.shape[-1])
     return total

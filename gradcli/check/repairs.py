@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.comparison import Comparison
 from gradcli.check.identities import wider
 from gradcli.check.judge import Judge, numbers, reference_at, scalar_operations
 from gradcli.check.search import GOOD, Losses, Measure, Search, Truth
@@ -29,8 +28,6 @@ _LONGEST_WHOLE = 400
 _WORTH = 8.0  # bits that a rewrite must gain
 _MOST_LEFT = 33.0  # bits that it may lose itself: six digits are right
 _WORSE = 2.0  # bits that a part may lose by it
-
-Pair = tuple[Expr, Expr]
 
 
 def repair(check: Check, judge: Judge) -> None:
@@ -65,7 +62,7 @@ class _Ways:
     def __init__(self, judge: Judge) -> None:
         self.judge, self.scope, self.equality = judge, judge.scope, Equality(judge)
         comparisons = [judge.value_comparison, *judge.comparisons]
-        truths = [Truth(_true(c), c.m, np.dtype(judge.precision)) for c in comparisons]
+        truths = [Truth(c.exact, c.m, np.dtype(judge.precision)) for c in comparisons]
         self.measure = Measure(self.scope.values, list(judge.wrt.values()), judge.seed, truths, judge.precision)
 
     def put(self, root: Expr, way: Expr, check: Check) -> None:
@@ -100,7 +97,7 @@ class _Ways:
                 return first if series else next(everywhere, first)
         return root
 
-    def _differences(self, before: Expr, after: Expr) -> list[Pair]:
+    def _differences(self, before: Expr, after: Expr) -> list[tuple[Expr, Expr]]:
         """The smallest parts of the one, with what stands in their places in the other, that are written differently and are equal."""
         found: dict[Expr, Expr] = {}
         stack = [(before, after)]
@@ -159,12 +156,6 @@ def _gains(before: Losses, after: Losses) -> bool:
     return enough and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
 
 
-def _true(comparison: Comparison) -> list[Any]:
-    """The true entries, those on kinks left out: there is none."""
-    choices = [i for i, sides in comparison.sides.items() if sides.limit is None]
-    return [comparison.m.nan if i in choices else r for i, r in enumerate(comparison.reference)]
-
-
 _EXACT, _SERIES, _SAME = 1e-28, 2.0**-56, 1e-15  # how near two ways must be, relative to what they are; to floats the same
 _AROUND = (0, 1, -1)  # the point itself and others, in steps
 _NOTHING = 5e-324  # what floats cannot tell from zero
@@ -173,8 +164,6 @@ _POINTS = 24
 _SIZES = (1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
 _NEAREST = -20  # power of ten from which on a series is tried
 _SHARES = (0.999, 0.5, 0.15)
-
-Point = Mapping[Expr, Any]  # the values of some leaves; others have their own
 
 
 class Equality:
@@ -191,18 +180,18 @@ class Equality:
         found = [self._equal(root, way, self._beside(step), _SERIES if series else _EXACT, self.wrt) for step in _AROUND]
         return True in found and False not in found
 
-    def at(self, x: Expr, y: Expr, point: Point) -> bool | None:
+    def at(self, x: Expr, y: Expr, point: Mapping[Expr, Any]) -> bool | None:
         """Return whether two nodes are equal at a point; None where the first has no value."""
         return self._equal(x, y, point, _SAME, [])
 
-    def _equal(self, x: Expr, y: Expr, point: Point, enough: float, wrt: Sequence[Expr]) -> bool | None:
+    def _equal(self, x: Expr, y: Expr, point: Mapping[Expr, Any], enough: float, wrt: Sequence[Expr]) -> bool | None:
         """Return whether two nodes differ by no more than so much of the first; None where that has no finite value or derivative."""
         right, found = (self._numbers(node, point, wrt) for node in (x, y))
         if right is None or found is None:
             return None if right is None else False
         return len(found) == len(right) and all(abs(a - b) <= enough * abs(a) + _NOTHING for a, b in zip(right, found, strict=True))
 
-    def _numbers(self, node: Expr, point: Point, wrt: Sequence[Expr]) -> list[Any] | None:
+    def _numbers(self, node: Expr, point: Mapping[Expr, Any], wrt: Sequence[Expr]) -> list[Any] | None:
         """The value of a node and its derivatives, as enclosures tell them."""
         judge = self.judge
         leaves = {leaf: point.get(leaf, self.values[leaf]) for leaf in {*wrt, *(n for n in reachable([node]) if n.is_leaf)}}
@@ -214,7 +203,7 @@ class Equality:
         arrays = numbers(judge.value_comparison.m, evaluate)
         return None if arrays is None else [x for array in arrays for x in np.ravel(array)]
 
-    def _beside(self, step: int) -> Point:
+    def _beside(self, step: int) -> Mapping[Expr, Any]:
         """The values of leaves, or numbers beside them, so that names move apart; whole numbers and truths stay."""
         point = {}
         for place, leaf in enumerate(sorted({*self.judge.leaves, *self.wrt}, key=lambda node: node.index)):
@@ -257,7 +246,7 @@ class Equality:
         return f"near {name} = {here!r}"
 
 
-def _points(leaves: Sequence[Expr]) -> Iterator[Point]:
+def _points(leaves: Sequence[Expr]) -> Iterator[Mapping[Expr, Any]]:
     """Points of all signs and of moderate sizes, the same each time."""
     random = np.random.default_rng(0)
     for _ in range(_POINTS):

@@ -13,9 +13,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -148,9 +147,9 @@ class Arithmetic:
         result = self._bounded(out, error)
         if op.accuracy.carries == () and not op.accuracy.ulps and not op.elementwise:
             result.among = values[0]
-        elif (op.rewriting.algebra == "reshaping" or op.rewriting.unchanged) and isinstance(operands[0], Bounded):
+        elif (op.algebra == "reshaping" or op.unchanged) and isinstance(operands[0], Bounded):
             result.among = operands[0].among
-        if op.rewriting.algebra == "comparison" and result.error is not None:
+        if op.algebra == "comparison" and result.error is not None:
             result.error = self._told_apart(operands, values, result.error)
         return result
 
@@ -182,7 +181,7 @@ class Arithmetic:
     # -- What errors of operands make of a result
 
     def _propagated(self, op: Op, out: Any, values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Any:
-        if _is_backward_stable(op):
+        if op.accuracy.ulps > ELEMENTARY and op.accuracy.rounding == "result" and (op.elementwise or op.core_dims is not None):
             # right for operands that are off: by a unit in their last place, or by rounding relative to a matrix's size
             errors = [e if not is_float(x) else plus(e, self._backward(op, x)) for x, e in zip(values, errors, strict=True)]
         if op.outputs == 1 and all(e is None for e in errors):
@@ -227,7 +226,7 @@ class Arithmetic:
             return m.at(*[x if x is None else m.filled(e, x) for x, e in zip(values, errors, strict=True)])
         if callable(carries):
             return carries(m, out, *values, *errors, **static)
-        if op.rewriting.algebra == "comparison":
+        if op.algebra == "comparison":
             x, y = values
             off = sum(errors[1:], errors[0])
             return ~np.greater(np.abs(x - y), off) & np.greater(off, 0.0)  # NaN may be either
@@ -289,20 +288,14 @@ class Arithmetic:
 
     def _is_exact(self, op: Op, out: Any, values: list[Any]) -> bool:
         """Return whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
-        compounds = op.rewriting.algebra == "product of entries"
-        adds = op.facts.integral and (compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
-        if not adds and op is not chain and not (op.facts.integral and op.elementwise and op.rewriting.algebra != "power"):
+        compounds = op.algebra == "product of entries"
+        adds = op.integral and (compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
+        if not adds and op is not chain and not (op.integral and op.elementwise and op.algebra != "power"):
             return False
-        # where the first entries are no whole numbers, there is no need to look at the others
-        if not all(_are_whole(np.ravel(v)[:1]) for v in values) or not all(_are_whole(v) for v in [*values, out]):
+        if not all(bool(np.all(v == np.rint(v))) for v in [*values, out]):
             return False
         most = np.sum(np.abs(values[0])) if adds and not compounds else np.max(np.abs(out), initial=0.0)
         return bool(most < 1 / self.unit)
-
-
-def _is_backward_stable(op: Op) -> bool:
-    says = op.accuracy.ulps > ELEMENTARY and op.accuracy.rounding == "result"
-    return says and (op.elementwise or op.core_dims is not None)
 
 
 def outwards(x: Any, error: Any) -> Any:
@@ -332,10 +325,6 @@ def _distance(x: Any, y: Any) -> Any:
     if np.isnan(off).any():
         off = np.where(np.equal(x, y) | np.isnan(y), 0.0, np.where(np.isnan(off), np.inf, off))
     return off
-
-
-def _are_whole(value: Any) -> bool:
-    return bool(np.all(value == np.rint(value)))
 
 
 def plus(x: Any, y: Any) -> Any:
@@ -458,33 +447,21 @@ DECIDES = "{}: rounding decides the branch"
 _LONGEST = 60  # letters of a comparison in words
 
 
-@dataclass(frozen=True, eq=False)
-class Branches:
+class Branches(NamedTuple):
     """The ways that a function may take where rounding decides.
 
-    text  the comparison that it decides
-    ways  of each way, value and gradients in their order, each with how far rounding takes it
+    text     the comparison that it decides, in words
+    results  of the value and each gradient: their entries on each way
+    bounds   how far rounding takes these, once the branch is decided
     """
 
     text: str
-    ways: list[list[tuple[np.ndarray, np.ndarray]]]
-
-    def __str__(self) -> str:
-        return DECIDES.format(self.text)
-
-    def results(self, place: int) -> list[np.ndarray]:
-        """Return a result's entries on each way."""
-        return [np.ravel(way[place][0]) for way in self.ways]
-
-    def bounds(self, place: int) -> np.ndarray:
-        """Return how far rounding takes a result's entries, once the branch is decided."""
-        found: np.ndarray = np.max([np.ravel(way[place][1]) for way in self.ways], axis=0)
-        return found
+    results: list[np.ndarray]
+    bounds: list[np.ndarray]
 
     def differ(self, place: int) -> bool:
         """Return True if the branch makes more of a difference to a result than rounding."""
-        found = self.results(place)
-        return bool(np.any(np.ptp(found, axis=0) > self.bounds(place)))
+        return bool(np.any(np.ptp(self.results[place], axis=0) > self.bounds[place]))
 
 
 def branches(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> Branches | None:
@@ -492,13 +469,15 @@ def branches(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: 
     graph = root.graph
     mark = graph.mark()
     try:
-        results = [root, *vjp(root, wrt, graph.constant(np.broadcast_to(seed, root.shape)[()]))]
-        unsure, ways = _each_way(results, leaves, precision)
+        nodes = [root, *vjp(root, wrt, graph.constant(np.broadcast_to(seed, root.shape)[()]))]
+        unsure, ways = _each_way(nodes, leaves, precision)
         if not unsure:
             return None
-        tables = [(way, _interpreted(way, leaves, precision)) for way in ways]
-        found = [[(np.asarray(table[x].value), table[x].arithmetic.allowed(table[x], x.shape)) for x in way] for way, table in tables]
-        return Branches(_words(unsure[0]), found)
+        tables = [_interpreted(way, leaves, precision) for way in ways]
+        found = list(zip(*[[table[x] for x in way] for way, table in zip(ways, tables, strict=True)], strict=True))
+        results = [np.array([np.ravel(part.value) for part in parts]) for parts in found]
+        bounds = [np.max([part.arithmetic.allowed(part, np.shape(part.value)) for part in parts], axis=0).ravel() for parts in found]
+        return Branches(DECIDES.format(_words(unsure[0])), results, bounds)
     except GradcliError:
         return None
     finally:
@@ -518,7 +497,7 @@ def is_unsure(condition: Expr, leaves: Mapping[Expr, Any], precision: str) -> bo
 def _each_way(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str) -> tuple[list[Expr], list[list[Expr]]]:
     """Return the comparisons that rounding may turn, those of rules for the derivative among them, and the nodes with each of them as a
     constant, turned where it is not certain or not. More than a few, such as those of an iteration, are left: no branch explains these."""
-    comparisons = [node for node in reachable(nodes) if node.op is not None and node.op.rewriting.algebra == "comparison"]
+    comparisons = [node for node in reachable(nodes) if node.op is not None and node.op.algebra == "comparison"]
     table = _interpreted(nodes, leaves, precision) if comparisons else {}
     unsure = sorted((node for node in comparisons if np.any(table[node].error)), key=lambda node: node.index)
     if not 0 < len(unsure) <= _ALL_WAYS:
@@ -534,6 +513,6 @@ def _each_way(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str)
 
 
 def _words(node: Expr) -> str:
-    copies = (part for part in reachable([node]) if part.op is not None and part.op.rewriting.unchanged and part.operand.is_leaf)
+    copies = (part for part in reachable([node]) if part.op is not None and part.op.unchanged and part.operand.is_leaf)
     text = formula(node, names={part: part.operand.payload.name for part in copies})
     return "a comparison" if text is None or len(text) > _LONGEST else text

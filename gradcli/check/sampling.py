@@ -21,48 +21,41 @@ _MODERATE = (0.1, 0.5, 1.0, 2.0, 5.0)
 SIZES = (1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0, 1e3, 1e5)
 
 
-def has_branches(order: Sequence[Expr]) -> bool:
-    """Whether an expression chooses between formulas: comparisons, absolute values, bounds, extremes, order, or as sqrt(x**2) does."""
-    return any(node.op is not None and _chooses(node, node.op) for node in order)
-
-
 def _chooses(node: Expr, op: Op) -> bool:
+    """Return whether a node chooses between formulas: comparisons, absolute values, bounds, extremes, order, or as sqrt(x**2) does."""
     if op.kind != "smooth":
         return op.kind == "flat" or bool(op.kinks)
-    if op.undoes:
-        return node.operand.op is not None and not _is_whole_power(node, op)
-    return bool(op.kinks)
-
-
-def _is_whole_power(node: Expr, op: Op) -> bool:
+    if not op.undoes:
+        return bool(op.kinks)
     exponent: Any = node.operands[-1]
-    return op.rewriting.algebra == "power" and _is_number(exponent) and float(exponent.payload).is_integer()
+    is_whole_power = op.algebra == "power" and _is_number(exponent) and float(exponent.payload).is_integer()
+    return node.operand.op is not None and not is_whole_power
 
 
 def _is_number(node: Any) -> bool:
     return node.op is None and node.is_constant and isinstance(node.payload, (int, float)) and bool(np.isfinite(node.payload))
 
 
-def around(values: Mapping[Expr, Any], movable: Sequence[Expr], order: Sequence[Expr], state: int = 0) -> Iterator[Point]:
-    """Points around the given one; if the nodes of ``order`` have branches, points of all signs and sizes between them."""
+def around(values: Mapping[Expr, Any], movable: Sequence[Expr], order: Sequence[Expr], state: int, faded: bool) -> Iterator[Point]:
+    """Points around the given one; if the nodes of ``order`` have branches, points of all signs and sizes between them.
+
+    faded  whether the function has faded away to nothing: then points of moderate size, with the given signs, come first
+    """
+    bases = {leaf: np.asarray(values[leaf], float) for leaf in movable}
+    random = np.random.default_rng(state)
+    for size in _MODERATE if faded else ():
+        moved = {leaf: (np.where(base < 0, -size, size) * random.uniform(0.5, 1.5, base.shape))[()] for leaf, base in bases.items()}
+        yield {**values, **moved}
     random = np.random.default_rng(state)
 
     def near(base: np.ndarray) -> np.ndarray:
         return np.where(base == 0, random.uniform(-1, 1, base.shape), base * random.uniform(0.6, 1.6, base.shape))
 
-    far = _far(order, random) if has_branches(order) else []
+    has_branches = any(node.op is not None and _chooses(node, node.op) for node in order)
+    far = _far(order, random) if has_branches else []
     ways = [way for pair in zip_longest([near] * _NEAR, far) for way in pair if way is not None]
     for way in ways:
-        yield {**values, **{leaf: way(np.asarray(values[leaf], float))[()] for leaf in movable}}
-
-
-def moderate(values: Mapping[Expr, Any], movable: Sequence[Expr], state: int = 0) -> Iterator[Point]:
-    """Points of moderate size, with the signs of the given one: for where a function has faded away to nothing."""
-    random = np.random.default_rng(state)
-    for size in _MODERATE:
-        bases = {leaf: np.asarray(values[leaf], float) for leaf in movable}
-        moved = {leaf: (np.where(base < 0, -size, size) * random.uniform(0.5, 1.5, base.shape))[()] for leaf, base in bases.items()}
-        yield {**values, **moved}
+        yield {**values, **{leaf: way(base)[()] for leaf, base in bases.items()}}
 
 
 def _far(order: Sequence[Expr], random: np.random.Generator) -> list[Callable[[np.ndarray], np.ndarray]]:

@@ -144,7 +144,6 @@ _MOST_FOUND = 8  # ways of which the first that is proved is taken
 _LARGEST = 120  # nodes of a way, each time it is written
 
 Losses = tuple[float, ...]
-ValueOf = Callable[[Expr], Any]
 
 
 class Truth:
@@ -265,7 +264,7 @@ class Search:
                     self.approximate.add(way)
                 yield way
 
-    def _instead(self, node: Expr, value_of: ValueOf) -> Iterator[tuple[Expr, bool]]:
+    def _instead(self, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[tuple[Expr, bool]]:
         """Yield what equals a node, and whether it does so only nearly."""
         try:
             for way in apply_identities(self.graph, node, value_of):

@@ -7,60 +7,18 @@ in the user's cache folder, never in the project under test, which could bring v
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from functools import cache
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.report.verdicts import Check, Verdict, check_of
-from gradcli.storage.cache import SOURCES, VERDICTS
-
-_FORMAT = "4"
-_SHORT = 64  # bytes of a value that are its own hash
-
-
-@cache
-def versions() -> str:
-    """Return what every verdict depends on beside what was asked: the libraries, gradcli's own code, and the machine."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = [_FORMAT]
-    for package in ("gradcli", "numpy", "sympy", "mpmath", "scipy", "python-flint"):
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            found.append(package)
-    found.append(code(Path(__file__).parent.parent))
-    # References compute in long doubles, in balls, and by loops of double precision whose last bits are the processor's affair.
-    found.append(f"{platform.system()} {platform.machine()}, long double of {np.finfo(np.longdouble).nmant} bits")
-    return "; ".join(found)
-
-
-def code(root: Path) -> str:
-    """What the modules below a folder say, as a hash. It is kept, by their sizes and times: reading them takes longer than a check."""
-    paths = sorted(root.rglob("*.py"))
-    seen = [(path, path.stat()) for path in paths]
-    stamp = hashlib.sha256(repr([(str(path), s.st_size, s.st_mtime_ns, s.st_ino) for path, s in seen]).encode()).hexdigest()
-    kept = SOURCES.read(stamp)
-    if kept is not None:
-        return kept.decode("ascii", "replace")
-    digest = hashlib.sha256()
-    for path in paths:
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
-        digest.update(content)
-    SOURCES.keep(stamp, digest.hexdigest().encode())
-    return digest.hexdigest()
+from gradcli.storage.cache import VERDICTS
+from gradcli.storage.digests import content, digest_of, versions
 
 
 def key_of(asked: Any) -> str:
@@ -76,28 +34,12 @@ def key_of(asked: Any) -> str:
     return digest_of(versions(), lines, how, content([record.value, record.seed, record.grad]), given)
 
 
-def digest_of(*things: Any) -> str:
-    """Return a digest of what things are in Python's text."""
-    return hashlib.sha256(repr(things).encode()).hexdigest()
-
-
 def line(node: Expr, places: Mapping[Any, int], values: Mapping[Expr, Any]) -> Hashable:
     """Return a node as an operation of nodes, by their places, or as a value."""
     if node.op is not None:
         static = tuple((name, _plain(value, places)) for name, value in sorted(node.static.items()))
         return node.op.name, tuple(-1 if o is None else places.get(o, -1) for o in node.operands), static
     return content(values[node] if node.is_leaf else node.payload)
-
-
-def content(value: Any) -> Hashable:
-    """Return the kind, shape and bits of a value; of each part of a structure."""
-    if isinstance(value, Mapping):
-        value = list(value.items())
-    if isinstance(value, (tuple, list)):
-        return type(value).__name__, *map(content, value)
-    array = np.asarray(value)
-    bits = repr(value).encode() if array.dtype == object else array.tobytes()
-    return type(value).__name__, array.dtype.str, array.shape, bits if len(bits) <= _SHORT else hashlib.sha256(bits).digest()
 
 
 def _plain(value: Any, places: Mapping[Any, int]) -> Hashable:

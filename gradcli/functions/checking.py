@@ -22,7 +22,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.check.verdict_cache import content, digest_of, forgotten, versions
+from gradcli.check.verdict_cache import forgotten
 from gradcli.errors import ArgumentError, EvaluationError, UsageError
 from gradcli.functions.arguments import (
     DIRECTIONS,
@@ -51,6 +51,7 @@ from gradcli.functions.precision import precision_of
 from gradcli.functions.truth import Truth, in_float64, part_of, traced
 from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage.cache import FUNCTIONS
+from gradcli.storage.digests import content, digest_of, versions
 from gradcli.tensors.core.dtypes import NAMES
 from gradcli.tensors.core.entries import as_numbers
 
