@@ -114,7 +114,7 @@ class Cell:
         return self
 
     def __abs__(self) -> Any:
-        return self.cells.magnitude(self)
+        return self.cells.function("abs", self)
 
     def __bool__(self) -> bool:
         return bool(self.cells.decide(self))

@@ -63,6 +63,8 @@ class Cells(Algebra):
     """
 
     overflows = False
+    zero: Cell
+    one: Cell
 
     def __init__(self, box: Box) -> None:
         self.precision, self.m, self.inf, self.nan = "float64", self, math.inf, math.nan

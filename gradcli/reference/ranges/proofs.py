@@ -183,16 +183,17 @@ def without_squares(cell: Cell) -> Cell | None:
     """A cell of the same sign, but for zeros, without the squares that are factors of it; None where there are none."""
     functions, atoms = Functions(Field(_ATOMS), Known()), list[Cell]()
     field = functions.field
+    known = len(field.generators)
     try:
         found = _element(functions, cell, atoms).lowest()
         parts = [field.factored(p) for p in (found.p, found.q)]  # the sign of a quotient is that of the product
     except (Unsupported, TooSmall, Refined, ValueError, ArithmeticError):
         return None
     factors = [factor for _, some in parts for factor in some]
-    if len(field.generators) > len(atoms) or not any(power > 1 for _, power in factors):
+    if len(field.generators) > known + len(atoms) or not any(power > 1 for _, power in factors):
         return None
     total: Cell = cell.cells.number(prod((UNIT if constant > 0 else -UNIT for constant, _ in parts), start=UNIT))
     for factor in [polynomial for polynomial, power in factors if power % 2]:
-        terms = [(fmpq(q), [(atoms[i], fmpq(int(n))) for i, n in enumerate(powers) if n]) for powers, q in factor.terms()]
+        terms = [(fmpq(q), [(x, fmpq(int(n))) for x, n in zip(atoms, powers[known:], strict=False) if n]) for powers, q in factor.terms()]
         total = total * cell.cells.sum([(q, cell.cells.product(powers)) for q, powers in terms])
     return total

@@ -254,7 +254,7 @@ class Function(Region):
             defined = [cells.sum([(UNIT, slope), (NOUGHT, self.cell)]) for slope in slopes]
             found = Found(value, [self._range(slope, width) for slope in defined], self.find_places())
             if norms and value is not None:
-                sizes = [cells.magnitude(s) for s in slopes]
+                sizes = [abs(s) for s in slopes]
                 length = cells.raised(cells.fsum(s * s for s in slopes), UNIT / 2)
                 for name, cell in (("1", cells.fsum(sizes)), ("2", length), ("inf", cells.extreme("max", sizes))):
                     most = Search(cell, self.box).side(1, width).end or 0.0
