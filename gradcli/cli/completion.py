@@ -11,7 +11,6 @@ from typing import Any
 
 from gradcli.inert import is_one_word
 
-ASKED = "_GRADCLI_COMPLETE"
 DATA = (".npy", ".npz", ".csv", ".tsv", ".txt", ".dat", ".json")
 PROGRAMS = (".grad", ".jsonl", ".ndjson")
 _NAMES = ("wrt", "freeze")  # options that take names, between commas

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -134,11 +134,6 @@ class Scope:
         self.static_uses.pop(name, None)
         self.failed.pop(name, None)
         return leaf
-
-    @property
-    def callables(self) -> Iterable[str]:
-        """The names that are called as something of the program's own."""
-        return [*self.functions, *self.objects] if self.objects else self.functions
 
     def bind_object(self, name: str, bound: Any) -> None:
         """Make a name stand for what is no value."""

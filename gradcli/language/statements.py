@@ -388,7 +388,6 @@ def _definition_end(tokens: list[Token], at: int, stop: int) -> int | None:
 # t``, ``∂/∂x x^2y``.
 
 
-SIGNS = ("d", "∂")
 _HIGHEST = 12  # order of a derivative
 
 
