@@ -221,20 +221,6 @@ def test_a_form_is_compiled_when_it_has_been_met_often(monkeypatch: pytest.Monke
     assert taken == 10 - 3
 
 
-def test_forms_are_looked_for_now_and_then_if_hardly_any_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of 120 queries has a template of its own, then all have one."""
-    monkeypatch.setattr(compilation, "_PATIENCE", 40)
-    read: list[str] = []
-    pieces_of = compilation.pieces
-    monkeypatch.setattr(compilation, "pieces", lambda text: (read.append(text), pieces_of(text))[1])
-    different = [f"{'sin(' * i}x{')' * i}*y" for i in range(1, 121)]
-    same = [f"{i}*x + y" for i in range(120)]
-    found, taken = run(different + same)
-    assert dicts(found) == dicts(ordinary(different + same))
-    assert 40 <= len([text for text in read if text in set(different)]) <= 40 + 80 // 16 + 1
-    assert taken > 80
-
-
 def test_forms_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gradcli.batch.templates._MOST", 2)
     monkeypatch.setattr("gradcli.batch.templates._MOST_TEMPLATES", 3)

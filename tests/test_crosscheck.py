@@ -364,7 +364,7 @@ def test_reference_never_uses_the_engine(monkeypatch: pytest.MonkeyPatch, text: 
         seed = np.array([m.one], dtype=object).reshape(y.shape)
         found = [float(getattr(v, "value", v)) for x in wrt for v in np.ravel(tape.gradient(y, seed, tape.table[x]))]
         try:
-            whole = WholeDerivative(m, root, wrt, leaves, np.float64(1), "float64", lambda key, make: make()).evaluate(m, leaves)
+            whole = WholeDerivative(m, root, wrt, leaves, np.float64(1), "float64", lambda key, make: make()).evaluate(m)
         except Unsupported:
             whole = []
         return [found, [float(v) for part in whole for v in np.ravel(part)]]

@@ -36,6 +36,12 @@ def test_division_by_the_number_zero_has_an_infinite_slope(zero: float, create_g
     assert x.grad.tolist() == [np.copysign(np.inf, zero)] * 2
 
 
+def test_a_flat_function_gives_zeros_to_a_graph_of_the_gradient() -> None:
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    torch.sign(x).sum().backward(create_graph=True)
+    assert x.grad.tolist() == [0.0, 0.0]
+
+
 def test_an_operation_may_run_inside_of_another() -> None:
     """As in a finalizer or a debugger."""
     inner: list[Any] = []

@@ -29,16 +29,6 @@ class Number(NamedTuple):
     rank: int | None
 
 
-class Taken:
-    """Names that a call does not mean the catalogue's function by: those of a program's own functions, of its objects and values."""
-
-    def __init__(self, *names: Container[str]) -> None:
-        self.names = names
-
-    def __contains__(self, name: object) -> bool:
-        return any(name in names for names in self.names)
-
-
 Lookup = Callable[[str], Number | None]
 Found = tuple[Any, dict[str, Any]]  # a value and its gradient, by names in the order of their ranks
 

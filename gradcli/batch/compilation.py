@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import string
+from collections import ChainMap
 from collections.abc import Container, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from gradcli.batch.columns import BatchedBindings, Found, Lookup, Taken, gradient_of_terms, in_columns, of_scope, of_values
+from gradcli.batch.columns import BatchedBindings, Found, Lookup, gradient_of_terms, in_columns, of_scope, of_values
 from gradcli.batch.templates import Template, Templates, lowered, pieces
 from gradcli.errors import GradcliError, Source, text_lines
 from gradcli.graph.interpret import rebuild
@@ -68,9 +69,6 @@ class StraightLine:
 
 _MANY = 256  # bindings that take some time one by one
 _OFTEN_READ = 3  # meetings of a template, after the first, from which on it is worth compiling
-_WORTH = 20  # queries in which a template is looked for in vain, in the time that one with a known template saves
-_PATIENCE = 1_000  # of them, without one that is known, after which templates are looked for only now and then:
-_NOW_AND_THEN = 16  # in one of so many queries
 
 
 class CompilationCache:
@@ -80,12 +78,11 @@ class CompilationCache:
         self.limits, self.precision = limits, precision
         self._templates = Templates(limits)
         self.mentioned: set[str] = set()  # by the last record's expression
-        self._missed = self._turn = 0  # queries without a known template, less what others saved; all queries
 
     def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
         """The record of a query in a program. None if it is for the ordinary way."""
         batched: BatchedBindings | None = scope.held.batched
-        taken = Taken(scope.functions, scope.objects, scope.names, scope.held.places)
+        taken = ChainMap(scope.functions, scope.objects, scope.names, scope.held.places)
         if any(name not in scope.names and name not in scope.held.places for name in options.freeze):
             return None
         lookup = of_scope(scope, options) if batched is None else batched.lookup
@@ -95,7 +92,7 @@ class CompilationCache:
         """Return whether the bindings that are held back are many of few templates, so that they need not be run."""
         held = scope.held
         if held.batched is None and len(held.texts) >= _MANY and self._is_for(options):
-            taken = Taken(scope.functions, scope.objects, scope.names)
+            taken = ChainMap(scope.functions, scope.objects, scope.names)
             held.batched = in_columns(held, self._templates, of_scope(scope, options), taken, options.freeze, scope.mentioned)
         return held.batched is not None
 
@@ -123,8 +120,6 @@ class CompilationCache:
         if not usual or not source.text.isascii() or "#" in source.text or "|" in source.text:
             return None
         text = source.text.strip(string.whitespace)
-        if len(text) < LONG and batched is None and self._in_vain():
-            return None
         try:
             if len(text) < LONG:
                 found = self._gradient(text, lookup, functions, at_once=batched is not None)
@@ -134,17 +129,10 @@ class CompilationCache:
             if found is not None and batched is not None:
                 found = batched.carried(found)
         except GradcliError:  # the ordinary way says where
-            found = None
-        if found is None:
-            self._missed = min(self._missed + 1, _PATIENCE)
             return None
-        self._missed = max(self._missed - _WORTH, 0)
+        if found is None:
+            return None
         return _record(found, text, source, source.text.index(text), lookup, options, id, dialect)
-
-    def _in_vain(self) -> bool:
-        """Whether it is not worth the time to look for a template: hardly any query has one that is known. Now and then, it is tried."""
-        self._turn += 1
-        return self._missed == _PATIENCE and self._turn % _NOW_AND_THEN > 0
 
     def _gradient(self, text: str, lookup: Lookup, functions: Container[str], *, at_once: bool = False) -> Found | None:
         """The value and the gradient of a short text. None if it is for the ordinary way, or (but ``at_once``) has not been met often."""

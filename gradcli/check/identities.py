@@ -73,8 +73,8 @@ def _whole_exponent(node: Expr) -> int:
 
 def _root_degree(node: Expr) -> int:
     """2 of a square root, 3 of a cube root, 0 of anything else."""
-    power = node.op.accuracy.power if node.op is not None and len(node.operands) == 1 else None
-    return round(1 / power) if power is not None and 0 < power < 1 else 0
+    degree = node.op.degree if node.op is not None else None
+    return round(1 / degree) if degree is not None and 0 < degree < 1 else 0
 
 
 def _alike(node: Expr) -> bool:

@@ -341,7 +341,7 @@ class Judge:
         if self._whole is None:
             return "composed"
         near = m.mpf(10) ** -20
-        pairs = zip(self._whole.evaluate(m, self.leaves), composed, strict=True)
+        pairs = zip(self._whole.evaluate(m), composed, strict=True)
         for x, y in (pair for two in pairs for pair in zip(*map(np.ravel, two), strict=True)):
             same = m.isfinite(x) and (x.ball.overlaps(y.ball) if hasattr(x, "ball") else abs(x - y) <= near * max(abs(x), abs(y)))
             if not same:

@@ -25,9 +25,11 @@ def _chooses(node: Expr, op: Op) -> bool:
     """Return whether a node chooses between formulas: comparisons, absolute values, bounds, extremes, order, or as sqrt(x**2) does."""
     if op.kind != "smooth":
         return op.kind == "flat" or bool(op.kinks)
+    if not op.undoes:
+        return bool(op.kinks)
     exponent: Any = node.operands[-1]
     is_whole_power = op.rewriting.algebra == "power" and _is_number(exponent) and float(exponent.payload).is_integer()
-    return op.facts.inverse == "always" or (op.facts.inverse != "" and node.operand.op is not None and not is_whole_power)
+    return node.operand.op is not None and not is_whole_power
 
 
 def _is_number(node: Any) -> bool:

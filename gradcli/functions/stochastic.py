@@ -23,6 +23,7 @@ from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import contributions, depending, guarded, sweep
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
+from gradcli.ops.special import gamma
 
 PASSES = 16
 NO_FORMATS: Mapping[Expr, Format] = {}
@@ -365,7 +366,7 @@ def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, An
     shifts: dict[Expr, Any] = {}
     for node in reversed(order):
         op = node.op
-        if op is None or not op.accuracy.by_result or op.partials is None or node not in needed or table[node].own is None:
+        if op is None or op not in gamma.BY_RESULT or op.partials is None or node not in needed or table[node].own is None:
             continue
         x, made = node.operand, table[node]
         assert op.partials[0] is not None

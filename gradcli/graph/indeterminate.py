@@ -202,8 +202,8 @@ def _flatness(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value:
 
 def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Any:
     """The order of a result that is 0 or infinite, where it follows from those of the operands."""
-    if op.accuracy.power is not None:
-        return op.accuracy.power * operands[0].order
+    if op.degree is not None:
+        return op.degree * operands[0].order
     if op.kind == "smooth" and len(operands) == 1 and op.partials is not None and op.partials[0] is not None:
         (x,) = operands
         with np.errstate(all="ignore"):

@@ -71,7 +71,7 @@ class Formulas(NamedTuple):
     flows  the same of ones where something flows and zeros where nothing does, if it may be that nothing flows to an entry at all
     """
 
-    value: Function | None
+    value: Function
     pull: Function
     flows: Function | None = None
 

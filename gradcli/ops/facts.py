@@ -13,7 +13,7 @@ operation is only as good as its operands near its zeros: its result is right fo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from gradcli.ops.fixed import Fixed
 
@@ -59,14 +59,11 @@ class Facts(Fixed):
     """What holds of an operation as mathematics, beside its rules.
 
     integral   whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
-    inverse    whether it undoes a function that is not one to one, so that of an expression it is a "choice", as sqrt(x**2) is; or
-               of plain operands, too, "always"
     work       ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
                entries, times the rows of matrices (``core_dims``)
     """
 
     integral: bool = False
-    inverse: Literal["", "choice", "always"] = ""
     work: Function | None = None
 
 
@@ -77,8 +74,9 @@ class Rewriting(Fixed):
                 "negation", "product", "chain" (a product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
                 "exponential", "sign", "matrix product", "product of entries", "total" (a sum of entries), "mean", "comparison", "choice"
                 (by a condition), "extreme" (of the operands, or of the operand and 0), "identity", "repetition" (of entries along axes),
-                "reshaping", "circular" or "hyperbolic" (a sine or cosine), or "composed" of what its definition says, in which
-                formulas are compared: of tan, sin(x)/cos(x); where it is shorter, it is written as this one again. Empty for others
+                "reshaping", "circular" or "hyperbolic" (a sine or cosine), "inverse" (of a function that turns), or "composed" of
+                what its definition says, in which formulas are compared: of tan, sin(x)/cos(x); where it is shorter, it is written
+                as this one again. Empty for others
     simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
                 that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
     """
@@ -109,7 +107,6 @@ class Accuracy(Fixed):
                whichever library NumPy computes with (see above). By default 1, of smooth functions of entries 4, of matrices 64
     rounding   what rounding is relative to: the "result", the "terms" of a sum, its "partial sums" or the "operands"; or
                ``rounding(m, out, *operands, **static)``, the error of the operation's own rounding, in ``m.unit``
-    power      near 0 the result is the first operand to this power, but for a factor
     carries    ``carries(m, out, *operands, *errors, **static)``: a bound on how far operands that are off by up to their errors (0.0 of
                those that are exact) take the result from ``out``; None where it is not known. m offers NumPy's functions, the operation
                itself as ``m.at(*operands)``, and the rounding error ``m.unit`` of a number. Or the points between which the result
@@ -117,11 +114,8 @@ class Accuracy(Fixed):
                intervals; edges of the domain are among them, and -inf comes first where there are others below the next. Of operations
                on whole arrays: ``()`` where it rises with every entry. By default errors are propagated through what the operation
                is made of
-    by_result  whether code commonly takes the derivative from the result, where digits of it cancel: 1 - y*y of y = tanh(x)
     """
 
     ulps: float = 1.0
     rounding: str | Function = "result"
-    power: float | None = None
     carries: Function | tuple[Any, ...] | None = None
-    by_result: bool = False

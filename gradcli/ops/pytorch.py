@@ -20,14 +20,12 @@ class Torch(Fixed):
               operand, has memory of its "own" also there, or is of "parts", views that the graph follows no writing through; or
               ``memory(array, **static)`` is the view of what a composite takes entry by entry. Where it depends on the "format" of
               floats, those of 16 bits are not computed with in float32
-    one_dtype whether operands must have one dtype
     refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype, operands)``, of the
               operands' common dtype and of the operands, arrays and numbers; None if it takes them
     """
 
     backward: str | Callable[..., str] | None = None
     memory: Literal["", "view", "alias", "own", "parts", "format"] | Callable[..., np.ndarray] = ""
-    one_dtype: bool = False
     refuses: Callable[..., Exception | None] | None = None
 
     @property

@@ -8,7 +8,7 @@ from functools import cache, partial
 from importlib import import_module
 from inspect import CO_VARARGS
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
@@ -100,7 +100,12 @@ def public_names() -> list[str]:
 
 
 # What parameters of a definition are, beside arrays: see `Record.signature`.
-Index = Arrays = Number = Stated = Any
+Alike: TypeAlias = Any
+Index: TypeAlias = Any
+Arrays: TypeAlias = Any
+Number: TypeAlias = Any
+Stated: TypeAlias = Any
+KINDS = {"Alike", "Arrays", "Index", "Number", "Stated"}
 
 
 def composite(name: str, signature: str, body: Function, *, doc: str, **record: Any) -> Composite:
@@ -115,7 +120,7 @@ def signature_of(body: Function) -> str:
     count = code.co_argcount
     needed = count - len(body.__defaults__ or ())
     names = [
-        name + (f":{kinds[name].lower()}" if kinds.get(name) in ("Index", "Arrays", "Number", "Stated") else "")
+        name + (f":{kinds[name].lower()}" if kinds.get(name) in KINDS else "")
         for name in code.co_varnames[: count + code.co_kwonlyargcount]
     ]
     rest = code.co_varnames[len(names)] if code.co_flags & CO_VARARGS else ""
@@ -130,9 +135,9 @@ def function(
     """Register a function by its definition, which this decorates.
 
     Its positional parameters are the operands, which may be left out if their default is None, and ``*more`` any number of them;
-    those that are no arrays say so by `Index` and `Arrays`. Those by keyword only are the static parameters, required if they have
-    no default, a `Number` where they are one of the formula, and `Stated` where they have to be written. The docstring is its
-    documentation, with an example after ``>>>``.
+    those that are more than arrays say so by `Index`, `Arrays` or `Alike`. Those by keyword only are the static parameters, required
+    if they have no default, a `Number` where they are one of the formula, and `Stated` where they have to be written. The docstring
+    is its documentation, with an example after ``>>>``.
 
     name     its name in the language, where it is not that of the definition (without an underscore at the end)
     vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default.
@@ -144,15 +149,13 @@ def function(
 
     def define(body: Function) -> Any:
         code, defaults = body.__code__, body.__kwdefaults__ or {}
-        doc, _, example = (body.__doc__ or "").partition(">>>")
+        about = f"{body.__doc__ or ''} >>> {record.pop('example')}" if "example" in record else body.__doc__ or ""
         keys = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
         called, signature = name or body.__name__.rstrip("_"), signature_of(body)
         is_node = vjp is not None or partials is not None or "forward" in record
         for library in () if is_node else LIBRARIES & record.keys():
             declare(f"{library}:\n{called}({record.pop(library)})")
         fields: dict[str, Any] = {
-            "doc": " ".join(doc.split()),
-            "example": example.strip(),
             "static": MappingProxyType({key: defaults.get(key, REQUIRED) for key in keys}),
             "public": not FORM.match(called),
             **record,
@@ -160,14 +163,14 @@ def function(
         if partials is not None:
             own = {"definition": body} if "forward" in record else {"definition": body, "parts": body}
             entries = {"forward": body, **fields, **own}
-            return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, **entries)
+            return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, doc=about, **entries)
         if is_node:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}
             if ":number" in signature:
                 own["wider"] = composition(called, signature, body, static=fields["static"])
-            return register(Op(called, signature, **grouped({**own, **parts, **fields})))
-        return register(Composite(called, signature, definition=body, **grouped(fields, "torch")))
+            return register(Op(called, signature, about, **grouped({**own, **parts, **fields})))
+        return register(Composite(called, signature, about, definition=body, **grouped(fields, "torch")))
 
     return define
 

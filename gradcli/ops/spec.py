@@ -8,6 +8,7 @@ multi-precision numbers alike. It never sums to an operand's shape; the sweep do
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,11 +94,13 @@ class Record:
 
     name        what graphs, formulas and reports call it
     signature   its operands in words, with what they are beside arrays: "x? bounds:arrays *more". Those that end in a question mark may
-                be left out (None), ``index:index`` are whole numbers by which entries are addressed, ``choices:arrays`` a list of
-                arrays, each of its own shape, ``x:signed`` has zeros that count by their sign, and ``*more`` is any number of
-                operands. ``alpha:number`` is no operand, but a static parameter that is a number of the formula: what has a
-                derivative may stand for it, too. Nor is ``axis:stated``, which is written even if it has its default, where the
-                operand has several axes: people take the default for two things, so that a call without it is refused
+                be left out (None), and ``*more`` is any number of operands. ``index:index`` are whole numbers by which entries are
+                addressed, ``choices:arrays`` a list of arrays, each of its own shape, ``x:signed`` has zeros that count by their
+                sign, and ``y:alike`` must have the dtype of the others in PyTorch. ``alpha:number`` is no operand, but a static
+                parameter that is a number of the formula: what has a derivative may stand for it, too. Nor is ``axis:stated``,
+                which is written even if it has its default, where the operand has several axes: people take the default for two
+                things, so that a call without it is refused
+    about       what it is, in words, and an example after ``>>>``
     static      parameters that are part of the program (axes, shapes), with their defaults; `REQUIRED` where there is none
     results     names of the results, where there are several; with a colon those that no gradient flows through on tensors, and
                 with their dtype behind it, if it is not that of the others
@@ -109,7 +112,7 @@ class Record:
 
     name: str
     signature: str
-    doc: str
+    about: str
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     results: tuple[str, ...] = ()
     domain: str = ""
@@ -117,8 +120,17 @@ class Record:
     torch: Torch = USUAL
     uncertified: str = ""
     aliases: tuple[str, ...] = ()
-    example: str = ""
     public: bool = True
+
+    @cached_property
+    def doc(self) -> str:
+        """What it is, in words."""
+        return " ".join(self.about.partition(">>>")[0].split())
+
+    @property
+    def example(self) -> str:
+        """A call of it; empty if there is none."""
+        return self.about.partition(">>>")[2].strip()
 
     def _marked(self, mark: str) -> tuple[str, ...]:
         words = [word for word in self.signature.split() if mark in word]
@@ -240,6 +252,21 @@ class Op(Record):
     def moves(self) -> bool:
         """Return whether each entry of the result is one of the operands', or zero, and values do not decide which."""
         return self.kind == "structural" and self.linear and not self.accuracy.ulps
+
+    @cached_property
+    def degree(self) -> float | None:
+        """The p with f(c*x) = c**p * f(x) for all numbers c > 0, by what some numbers become; None where there is none."""
+        if not self.elementwise or self.kind == "flat" or self.result != "float" or self.static or len(self.operands) != 1:
+            return None
+        with np.errstate(all="ignore"):
+            negative, small, one, large = map(abs, self.forward(np.array([-1.0, 2.0**-60, 1.0, 2.0**60])))
+        is_homogeneous = one and small * large == one * one and (negative == one or negative != negative)
+        return math.log2(large / one) / 60 if is_homogeneous else None
+
+    @property
+    def undoes(self) -> bool:
+        """Return whether it undoes a function that is not one to one, so that of an expression it is a choice, as sqrt(x**2) is."""
+        return self.rewriting.algebra in ("power", "inverse") or (self.degree is not None and self.degree % 1 == 0.5)
 
     @cached_property
     def parity(self) -> int:

@@ -41,8 +41,8 @@ def derivative(x: Any, *, of: Any = None) -> Any:
 
 detach: Op = structural(
     "detach", "x", _same, witness("moving.same"), shape=_same, algebra="identity", result="same", ulps=0,
-    aliases="stop_gradient lax.stop_gradient", simpler=lambda out, x: out, doc="x as a constant: no gradient flows through it.",
-    example="x*detach(x)", memory="alias",
+    aliases="stop_gradient lax.stop_gradient", simpler=lambda out, x: out, memory="alias",
+    doc="x as a constant: no gradient flows through it. >>> x*detach(x)",
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],

@@ -1,4 +1,4 @@
-"""Products, equations and factors of whole matrices, and how cotangents go back through them.
+"""Running sums of whole arrays, products, equations and factors of whole matrices, and how cotangents go back through them.
 
 Small products are computed in long double. Large ones, and what NumPy leaves to LAPACK, are doubles, by which the judge knows that the
 reference is no finer than these.
@@ -62,6 +62,14 @@ def _flows(live: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 MATMUL = Formulas(_matmul, _matmul_back, _flows)
 
 
+def _cumsum_back(c: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
+    place = axis or 0
+    return (np.flip(np.cumsum(np.flip(c, place), place), place).reshape(x.shape),)
+
+
+CUMSUM = Formulas(np.cumsum, _cumsum_back, _cumsum_back)
+
+
 def solved(x: Any, y: Any) -> Any:
     """The z with x @ z = y, corrected once by what it leaves over."""
     matrix = doubles_of(x)
@@ -85,6 +93,24 @@ def _solve_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 SOLVE = Formulas(_solve, _solve_back)
+
+
+def _part(x: Any, upper: bool, strict: bool) -> Any:
+    """The entries on one side of the diagonal."""
+    return np.triu(x, int(strict)) if upper else np.tril(x, -int(strict))
+
+
+def _substituted(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
+    """The z with x @ z = y, of whose other triangle nothing is read."""
+    return solved(_part(x, upper, unitriangular) + unitriangular * np.eye(x.shape[-1]), y)
+
+
+def _triangular_back(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool) -> tuple[Any, Any]:
+    back = _substituted(turned(x), c, not upper, unitriangular)
+    return _part(-product(back, turned(out)), upper, unitriangular), back
+
+
+SOLVE_TRIANGULAR = Formulas(_substituted, _triangular_back)
 
 
 def _by_inverse(c: Any, x: Any) -> tuple[Any]:

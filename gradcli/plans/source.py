@@ -334,9 +334,7 @@ class Gradients:
     @property
     def decides(self) -> bool:
         """Return where a cotangent of zeros ends the sweep, the program goes on."""
-        return bool(self.wrt) and any(
-            not (node.op is None or node.op.elementwise or node.op.linear) for node in reachable([self.root])
-        )
+        return bool(self.wrt) and any(not (node.op is None or node.op.elementwise or node.op.linear) for node in reachable([self.root]))
 
     def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
         """By the forward pass and the sweep."""

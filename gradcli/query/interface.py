@@ -66,14 +66,10 @@ def evaluate(
     A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
+    given = dict(locals())  # all of the parameters
     from gradcli.report.results import result_of
 
-    record = evaluated(
-        evaluate, expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, mode=mode, jvp=jvp, hvp=hvp, formula=formula,
-        latex=latex, precision=precision, dtype=dtype, random_state=random_state, timeout=timeout, limits=limits, dialect=dialect,
-        backend=backend, threads=threads, at=at, cov=cov,
-    )  # fmt: skip
-    return result_of(record, check)
+    return result_of(evaluated(evaluate, given.pop("expression"), given.pop("bindings"), **given), check)
 
 
 @np.errstate(all="ignore")

@@ -124,12 +124,10 @@ class Subjects:
     def _refutes(self, left: Expr, right: Expr, truth: Cell) -> Callable[[Sequence[float]], bool]:
         """Return whether what is computed at a point is another number than the reference, by more than rounding."""
         from gradcli.reference.ranges.intervals import thin
-        from gradcli.reference.ranges.search import Target
-
-        target = Target(truth)
+        from gradcli.reference.ranges.search import value_near
 
         def refuted(point: Sequence[float]) -> bool:
-            found = target.near(thin(point), self.region.box)
+            found = value_near(truth, thin(point), self.region.box)
             computed = self._floats(left, point)
             if found is None or not np.isfinite(computed):
                 return False

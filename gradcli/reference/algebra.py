@@ -7,6 +7,7 @@ only NaN.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partialmethod
 from typing import Any
@@ -55,12 +56,6 @@ class Algebra:
         """The value of a scalar without its history."""
         return x
 
-    def values(self, array: np.ndarray) -> np.ndarray:
-        """An array of floats in the order of an array of scalars, NaN where it has NaN."""
-        flat = [self.plain(x) for x in np.ravel(array)]
-        ranks = {v: i for i, v in enumerate(sorted({v for v in flat if v == v}))}
-        return np.array([ranks.get(v, np.nan) for v in flat], dtype=float).reshape(np.shape(array))
-
     @staticmethod
     def map(function: Callable[[Scalar], Scalar], array: Any) -> np.ndarray:
         array = np.asarray(array, dtype=object)
@@ -74,17 +69,13 @@ class Algebra:
         return self.scalar(op, {**op.static, **static}, *arguments)
 
     exp, log = partialmethod(function, "exp"), partialmethod(function, "log")
-    expm1, log1p = partialmethod(function, "expm1"), partialmethod(function, "log1p")
-    sqrt, magnitude = partialmethod(function, "sqrt"), partialmethod(function, "abs")
+    log1p, sqrt = partialmethod(function, "log1p"), partialmethod(function, "sqrt")
 
     def power(self, x: Scalar, y: Scalar) -> Scalar:
         return self.function("pow", x, self.m.mpf(y) if isinstance(y, (int, float)) else y)
 
     def floor(self, x: Scalar) -> Any:
         return self.m.floor(self.plain(x))
-
-    def ceil(self, x: Scalar) -> Any:
-        return self.m.ceil(self.plain(x))
 
     def sign(self, x: Scalar) -> Any:
         return self.m.sign(self.plain(x))
@@ -106,20 +97,15 @@ class Algebra:
         """
         return None
 
-    def approximated(self, name: str, left: Scalar) -> None:
-        """An iteration has not ended, which stops where nothing changes any more: unless nothing is left, its result is no enclosure."""
-        known = getattr(self.m, "uncertified", None)
-        if known is not None and not surely_zero(self.plain(left)):
-            known.add(name)
+    def approximated(self, name: str) -> None:
+        """An iteration has not ended, but stops where nothing changes any more: its result is no enclosure."""
+        getattr(self.m, "uncertified", set()).add(name)
 
     def elementwise(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> np.ndarray:
         """An elementwise operation on arrays of scalars, broadcasting."""
-        present = [a for a in arrays if a is not None]
-        spread = np.broadcast_arrays(*present) if len(present) > 1 else [np.asarray(present[0], dtype=object)]
-        shape = spread[0].shape
-        columns = iter([s.ravel() for s in spread])
-        rows = [None if a is None else next(columns) for a in arrays]
-        out = np.empty(int(np.prod(shape)), dtype=object)
+        shape = np.broadcast_shapes(*[np.shape(a) for a in arrays if a is not None])
+        rows = [None if a is None else np.broadcast_to(np.asarray(a, dtype=object), shape).ravel() for a in arrays]
+        out = np.empty(math.prod(shape), dtype=object)
         for i in in_time(range(out.size), _AT_ONCE):
             out[i] = self.scalar(op, static, *[None if row is None else row[i] for row in rows])
         return out.reshape(shape)

@@ -155,17 +155,17 @@ class Ball:
         return made(abs(self.ball))
 
     def __hash__(self) -> int:
-        return hash(str(self.ball.mid())) if self.ball.is_finite() else 0
+        return hash(str(self.ball.mid()))
 
     def __bool__(self) -> bool:
         return self != 0
 
     def __int__(self) -> int:
         """The whole number towards zero."""
-        size = abs(self.ball).floor().unique_fmpz() if self.ball.is_finite() else None
-        if size is None:
-            raise Undecidable if self.ball.is_finite() else ValueError("not a finite number")
-        return int(size) if not self.ball < 0 else -int(size)
+        if not self.ball.is_finite():
+            raise ValueError("not a finite number")
+        size = int(whole(abs(self.ball), arb.floor).unique_fmpz())
+        return -size if self.ball < 0 else size
 
     __trunc__ = __int__
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 Limit = Callable[..., float]
@@ -22,16 +22,6 @@ _LIMITS: dict[str, Limit] = {
     "besseli": lambda order: math.inf,
     "besselk": lambda order: 0.0,
 }
-
-
-def limit_of(m: Any, name: str, numbers: tuple[Any, ...]) -> float | None:
-    """Return a function's value where one of its several numbers is not finite; None where all are."""
-    finite = [m.isfinite(x) for x in numbers]
-    if len(numbers) < 2 or all(finite):
-        return None
-    if all(finite[:-1]) and numbers[-1] == math.inf and name in _LIMITS:
-        return _LIMITS[name](*numbers[:-1])
-    return math.nan
 
 
 def context() -> Any:
@@ -59,11 +49,12 @@ def _class() -> Any:
 
 def _with_limits(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def limited(m: Any, *numbers: Any, **options: Any) -> Any:
-        if len(numbers) > 1 and all(isinstance(x, (int, float, m.mpf)) for x in numbers):
-            found = limit_of(m, name, numbers)
-            if found is not None:
-                return m.mpf(found)
-        return function(m, *numbers, **options)
+        is_one = len(numbers) < 2 or not all(isinstance(x, (int, float, m.mpf)) for x in numbers)
+        *finite, last = [is_one or m.isfinite(x) for x in numbers] or [True]
+        if last and all(finite):
+            return function(m, *numbers, **options)
+        is_known = all(finite) and numbers[-1] == math.inf and name in _LIMITS
+        return m.mpf(_LIMITS[name](*numbers[:-1]) if is_known else math.nan)
 
     return limited
 
@@ -79,8 +70,4 @@ class Undecidable(Exception):
 @cache
 def has_flint() -> bool:
     """Return whether FLINT is there: it is no part of Python on every system."""
-    try:
-        import_module("flint")
-    except ImportError:
-        return False
-    return True
+    return find_spec("flint") is not None

@@ -61,8 +61,8 @@ def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits:
     nodes, m = list(wrt.values()), context()
     leaves = {node: scope.values[node] for node in definition_order(root, nodes) if node.is_leaf}
 
-    def arrays(m: Any) -> tuple[dict[str, np.ndarray], bool]:
-        """Return the numbers in a context, and whether some of them are choices at kinks."""
+    def written(m: Any, number: Callable[[Any], str]) -> tuple[dict[str, Any], bool]:
+        """Return the numbers in a context as text, and whether some of them are choices at kinks."""
         tape = ReferenceTape(m, leaves, scope.precision)
         y = tape.run(root, nodes)
         slopes = tape.slopes(y, exact_array(m, seed, "float"), nodes)
@@ -70,12 +70,12 @@ def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits:
         for (name, x), slope in zip(wrt.items(), slopes, strict=True):
             for i in kinks[x]:
                 slope.reshape(-1)[i] = m.mpf(float(np.ravel(computed[name])[i]))
-        return {"value": Algebra.map(plain, y), **dict(zip(wrt, slopes, strict=True))}, any(kinks.values())
+        found = {"value": Algebra.map(plain, y), **dict(zip(wrt, slopes, strict=True))}
+        return {name: _written(array, number) for name, array in found.items()}, any(kinks.values())
 
     def enclosed(balls: Any) -> Digits | None:
         m.dps = balls.dps + _GUARD
-        found, chosen = arrays(balls)
-        numbers = {name: _written(array, lambda x: _certain(m, x, digits)) for name, array in found.items()}
+        numbers, chosen = written(balls, lambda x: _certain(m, x, digits))
         return None if balls.uncertified else Digits(numbers, not chosen)
 
     proved = by_balls(((digits + _GUARD) << attempt for attempt in range(_TRIES)), enclosed)
@@ -85,10 +85,9 @@ def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits:
     for attempt in range(_TRIES):
         m.dps = (digits + _GUARD) << attempt
         try:
-            found, _ = arrays(m)
+            now, _ = written(m, lambda x: str(m.nstr(x, digits)))
         except _WITHOUT_REFERENCE as error:
             raise EvaluationError(f"the reference has no value: {error}") from None
-        now = {name: _written(array, lambda x: str(m.nstr(x, digits))) for name, array in found.items()}
         if now == before:
             return Digits(now, False)
         before = now

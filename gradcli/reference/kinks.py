@@ -33,19 +33,20 @@ At = Callable[[Any], tuple[Any, Any]]  # derivatives and values so far from a po
 
 
 class Side(NamedTuple):
-    """Limits of derivatives and values from one side; NaN where there are none, or none that are seen.
+    """Limits of derivatives and values from one side; NaN where there are none, `_UNSEEN` where samples may not show them.
 
     values      the limits of the values
     continuous  whether these are the values at the point
     outside     whether there are no values on this side
-    open        whether a derivative may be there that the samples do not show
     """
 
     slopes: list[Any]
     values: list[Any]
     continuous: bool
     outside: bool
-    open: bool = False
+
+
+_UNSEEN = math.nan
 
 
 def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -> Side:
@@ -58,19 +59,18 @@ def _from_one_side(m: Any, at: At, sign: int, value: Sequence[Any], size: Any) -
         moves = [sign * m.mpf(10) ** step for step in steps]
         samples = [tuple(map(np.ravel, at(move))) for move in moves]
         slopes, values = ([_limit(m, row) for row in zip(*column, strict=True)] for column in zip(*samples, strict=True))
-        if all(limit is not None and m.isfinite(limit) for limit in (*slopes, *values)):
+        if all(map(m.isfinite, (*slopes, *values))):
             break
     last = samples[-1][1]
     outside = any(v != v for v in last)
-    continuous = not outside and all(v is not None and is_same(m, v, here) for v, here in zip(values, value, strict=True))
-    if size is not None and not outside and (slopes[0] is None or not m.isfinite(slopes[0])):
+    continuous = not outside and all(is_same(m, v, here) for v, here in zip(values, value, strict=True))
+    if size is not None and not outside and not m.isfinite(slopes[0]):
         base = value[0] if continuous else last[0]
         if m.isfinite(base):
             kept = list(zip(moves, samples, strict=True))[: None if continuous else -1]
             defined = _limit(m, [(v[0] - base) / (size * move) for move, (_, v) in kept])
-            slopes = [slopes[0] if defined is None or defined != defined else defined]
-    is_open = any(limit is None for limit in slopes)
-    return Side([m.nan if v is None else v for v in slopes], [m.nan if v is None else v for v in values], continuous, outside, is_open)
+            slopes = [defined] if defined == defined else slopes
+    return Side(slopes, values, continuous, outside)
 
 
 def is_same(m: Any, x: Any, y: Any) -> bool:
@@ -84,7 +84,7 @@ def is_close(m: Any, x: Any, y: Any) -> bool:
 
 
 def _limit(m: Any, samples: Sequence[Any]) -> Any:
-    """The limit of samples: a number, an infinity, NaN where they wander, or None where a limit is not seen."""
+    """The limit of samples: a number, an infinity, NaN where they wander, or `_UNSEEN`."""
     before, last = samples[-2:]
     if any(x != x for x in (before, last)):
         return m.nan
@@ -95,7 +95,7 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
     if is_close(m, before, last):
         return last if abs(before - last) <= m.mpf(10) ** -15 * abs(last) else m.zero  # what is left of terms that cancel
     if len(samples) < len(_MORE) - 1 or not all(map(m.isfinite, samples)):
-        return None
+        return _UNSEEN
     changes = [b - a for a, b in pairwise(samples)]
     if any(change * changes[-1] <= 0 for change in changes):
         return m.nan
@@ -103,7 +103,7 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
         return m.inf * m.sign(last)
     ends = [b - y * y / (y - x) for b, x, y in zip(samples[2:], changes, changes[1:], strict=False) if x != y]  # A. C. Aitken's
     known = len(ends) > 1 and abs(ends[-1] - ends[-2]) <= m.mpf(10) ** -_ALIKE * max(map(abs, ends))
-    return ends[-1] if known else None
+    return ends[-1] if known else _UNSEEN
 
 
 PROBING_DIGITS = 300
@@ -200,14 +200,15 @@ class Prober:
         self.asked, self.tape, self.value, self.found = asked, tape, value, found
         self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // asked.size))
         self.cost = _EVALUATIONS * asked.size
+        self.weights = exact_array(tape.m, asked.seed, "float")
 
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """The entries of a variable that need both sides: on a kink, or with a derivative that is not finite."""
-        m, sizes = self.tape.m, self._sizes(x)
+        m, entries = self.tape.m, Algebra.map(plain, np.ravel(self.tape.table[x]))
+        sizes = Algebra.map(lambda v: abs(v) or m.one, entries)
         events, slopes = dict(self.found.get(x, {})), np.ravel(slopes)
-        entries = np.ravel(self.tape.table[x])
         finite = all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool))
-        sides = {i: _on(events.pop(i)) for i in list(events) if not (finite and m.isfinite(plain(entries[i])))}  # infinity has none
+        sides = {i: _on(events.pop(i)) for i in list(events) if not (finite and m.isfinite(entries[i]))}  # infinity has none
         if not finite:
             return sides
         around = self._around(x, sizes, [i for i, event in events.items() if event.tie])
@@ -282,23 +283,19 @@ class Prober:
             for i in wanted:
                 found[i] = Sides("the derivative depends on the direction", "")
 
-    def _sizes(self, x: Expr) -> Array:
-        return Algebra.map(lambda v: abs(plain(v)) or self.tape.m.one, np.ravel(self.tape.table[x]))
-
     def _at(self, x: Expr, move: Any) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives by all entries, and the value, in the seed's weights, where the entries have moved."""
         m, asked = self.tape.m, self.asked
         here = Algebra.map(plain, self.tape.table[x])
         other = _beside(m, {**asked.leaves, x: (np.ravel(here) + move).reshape(here.shape)}, asked.precision, asked.zeros)
         y = other.run(asked.root, [x])
-        slope = other.gradient(y, exact_array(m, asked.seed, "float"), other.table[x])
+        slope = other.gradient(y, self.weights, other.table[x])
         return Algebra.map(plain, np.ravel(slope)), self._weighted(Algebra.map(plain, y))
 
     def _weighted(self, y: np.ndarray) -> np.ndarray:
         """A value in the seed's weights."""
-        m = self.tape.m
-        parts = [w * v for w, v in zip(np.ravel(exact_array(m, self.asked.seed, "float")), np.ravel(y), strict=True) if w != 0]
-        return np.array([sum(parts, m.zero)], dtype=object)
+        parts = [w * v for w, v in zip(np.ravel(self.weights), np.ravel(y), strict=True) if w != 0]
+        return np.array([sum(parts, self.tape.m.zero)], dtype=object)
 
 
 def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = None) -> list[Sides]:
@@ -313,7 +310,7 @@ def both_sides(m: Any, at: At, chosen: Array, event: Event | None, size: Any = N
         left, right = (_from_one_side(m, at, sign, values, size) for sign in (-1, 1))
         gap = _gap(m, values, left, right)
         found = [_sides(m, a, b, gap, event) for a, b in zip(left.slopes, right.slopes, strict=True)]
-    hidden = [name for name, side in (("left", left), ("right", right)) if side.open]
+    hidden = [name for name, side in (("left", left), ("right", right)) if any(v is _UNSEEN for v in side.slopes)]
     inner = next((side for side, other in ((left, right), (right, left)) if other.outside and side.continuous), None)
     for i, sides in enumerate(found):
         sides.open = " and from the ".join(hidden)
@@ -447,7 +444,7 @@ def with_inner_choices(
     """The function with the engine's choices at the kinks inside of it, its value, and the entries of it that are a choice."""
     known: dict[Expr, dict[int, Sides]] = {}
     chosen, *others = (
-        _Choosing(m, leaves, precision, size, known, choose) for choose in (partial(_engines, m, engine), *_ENDS)
+        _Choosing(m, leaves, precision, size, known, choose) for choose in (partial(_engines, engine), *_ENDS)
     )
     y = chosen.run(root, also)
     left, right, least = (np.ravel(Algebra.map(plain, tape.run(root))) for tape in others)
@@ -462,12 +459,10 @@ def with_inner_choices(
     return chosen, y, sides
 
 
-def _engines(m: Any, engine: Engine, place: Place, sides: Sides) -> Any:
-    """Return what the engine chose, if it lies between the sides."""
+def _engines(engine: Engine, place: Place, sides: Sides) -> Any:
+    """Return what lies between the sides and is nearest to what the engine chose."""
     node, i = place
     if node not in engine:
         return sides.left  # nothing that the engine computes depends on it
-    chosen = engine[node].array.reshape(-1)[i]
     low, high = sorted((sides.left, sides.right))
-    room = m.mpf(10) ** -15 * max(1, abs(low), abs(high))
-    return chosen if low - room <= chosen <= high + room else sides.left
+    return max(low, min(engine[node].array.reshape(-1)[i], high))

@@ -32,12 +32,6 @@ _UNIT = float(np.finfo(LONG_DOUBLE).eps)
 _DRAWS, _SPREAD = 2, 4.0  # of random signs, and how much larger the sum of errors may be than that of the largest of these
 
 
-def along(node: Expr, operands: list[Any]) -> tuple[Any, tuple[int, ...], Mapping[str, Any]]:
-    """Return what is reduced, along which axes, and how."""
-    (x,) = operands
-    return x, axes_of(node.static["axis"], x.ndim), node.static
-
-
 Part = tuple[Any, Any, Any]  # an adjoint, its own rounding error, and 0 where nothing flows: a branch not taken, an entry not chosen
 Parts = Sequence[Part | None]
 Pull = Callable[..., Sequence[Any]]  # of a cotangent, a result, and operands
@@ -52,10 +46,8 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
             found = pulled(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
             return [None if leaf is None else found.get(leaf) for leaf in leaves]
         if isinstance(rule, Reduced):
-            x, axes, _ = reduced = along(node, operands)
-            _, slope = rule.slopes(*reduced)
-            kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
-            wide, off, live = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
+            kept, slope = _reduced(rule, operands, static)
+            wide, off, live = (np.broadcast_to(np.reshape(part, kept.shape), slope.shape) for part in adjoint)
             flows = live if op.accuracy.ulps else live * (slope != 0)  # to the entries that the result is one of
             return [(wide * slope, off * np.abs(slope), flows)]
         if isinstance(rule, Entrywise):
@@ -70,8 +62,14 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
         if isinstance(adjoint, dict):
             parts = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
         return _linear(*_ways_back(op, operands, static), parts, out, operands)
-    except (NotCovered, Unsupported):
+    except (NotCovered, NoLoop, Unsupported):
         return held.pulled(op, static, adjoint, out, operands)
+
+
+def _reduced(rule: Reduced, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
+    (x,) = operands
+    found: tuple[Any, Any] = rule.slopes(x, axes_of(static["axis"], x.ndim), static)
+    return found
 
 
 def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[Pull, Pull | None]:
@@ -79,7 +77,7 @@ def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[
     if isinstance(op.extended, Whole):
         _, pull, flows = op.extended.formulas
         return partial(pull, **static), None if flows is None else partial(flows, **static)
-    _, back = _movement(op, operands, static)
+    _, back = moved(op, operands, static)
     through: Pull = lambda part, *_: back(part)  # noqa: E731
     return through, through
 
@@ -101,14 +99,6 @@ def _opened(node: Expr, op: Op, operands: list[Any], held: StandIns) -> tuple[Ex
     if not np.isfinite(table[root]).all() and all(np.isfinite(x).all() for x in given.values()):
         raise NotCovered(f"the body of a function of so many entries, which is not finite: {op.name}")
     return root, leaves, table
-
-
-def _movement(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Sequence[Any]]]:
-    """Return what an operation makes of its operands that moves or adds entries, and the way back. Raises Unsupported for others."""
-    try:
-        return moved(op, operands, static)
-    except NoLoop:
-        raise Unsupported(f"{op.name} of so many entries") from None
 
 
 def _linear(pull: Pull, flows: Pull | None, adjoint: Any, out: Any, operands: list[Any]) -> Parts:
@@ -202,13 +192,13 @@ def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed:
     with np.errstate(all="ignore"):
         table = interpret(order, LongDoubles(leaves, precision, held))
         adjoints = pulled(order, table, root, wrt, _start(root, seed), held)
-    nothing = [(np.zeros(x.shape, LONG_DOUBLE),) * 3 for x in wrt]
-    found = [adjoints.get(x, none) for x, none in zip(wrt, nothing, strict=True)]
+    found = [adjoints.get(x, (np.zeros(x.shape),) * 3) for x in wrt]
+    unit = np.finfo(np.float64 if held.narrow else LONG_DOUBLE).eps
     return Reference(
         table[root],
         [np.asarray(f[0], LONG_DOUBLE) for f in found],
         [np.asarray(f[1], float) for f in found],
-        _share(precision, np.float64 if held.narrow else LONG_DOUBLE),
+        min(1.0, _WORSE * float(unit) / float(np.finfo(precision).eps)),
         "long double" if WIDER else "double",
     )
 
@@ -239,11 +229,6 @@ def pulled(
 
 def _start(root: Expr, seed: Any) -> Part:
     return np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape), np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape)
-
-
-def _share(precision: str, used: Any) -> float:
-    """Of the engine's error, that of a reference whose numbers have smaller units, at most: it makes as many roundings, one for one."""
-    return min(1.0, _WORSE * float(np.finfo(used).eps) / float(np.finfo(precision).eps))
 
 
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
@@ -286,7 +271,7 @@ class LongDoubles(Domain[Any]):
         still_in_time()
         try:
             return self._applied(node, op, operands)
-        except (NotCovered, Unsupported):
+        except (NotCovered, NoLoop, Unsupported):
             return self.held.value(op, operands, node.static)
 
     def _applied(self, node: Expr, op: Op, operands: list[Any]) -> Any:
@@ -295,14 +280,13 @@ class LongDoubles(Domain[Any]):
             root, _, table = _opened(node, op, operands, self.held)
             return table[root]
         if isinstance(rule, Reduced):
-            kept, _ = rule.slopes(*along(node, operands))
-            return np.reshape(kept, node.shape)
+            return np.reshape(_reduced(rule, operands, node.static)[0], node.shape)
         if rule is not None and rule.value is not None:
             asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if isinstance(rule, Entrywise) and rule.epsilon else {}
             return self.held.widened(rule.value(*operands, **node.static, **asked))
         if op.elementwise:
             return self.held.value_of_entries(op, operands, node.static)
-        return op.forward(*operands, **node.static) if rule is not None else _movement(op, operands, node.static)[0]
+        return op.forward(*operands, **node.static) if rule is not None else moved(op, operands, node.static)[0]
 
 
 def _long(constant: Constant) -> Any:
@@ -322,7 +306,6 @@ def _long(constant: Constant) -> Any:
 
 _LARGEST = 20_000  # nodes, each of which takes a millisecond
 _FAR = 2.0**-7  # of an entry: how far points are moved
-_EXACT = 1e-9  # of the larger of two gradients: what they may be apart
 
 
 def hold_derivatives(root: Expr, leaves: Mapping[Expr, Any], precision: str, held: StandIns) -> None:
@@ -354,27 +337,18 @@ def _confirms(node: Expr, of: Derivation, order: Sequence[Expr], table: Mapping[
 
     value, vector = table[node], None if of.vector is None else table[of.vector]
     if of.kind == "vjp":
-        right = gradient(table, 1.0 if vector is None else vector)
-        room = _EXACT * np.maximum(np.abs(value), np.abs(right)) + _EXACT * 1e-3 * _largest(right)
-        return _all_within(np.abs(value - right), room)
-    direction = domain.held.direction(table[of.x]) if vector is None else vector
-    if of.kind in ("jacobian", "hessian"):
-        axes = np.ndim(direction)
-        value = np.tensordot(value, direction, axes) if axes else value * direction
-    before = [x for x in order if x.index <= max(of.y.index, of.x.index)]
+        true, error = gradient(table, 1.0 if vector is None else vector), 0.0
+    else:
+        direction = domain.held.direction(table[of.x]) if vector is None else vector
+        if of.kind in ("jacobian", "hessian"):
+            value = np.tensordot(value, direction, np.ndim(direction))
+        before = [x for x in order if x.index <= max(of.y.index, of.x.index)]
 
-    def along(step: Any) -> Any:
-        at = interpret(before, domain, {of.x: table[of.x] + step * direction})
-        return at[of.y] if of.kind in ("jvp", "jacobian") else gradient(at, 1.0)
+        def along(step: Any) -> Any:
+            at = interpret(before, domain, {of.x: table[of.x] + step * direction})
+            return at[of.y] if of.kind in ("jvp", "jacobian") else gradient(at, 1.0)
 
-    found = differences(along, STEPS[WIDER])
-    return _all_within(np.abs(value - found.slope), SAFETY * found.error + TOLERANCE * (np.abs(value) + _largest(value)))
-
-
-def _largest(array: Any) -> Any:
-    finite = np.abs(array)[np.isfinite(array)] if np.ndim(array) else np.abs(array)
-    return np.max(finite, initial=0)
-
-
-def _all_within(off: Any, room: Any) -> bool:
-    return not np.any(np.isfinite(off) & ~(off <= room))
+        true, error = differences(along, STEPS[WIDER])
+    off, sizes = np.abs(value - true), np.abs(value)
+    largest = np.max(sizes[np.isfinite(sizes)], initial=0)
+    return not np.any(np.isfinite(off) & ~(off <= SAFETY * error + TOLERANCE * (sizes + largest)))

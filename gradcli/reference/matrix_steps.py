@@ -36,23 +36,21 @@ class Entry(Step):
         yield node.arguments[0].serial, Cotangents({self.place: cotangent})
 
 
-class Whole(Entry):
+class Whole(Step):
     """A function of matrices: what it was applied to, and its results."""
 
     def __init__(self, name: str, arrays: Sequence[Array]) -> None:
-        super().__init__(name, (0, 0))
-        self.arrays, self.results = arrays, list[Array]()
+        self.name, self.arrays, self.results = name, arrays, list[Array]()
 
     def pulled(self, tape: Any, node: Any, cotangent: Any, traced: bool) -> Iterator[tuple[int, Any]]:
         algebra: Algebra = tape if traced else Numbers(tape.m, tape.precision)
         arrays, results = list(self.arrays), self.results
         if not traced:
             arrays, results = ([Algebra.map(tape.plain, x) for x in several] for several in (arrays, results))
-        back = [np.full(x.size, tape.zero, dtype=object) for x in results]
+        back = [np.full(x.shape, tape.zero, dtype=object) for x in results]
         for (result, entry), value in cotangent.items():
-            back[result][entry] = value
-        parts = PULLS[self.name](algebra, arrays, results, [c.reshape(x.shape) for c, x in zip(back, results, strict=True)])
-        for array, part in zip(self.arrays, parts, strict=True):
+            back[result].flat[entry] = value
+        for array, part in zip(self.arrays, PULLS[self.name](algebra, arrays, results, back), strict=True):
             for argument, slope in zip(array.ravel(), part.ravel(), strict=True):
                 if type(argument) is Traced:
                     yield argument.serial, slope

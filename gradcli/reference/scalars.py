@@ -328,11 +328,8 @@ class Tracing(Algebra):
         A zero cotangent that meets an infinite partial contributes nothing to what it does not depend on, and NaN to what it does: then
         it is zero at the point only.
         """
-        adjoints: dict[int, Any] = {}
-        for root, seed in seeds.items():
-            if type(seed) is Traced or not surely_zero(seed):  # else it stays zero
-                adjoints[root.serial] = adjoints[root.serial] + seed if root.serial in adjoints else seed
-        roots = [root for root in seeds if root.serial in adjoints]
+        roots = [root for root, seed in seeds.items() if type(seed) is Traced or not surely_zero(seed)]  # from others nothing flows
+        adjoints = {root.serial: seeds[root] for root in roots}
         nodes = behind(roots)
         open_products: list[tuple[Traced, Traced]] = []
 
@@ -360,14 +357,14 @@ class Tracing(Algebra):
                 yield argument.serial, part
 
         accumulate(sorted(nodes, reverse=True), adjoints, passed_back, operator.add)
-        found = [adjoints.get(x.serial, self.zero) for x in wrt]
-        if open_products:
-            undecided = dependent(open_products, roots, nodes)
-            for node, _ in open_products if undecided else ():
-                self._trouble("zero times the derivative of", node)
-            unknown = [x * self.nan if traced else self.nan for x in wrt] if undecided else []
-            found = [unknown[i] if x.serial in undecided else slope for i, (x, slope) in enumerate(zip(wrt, found, strict=True))]
-        return found
+        undecided = dependent(open_products, roots, nodes) if open_products else set()
+        for node, _ in open_products if undecided else ():
+            self._trouble("zero times the derivative of", node)
+
+        def slope(x: Traced) -> Any:
+            return (x if traced else 1) * self.nan if x.serial in undecided else adjoints.get(x.serial, self.zero)
+
+        return list(map(slope, wrt))
 
 
 def behind(roots: Sequence[Traced]) -> dict[int, Traced]:

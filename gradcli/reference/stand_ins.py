@@ -18,6 +18,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import flint
 import numpy as np
 from flint import arb
 
@@ -26,7 +27,7 @@ from gradcli.ops.axes import summed
 from gradcli.ops.extended import LONG_DOUBLE, WIDER
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, number
-from gradcli.reference.ball import Ball, as_arb, made
+from gradcli.reference.ball import Ball, as_arb, as_float, made
 from gradcli.reference.balls import Balls
 from gradcli.reference.contexts import Undecidable
 from gradcli.reference.deadline import in_time
@@ -88,7 +89,7 @@ class StandIns:
 
     def value_of_entries(self, op: Op, operands: Sequence[Any], static: Static) -> Any:
         """The value of an elementwise operation. Raises Unsupported."""
-        exact = partial(by_reference, op, static=static)
+        exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
         try:
             found = np.asarray(op.forward(*operands, **static))
         except (TypeError, ValueError, AttributeError):  # no loop for long doubles
@@ -119,7 +120,11 @@ class StandIns:
         """
         if op.kind == "flat":
             return [None] * len(operands), [None] * len(operands)
-        smooth = _smooth(op, operands, static)
+        if op.kind != "smooth" or any(o is None for o in operands):
+            raise Unsupported(f"{op.name} of so many entries")
+        from gradcli.reference.symbolic.translate import smooth_function
+
+        smooth = smooth_function(op, len(operands), static)
         found = [self._slope(op, smooth, out, operands, static, place) if w else (None, None) for place, w in enumerate(wanted)]
         return [slope for slope, _ in found], [size for _, size in found]
 
@@ -222,11 +227,11 @@ class StandIns:
 
 
 def _are_near(found: Any, true: Any, share: float, more: Any = 0) -> bool:
-    """Return whether entries are as near to the true ones, or as near as doubles are, which may not be finite, or zero, where these end."""
+    """Return whether entries are as near to the true ones, or zero or not finite where doubles end."""
     found, true = np.asarray(found, LONG_DOUBLE), np.asarray(true, LONG_DOUBLE)
     nearest = true.astype(np.float64)
-    is_right = (np.abs(found - true) <= share * np.abs(true) + more) | (found == nearest)
-    return bool(np.all(is_right | (~np.isfinite(found) & ~np.isfinite(nearest))))
+    ends = (found == 0) & (nearest == 0) | ~np.isfinite(found) & ~np.isfinite(nearest)
+    return bool(np.all(ends | (np.abs(found - true) <= share * np.abs(true) + more)))
 
 
 def _in_widest(run: Callable[[Any], Any], op: Op) -> Any:
@@ -293,13 +298,7 @@ _MOST_ENTRIES = 5_000  # that are computed one by one
 _AT_ONCE = 64  # entries between two looks at the time
 _DIGITS = (25, 50, 200, 800)  # the first tells all bits of a long double
 _BITS = 70  # that have to be certain
-_LARGEST = arb(2) ** np.finfo(LONG_DOUBLE).maxexp
-_SHOWN = 25  # decimals that tell all bits
-
-
-def by_reference(op: Op, operands: Sequence[Any], static: Static) -> Any:
-    """Return the value of an elementwise operation by its reference. Raises Unsupported."""
-    return each(lambda m, *numbers: number(m, op, static, *numbers), operands, op.result)
+_BEYOND = 1 << 20  # binary exponents that no long double has
 
 
 def entries(operands: Sequence[Any], shape: tuple[int, ...], places: Any) -> list[Any]:
@@ -316,12 +315,11 @@ def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "f
     columns = [None if o is None else np.broadcast_to(o, shape).reshape(-1) for o in operands]
     out = np.empty(size, {"bool": bool, "int": np.int64}.get(result, LONG_DOUBLE))
     rows = zip(*(_numbers(column, size) for column in columns), strict=True)
-    with Balls(_DIGITS[0]).working():
-        for i, numbers in enumerate(in_time(rows, _AT_ONCE)):
-            found = by_balls(_DIGITS, partial(_of_one, function, numbers, result))
-            if found is None:
-                raise Unsupported("a function of an entry that no precision decides")
-            out[i] = found
+    for i, numbers in enumerate(in_time(rows, _AT_ONCE)):
+        found = by_balls(_DIGITS, partial(_of_one, function, numbers, result))
+        if found is None:
+            raise Unsupported("a function of an entry that no precision decides")
+        out[i] = found
     return out.reshape(shape)
 
 
@@ -341,22 +339,19 @@ def _numbers(column: Any, count: int) -> Iterable[Any]:
         return [None] * count if column is None else column.tolist()
     if column.dtype.kind in "iu":
         return map(Ball, column.tolist())
-    high = column.astype(np.float64)
-    low = np.where(np.isfinite(high), column - high, 0).astype(np.float64)
-    if (np.isinf(high) & np.isfinite(column)).any():
-        raise Unsupported("numbers beyond doubles")
-    return (made(arb(a) + b) if b else Ball(a) for a, b in zip(high.tolist(), low.tolist(), strict=True))
+    return map(_ball, column)
+
+
+def _ball(x: Any) -> Ball:
+    if not np.isfinite(x):
+        return Ball(float(x))
+    mantissa, exponent = np.frexp(x)
+    return made(arb((int(np.ldexp(mantissa, 64)), int(exponent) - 64)))
 
 
 def _long_double(x: arb) -> Any:
-    if not x.is_finite() or abs(x) >= _LARGEST:
-        return LONG_DOUBLE(np.nan if x.is_nan() else np.inf if x > 0 else -np.inf)
-    return LONG_DOUBLE(x.str(_SHOWN, radius=False))
-
-
-def _smooth(op: Op, operands: Sequence[Any], static: Static) -> Any:
-    if op.kind != "smooth" or not op.elementwise or any(o is None for o in operands):
-        raise Unsupported(f"{op.name} of so many entries")
-    from gradcli.reference.symbolic.translate import smooth_function
-
-    return smooth_function(op, len(operands), static)
+    if not x.is_finite():
+        return LONG_DOUBLE(as_float(x))
+    with flint.ctx.workprec(_BITS):
+        mantissa, exponent = map(int, (+x).mid().man_exp())
+    return np.ldexp(LONG_DOUBLE(mantissa), max(-_BEYOND, min(_BEYOND, exponent)))

@@ -123,7 +123,16 @@ class ReferenceTape(Domain[Any]):
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
         """A derivative inside of the expression, from its definition."""
         of: Derivation = node.static["of"]
-        return self._inner(of, table[of.y], table[of.x], None if of.vector is None else table[of.vector])
+        y, x, vector = table[of.y], table[of.x], None if of.vector is None else table[of.vector]
+        if of.kind == "jacobian":
+            return self._rows(y, x)
+        if of.kind == "jvp":
+            return np.asarray((self._rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1), dtype=object)
+        ones = Algebra.map(lambda _: self.m.one, y)
+        if of.kind == "vjp":
+            return self.gradient(y, ones if vector is None else vector, x, traced=True)
+        slope = self.gradient(y, ones, x, traced=True)
+        return self._rows(slope, x) if of.kind == "hessian" else self.gradient(slope, vector, x, traced=True)
 
     def _watch(self, op: Op, operands: list[Any], result: Any) -> None:
         """Note the kinks of norms and deviations, which their result tells; scalar operations note their own."""
@@ -171,20 +180,6 @@ class ReferenceTape(Domain[Any]):
             return next((trouble for trouble, serials in zip(found, made_of, strict=True) if serial in serials), None)
 
         return [Troubles(found[0], dict(enumerate(map(own, np.ravel(self.table[x]))))) for x in wrt]
-
-    def _inner(self, of: Derivation, y: Array, x: Array, vector: Any) -> Array:
-        ones = Algebra.map(lambda _: self.m.one, y)
-        if of.kind == "vjp":
-            return self.gradient(y, ones if vector is None else vector, x, traced=True)
-        if of.kind == "jacobian":
-            return self._rows(y, x)
-        if of.kind == "jvp":
-            return np.asarray((self._rows(y, x).reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1), dtype=object)
-        slope = self.gradient(y, ones, x, traced=True)
-        if of.kind == "hessian":
-            return self._rows(slope, x)
-        assert vector is not None
-        return self.gradient(slope, vector, x, traced=True)
 
     def _rows(self, y: Array, x: Array) -> Array:
         out = np.empty((y.size, *x.shape), dtype=object)

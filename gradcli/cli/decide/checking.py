@@ -111,8 +111,7 @@ def _shows_progress(request: CheckRequest) -> bool:
 
 def work_of(request: CheckRequest) -> Work:
     """Return what there is to decide. Raises GradcliError for what is wrong with the request."""
-    named = request.function, request.gradient, request.jvp_of, request.adjoint, request.implicit, request.fixed_point, request.parameters
-    if request.by or any(named):
+    if any(request.given("function gradient jvp_of adjoint implicit fixed_point parameters by")):
         from gradcli.cli.decide.functions import OneFunction
 
         return OneFunction(request)
@@ -123,16 +122,19 @@ def work_of(request: CheckRequest) -> Work:
     from gradcli.cli.decide.functions import ListedFunctions
 
     functions = ListedFunctions(request)
-    given = request.arguments or request.files or request.expression is not None
-    if not given and not functions.policies.settings().files:
+    if not _names_inputs(request) and not functions.policies.settings().files:
         return functions
     return Together(cases_of(request), functions)
+
+
+def _names_inputs(request: CheckRequest) -> bool:
+    return bool(request.arguments or request.files or request.expression is not None)
 
 
 def _say_what_is_left_out(request: CheckRequest, cases: Work) -> None:
     """Functions that the settings list are code, which runs where somebody says so."""
     settings = cases.policies.settings()
-    if settings.functions and settings.path is not None and not (request.arguments or request.files or request.expression is not None):
+    if settings.functions and settings.path is not None and not _names_inputs(request):
         count = f"{len(settings.functions):,} function{'s' * (len(settings.functions) != 1)}"
         say(f"note: {count} of {printable(shown(settings.path))} left out: --functions checks them, too, and so runs them")
 

@@ -365,16 +365,29 @@ def _undetermined(names: list[str], reason: str) -> Check:
     return Check(Verdict.UNDETERMINED, variables, reason=reason)
 
 
-class OneFunction:
-    """The function of the command line. Raises GradcliError for what is wrong with the request."""
+class Functions:
+    """Functions, each of which is a piece of the work. Raises GradcliError for what is wrong with the request."""
 
-    def __init__(self, request: CheckRequest) -> None:
-        limits = limits_of(request, REPORTS, PRECISIONS)
-        self.inputs, self.names, self.processes, self.unchanged = function_inputs(request), UsedNames(), 1, 0
+    processes = 1
+
+    def __init__(self, request: CheckRequest, inputs: Inputs) -> None:
+        self.request, self.limits, self.inputs = request, limits_of(request, REPORTS, PRECISIONS), inputs
+        self.names, self.unchanged = UsedNames(), 0
         self.begin: Callable[[int], object] = nobody
         self.policies = FilePolicies(request, check_options(request, CHECKING), Configuration(request.config))
-        self.budget = Budget(self.policies.settings().budget)
-        self.case = FunctionCase(request, limits, self.policies.of(None), self.budget)
+        self.settings = self.policies.settings()
+        self.budget = Budget(self.settings.budget)
+
+    def remarks(self) -> list[str]:
+        return []  # arguments are a function's own affair
+
+
+class OneFunction(Functions):
+    """The function of the command line."""
+
+    def __init__(self, request: CheckRequest) -> None:
+        super().__init__(request, function_inputs(request))
+        self.case = FunctionCase(request, self.limits, self.policies.of(None), self.budget)
         if request.changed_since is not None:
             from gradcli.cli.decide.changes import Changes, Left
 
@@ -384,29 +397,21 @@ class OneFunction:
     def pieces(self) -> Iterator[Piece]:
         yield from () if self.unchanged else (Called(0),)
 
-    def remarks(self) -> list[str]:
-        return []  # its arguments are its own affair
-
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
         yield self.case.outcome(self.case.functions[0])
 
 
-class ListedFunctions:
+class ListedFunctions(Functions):
     """The functions of a file of settings. What is wrong with one of them is an error of its own, and the others are decided."""
 
     def __init__(self, request: CheckRequest) -> None:
-        self.request, self.limits = request, limits_of(request, REPORTS, PRECISIONS)
-        self.inputs, self.names, self.unchanged = Inputs(None, {}, []), UsedNames(), 0
-        self.begin: Callable[[int], object] = nobody
-        self.policies = FilePolicies(request, check_options(request, CHECKING), Configuration(request.config))
-        settings = self.policies.settings()
-        if not settings.functions:
+        super().__init__(request, Inputs(None, {}, []))
+        settings = self.settings
+        if not settings.functions and not request.allow_empty:
             where = "there is no pyproject.toml here" if settings.path is None else f"{shown(settings.path)} lists none"
             example = '[[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = "pkg.losses:slope", at = {x = "randn(5)"}'
-            if not request.allow_empty:
-                raise UsageError(f"--functions is about the functions of the settings: {where}", help=example)
-        self.listed = settings.functions or ()
-        self.path = settings.path
+            raise UsageError(f"--functions is about the functions of the settings: {where}", help=example)
+        self.listed, self.path = settings.functions or (), settings.path
         self._flags = {name for name in ("rtol", "atol", "timeout", "random_state") if getattr(request, name) is not None}
         self.folder = here() if settings.path is None else settings.path.parent
         self.left: Sequence[int] = range(len(self.listed))  # the numbers of those that are decided
@@ -416,44 +421,33 @@ class ListedFunctions:
             self.left = Left(Changes(request.changed_since, self.folder)).functions(settings, self.folder)
             self.unchanged = len(self.listed) - len(self.left)
         self.processes = min(settings.jobs or 1, most_processes())
-        self.budget = Budget(settings.budget)
 
     def pieces(self) -> Iterator[Piece]:
         for number in self.left:
             yield Called(number, str(self.path))
-
-    def remarks(self) -> list[str]:
-        return []
 
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
         assert isinstance(piece, Called)
         setting, policy = self.listed[piece.number], self.policies.of(None)
         self.begin(piece.number + 1)
         record = Record(setting.function, id=setting.name, file=None if self.path is None else shown(self.path), record_line=True)
-        record.line, record.xfail = self._line(setting), setting.xfail
+        record.line, record.xfail, record.skip = self._line(setting), setting.xfail, setting.skip
         if piece.number + 1 in without:
             return
-        if setting.skip is not None:
-            record.skip = setting.skip
-        elif self.budget.left == 0:
+        if record.skip is None and self.budget.left == 0:
             left_undecided(record, self.budget.reason)
-        else:
+        elif record.skip is None:
+            asked = _asked(self.request, setting)
             try:
-                case = FunctionCase(
-                    _asked(self.request, setting), self.limits, judged(policy, setting, self._flags), self.budget, self.folder
-                )
+                case = FunctionCase(asked, self.limits, judged(policy, setting, self._flags), self.budget, self.folder)
                 outcome = case.outcome(setting.name, setting.xfail)
-            except GradcliError as error:
-                record = _with(record, error)
-                outcome = outcome_of(record, setting.name, fail_on=policy.fail_on)
-                outcome.repeat = repeated(_asked(self.request, setting), self.folder)
-                yield outcome
-                return
-            else:
                 if outcome.file is None:  # it could not be imported
                     outcome.record.file, outcome.record.line = record.file, record.line
-                yield outcome
-                return
+            except GradcliError as error:
+                outcome = outcome_of(_with(record, error), setting.name, fail_on=policy.fail_on)
+                outcome.repeat = repeated(asked, self.folder)
+            yield outcome
+            return
         yield outcome_of(record, setting.name, fail_on=policy.fail_on)
 
     def _line(self, setting: FunctionSetting) -> int:

@@ -7,14 +7,14 @@ from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from gradcli.cli.inputs.positionals import Inputs, is_stream
 from gradcli.containment import contained
-from gradcli.errors import UsageError, text_lines
+from gradcli.errors import GradcliError, UsageError, text_lines
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
 from gradcli.query.bindings import Programs
 from gradcli.query.unused_names import UsedNames
 from gradcli.report.records import Answer
 
-Kind = TypeVar("Kind", bound=Answer)
+Kind = TypeVar("Kind")
 
 
 class Text(NamedTuple):
@@ -62,10 +62,8 @@ class Answers(Generic[Kind]):
     def records(self) -> Iterator[Kind]:
         """The answers. Raises GradcliError for names that an expression alone does not have, and for records where there are none."""
         for text in texts(self.inputs, self.programs, self.state):
-            if text.path is None:
-                yield from self.of_expression(self._guarded(text), text)
-            else:
-                yield from self._guarded(text)
+            found = self._guarded(text)
+            yield from self.of_expression(found, text) if text.path is None else found
 
     def _guarded(self, text: Text) -> Iterator[Kind]:
         if text.program is None and self.command:
@@ -74,9 +72,13 @@ class Answers(Generic[Kind]):
             yield from self.of_records(text) if text.program is None else self.of_program(text, text.program)
         except Exception as error:
             self.names.unread = True
-            yield self.kind.of_error(contained(error))  # type: ignore[misc]  # a class variable cannot be declared of type[Kind]
+            yield self.failed(contained(error))
         if text.program is not None:
             self.names.add(text.program.scope)
+
+    def failed(self, error: GradcliError) -> Kind:
+        """Return the answer that says an error."""
+        return self.kind.of_error(error)  # type: ignore[return-value]  # a class variable cannot be declared of type[Kind]
 
     def of_program(self, text: Text, program: Program) -> Iterator[Kind]:
         """The answers to a program."""

@@ -368,7 +368,7 @@ def replace_at(x: Any, source: Any, index: Any) -> Any:
     wanted = indexed_shape(x.shape, index=index)
     if wanted != source.shape:
         raise ShapeError(f"the source has the shape {tuple(source.shape)}, not {wanted}")
-    return overwrite(x, source, index=index)
+    return overwrite.definition(x, source, index=index)  # of several entries put to one place the last has the whole gradient
 
 
 @function(numpy="x, indices, values, accumulate")

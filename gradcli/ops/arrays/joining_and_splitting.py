@@ -32,7 +32,7 @@ def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: 
 concatenate = structural(
     "concatenate", "*arrays", _concatenate, witness("moving.concatenate"), vjp=_concatenate_vjp,
     shape=shape_by_example(_concatenate), static={"axis": 0}, ulps=0, aliases="cat concat",
-    doc="Arrays joined along an axis.", example="concatenate([x, y])", backward="Cat",
+    doc="Arrays joined along an axis. >>> concatenate([x, y])", backward="Cat",
     numpy=lambda shapes, axis: f"np.concatenate([{listed(shapes)}], {axis})",
 )  # fmt: skip
 

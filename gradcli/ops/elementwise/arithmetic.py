@@ -67,14 +67,14 @@ div = elementwise(
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases="negative", doc="-x", power=1, ulps=0, integral=True,
+    kind="piecewise", aliases="negative", doc="-x", ulps=0, integral=True,
     extended=Entrywise((lambda x: -1,)), refuses=pytorch.no_booleans, written="-",
     latex=Form("-{x:term}", UNARY), algebra="negation",
     c="(-{0})",
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
-    kind="piecewise", doc="+x", power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
+    kind="piecewise", doc="+x", ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
     algebra="identity",
     c="({0})",
 )
@@ -150,12 +150,12 @@ rint = _flat(
 
 abs_ = elementwise(
     "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
-    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0, power=1,
+    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0,
     integral=True, extended=Entrywise((np.sign,)),
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
     latex=r"\left|{x}\right|", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
-    doc="The absolute value; the derivative at NaN is 0, as in PyTorch.", example="abs(x)",
+    doc="The absolute value; the derivative at NaN is 0, as in PyTorch. >>> abs(x)",
     carries=steady,
     c="g_fabs({0})",
 )
@@ -205,7 +205,7 @@ def fmod(x: Any, y: Any) -> Any:
 
 
 @function(
-    forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x", power=2,
+    forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x",
     integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
 )
@@ -215,7 +215,7 @@ def square(x: Any) -> Any:
 
 
 @function(
-    forward=np.reciprocal, partials=(lambda out, x: -out * out,), kind="piecewise", saves="out", power=-1, domain="x is not 0",
+    forward=np.reciprocal, partials=(lambda out, x: -out * out,), kind="piecewise", saves="out", domain="x is not 0",
     extended=Entrywise((lambda x: -1 / x / x,)), algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
     c="(1 / {0})",

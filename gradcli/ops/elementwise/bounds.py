@@ -35,12 +35,10 @@ def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op,
 
 
 maximum = _extreme(
-    "maximum", "Max", np.maximum, operator.gt, greater, less, doc="The larger of two values; NaN if either is.",
-    example="maximum(0, 1 - x)",
+    "maximum", "Max", np.maximum, operator.gt, greater, less, doc="The larger of two values; NaN if either is. >>> maximum(0, 1 - x)",
 )  # fmt: skip
 minimum = _extreme(
-    "minimum", "Min", np.minimum, operator.lt, less, greater, doc="The smaller of two values; NaN if either is.",
-    example="minimum(x, 1)",
+    "minimum", "Min", np.minimum, operator.lt, less, greater, doc="The smaller of two values; NaN if either is. >>> minimum(x, 1)",
 )  # fmt: skip
 
 
@@ -96,8 +94,7 @@ clip = elementwise(
     saves="x low high",
     aliases="clamp",
     integral=True,
-    backward="Clamp", doc="x limited to the range from low to high; either bound may be None.",
-    example="clip(x, -1, 1)",
+    backward="Clamp", doc="x limited to the range from low to high; either bound may be None. >>> clip(x, -1, 1)",
     ulps=0,
     carries=((), (), ()),
     c={

@@ -66,9 +66,9 @@ pow_ = elementwise(
     saves="x: x y; y: x y out", domain="x > 0, or y an integer",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
     written="**", latex=Form("{x:atom}^{{{y}}}", POWER), algebra="power",
-    doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
-    example="x**3", ulps=2,
-    integral=True, inverse="choice",
+    doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0). >>> x**3",
+    ulps=2,
+    integral=True,
     extended=Entrywise((
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
@@ -76,16 +76,17 @@ pow_ = elementwise(
     carries=power,
 )
 sqrt = elementwise(
-    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", power=0.5, ulps=1,
-    inverse="choice", domain="x >= 0",
-    doc="The square root; the derivative at 0 is infinite.", example="sqrt(x)",
+    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", ulps=1,
+    domain="x >= 0",
+    doc="The square root; the derivative at 0 is infinite. >>> sqrt(x)",
     latex=r"\sqrt{{{x}}}", algebra="composed", definition=lambda x: x**0.5,
     carries=root,
 )
 
 
 @function(
-    partials=(lambda out, x: -out / (2 * x),), saves="x out", power=-0.5, inverse="choice", domain="x > 0", ulps=2, algebra="composed",
+    forward=lambda x: 1 / np.sqrt(x), partials=(lambda out, x: -out / (2 * x),), saves="x out", domain="x > 0", ulps=2, algebra="composed",
+    c="(1 / g_sqrt({0}))",
 )  # fmt: skip
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x)"""
@@ -94,7 +95,7 @@ def rsqrt(x: Any) -> Any:
 
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
-    saves="out", power=1 / 3,
+    saves="out",
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.",
     carries=(),
     torch="_cbrt({0})",
@@ -115,12 +116,12 @@ def exp2(x: Any) -> Any:
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     doc="exp(x) - 1, accurate near 0.", ulps=3,
-    carries=(), by_result=True,
+    carries=(),
 )
 log: Op = elementwise(
     "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases="ln", domain="x > 0",
     algebra="logarithm",
-    doc="The natural logarithm.", example="log(x)",
+    doc="The natural logarithm. >>> log(x)",
     carries=logarithm,
 )
 
@@ -164,7 +165,7 @@ xlogy = elementwise(
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
     symbolic=lambda s, x, y: x * s.log(y), domain="y > 0, or x = 0",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),
-    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", example="xlogy(x, x)", ulps=3,
+    extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0. >>> xlogy(x, x)", ulps=3,
     carries=((), (0.0,)),
 )
 

@@ -68,7 +68,6 @@ logical_or = _truth(
 )
 logical_not = _truth(
     "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", written="not", c="({0} == 0)",
-
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )  # fmt: skip
 isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", carries=no_number)
@@ -160,8 +159,8 @@ where = elementwise(
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves="condition",
     extended=Entrywise((None, lambda c, x, y: np.where(c, LONG_DOUBLE(1), 0), lambda c, x, y: np.where(c, LONG_DOUBLE(0), 1))),
-    doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value.",
-    example="where(x > 0, x, 0.1*x)",
+    doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value. "
+    ">>> where(x > 0, x, 0.1*x)",
     algebra="choice",
     simpler=_simpler_where,
     latex=r"\begin{{cases}} {x} & \text{{if }} {condition} \\ {y} & \text{{else}} \end{{cases}}",

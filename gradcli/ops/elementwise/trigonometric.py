@@ -59,12 +59,12 @@ def cot(x: Any) -> Any:
 FAMILIES: dict[str, tuple[Any, ...]] = {"circular": (sin, cos, tan, cot, csc, sec, 1)}
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
-    inverse="choice", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
+    algebra="inverse", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
     carries=(-1.0, 1.0),
 )
 acos = elementwise(
     "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases="arccos",
-    inverse="choice", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
+    algebra="inverse", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
     carries=(-1.0, 1.0),
 )
 atan = elementwise(
@@ -77,7 +77,7 @@ atan = elementwise(
 @function(
     forward=lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)),
     partials=(lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    aliases="arcsec", inverse="choice", domain="abs(x) >= 1", carries=(-1.0, 1.0), numpy="_asec({0})",
+    aliases="arcsec", algebra="inverse", domain="abs(x) >= 1", carries=(-1.0, 1.0), numpy="_asec({0})",
 )  # fmt: skip
 def asec(x: Any) -> Any:
     """The inverse secant, acos(1/x)."""
@@ -87,7 +87,7 @@ def asec(x: Any) -> Any:
 @function(
     forward=lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)),
     partials=(lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    aliases="arccsc", inverse="choice", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0), numpy="_acsc({0})",
+    aliases="arccsc", algebra="inverse", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0), numpy="_acsc({0})",
 )  # fmt: skip
 def acsc(x: Any) -> Any:
     """The inverse cosecant, asin(1/x)."""
@@ -107,14 +107,14 @@ atan2 = elementwise(
     aliases="arctan2",
     kinks=Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
     domain="not the origin",
-    doc="The angle of the point (x, y), from -pi to pi.", example="atan2(y, x)",
+    doc="The angle of the point (x, y), from -pi to pi. >>> atan2(y, x)",
     carries=turning,
 )
 
 
 @function(
     forward=np.hypot, partials=(lambda out, x, y: x / out, lambda out, x, y: y / out),
-    saves="x: x out; y: y out", public=False, ulps=3, inverse="always",
+    saves="x: x out; y: y out", public=False, ulps=3,
     algebra="composed", carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     written="sqrt({x:atom}**2 + {y:atom}**2)", latex=r"\sqrt{{{x:atom}^{{2}} + {y:atom}^{{2}}}}",
     c="g_hypot({0}, {1})",
@@ -133,8 +133,7 @@ hypot = elementwise(
     "hypot", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y),
     lambda out, x, y: x / out, lambda out, x, y: y / out, saves="x: x out; y: y out",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 for both", _HYPOT_IN_JAX)),
-    doc="sqrt(x**2 + y**2), without overflow.", example="hypot(3*x, 4)", ulps=3,
-    inverse="always",
+    doc="sqrt(x**2 + y**2), without overflow. >>> hypot(3*x, 4)", ulps=3,
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
 )
 
@@ -174,7 +173,7 @@ tanh: Op = elementwise(
     "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2,
     algebra="composed", definition=lambda x: sinh(x) / cosh(x),
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
-    carries=(), by_result=True,
+    carries=(),
 )  # fmt: skip
 
 
@@ -222,7 +221,7 @@ asinh = elementwise(
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",
-    inverse="choice", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.",
+    algebra="inverse", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.",
     carries=(1.0,),
 )
 atanh = elementwise(

@@ -9,12 +9,10 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import tril, triu
-from gradcli.ops.arrays.shapes import broadcast_to, take_along
 from gradcli.ops.calling.signatures import declare
-from gradcli.ops.elementwise.logic import equal, greater, where
+from gradcli.ops.elementwise.logic import where
 from gradcli.ops.linalg.equations_and_factors import solve_triangular
 from gradcli.ops.linalg.matrices import (
-    as_row,
     column_range,
     matrix,
     no_info,
@@ -27,10 +25,9 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.order import argmax
 from gradcli.ops.registry import Index, function, structural
-from gradcli.ops.spec import Op
-from gradcli.ops.structure import output, to_int
+from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, witness
 
 
@@ -95,36 +92,47 @@ lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=lambda x, pivot: _lu_shape(x), results="P L U",
     static={"pivot": True}, saves="out", core_dims=(2,), backward="LinalgLu",
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
-    doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
-    example="lu(A)[2]",
+    doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple. >>> lu(A)[2]",
 )  # fmt: skip
 
 
-def _exchanged(order: Any, i: int, place: Any) -> Any:
-    """An order of rows with the i-th one and that at a place exchanged."""
-    moved = where(equal(np.arange(order.shape[-1]), place), column_range(order, i, i + 1), order)
-    return where(np.arange(order.shape[-1]) == i, take_along(order, place, axis=-1), moved)
+def _pivots(x: Any) -> Any:
+    from scipy import linalg
+
+    out = np.zeros((*x.shape[:-2], min(x.shape[-2:])), np.int64)
+    for place in np.ndindex(x.shape[:-2]) if x.size else ():
+        out[place] = linalg.lu_factor(x[place])[1] + 1
+    return out
 
 
-def _pivots_of(p: Any, count: int) -> Any:
-    """LAPACK's pivots of a permutation matrix: the row that each row was exchanged with in turn, counting from 1."""
-    n = p.shape[-1]
-    rows, order = matmul(np.arange(float(n)), p), broadcast_to(np.arange(float(n)), shape=p.shape[:-1])
-    places = [column_range(order, 0, 0)]
-    for i in range(count):
-        place = argmax(where(equal(order, column_range(rows, i, i + 1)), 1.0, 0.0), axis=-1, keepdims=True)
-        order = _exchanged(order, i, place)
-        places.append(place)
-    return to_int(concatenate(*places, axis=-1) + 1)
+pivots_of = structural(
+    "pivots", "x", _pivots, witness("factors.pivots"), shape=lambda x: (*x[:-2], min(x[-2:])), core_dims=(2,), result="int",
+    public=False, ulps=0, doc="LAPACK's pivots: the row that each row was exchanged with in turn, counting from 1.",
+)  # fmt: skip
+
+
+def _permutation(pivots: Any, n: int) -> Any:
+    pivots = np.asarray(pivots)
+    out = np.zeros((*pivots.shape[:-1], n, n), dtype=bool)
+    for place in np.ndindex(pivots.shape[:-1]):
+        order = np.arange(n)
+        for i, j in enumerate(pivots[place]):
+            if not 1 <= j <= n:
+                raise EvaluationError(f"a pivot must be from 1 to {n}, not {j}")
+            order[[i, j - 1]] = order[[j - 1, i]]
+        out[place][order, np.arange(n)] = True
+    return out
+
+
+permutation = structural(
+    "permutation", "pivots:index", _permutation, witness("factors.permutation"),
+    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, result="bool", public=False,
+    ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
+)  # fmt: skip
 
 
 def _matrix_of(pivots: Any, n: int, like: Any) -> Any:
-    """The permutation matrix of LAPACK's pivots."""
-    order = broadcast_to(np.arange(float(n)), shape=(*pivots.shape[:-1], n))
-    for i in range(pivots.shape[-1]):
-        place = column_range(pivots, i, i + 1)
-        order = _exchanged(order, i, to_int(where(greater(place, 0), place - 1, n)))  # a pivot below 1 is none
-    return where(equal(as_row(order), np.arange(n)[:, None]), 1.0, zeros((n, n), like))
+    return where(permutation(pivots, n=n), 1.0, zeros((n, n), like))
 
 
 def _packed(lower: Any, upper: Any) -> Any:
@@ -155,9 +163,8 @@ def lu_factor(x: Any, *, pivot: bool = True) -> Any:
 
     >>> lu_factor(A)[0]
     """
-    p, lower, upper = parts_of(lu, x, pivot=pivot)
-    count = upper.shape[-2]
-    return _packed(lower, upper), _pivots_of(p, count) if pivot else np.broadcast_to(np.arange(1, count + 1), upper.shape[:-1])
+    _, lower, upper = parts_of(lu, x, pivot=pivot)
+    return _packed(lower, upper), pivots_of(x) if pivot else np.broadcast_to(np.arange(1, upper.shape[-2] + 1), upper.shape[:-1])
 
 
 @function(results="LU pivots:int32 infos:int32", backward="LinalgLuFactorEx")

@@ -21,7 +21,6 @@ from gradcli.ops.linalg.matrices import (
     no_info,
     nothing,
     parts_of,
-    row_range,
     square,
     transposed,
     with_unit_diagonal,
@@ -79,28 +78,17 @@ def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) ->
     return f"torch.linalg.solve_triangular({{0}}, {{1}}, upper={upper}, unitriangular={unitriangular})"
 
 
-@function(
-    vjp=_solve_triangular_vjp, forward=_substitute, shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), parts=None,
-    saves="x out", core_dims=(2, 2), domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
+solve_triangular: Op = structural(
+    "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
+    shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
+    saves="x out", core_dims=(2, 2), extended=Whole("SOLVE_TRIANGULAR"),
+    domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
+    doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read. "
+    ">>> solve_triangular(A, b, lower=True)",
     numpy=lambda shapes, upper, unitriangular: _solved("linalg", shapes, upper, unitriangular),
     torch=_solved_in_torch,
     jax=lambda shapes, upper, unitriangular: _solved("jax.scipy.linalg", shapes, upper, unitriangular),
 )  # fmt: skip
-def solve_triangular(x: Any, y: Any, *, upper: bool = True, unitriangular: bool = False) -> Any:
-    """The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.
-
-    >>> solve_triangular(A, b, lower=True)
-    """
-    y = broadcast_to(y, shape=equations_shape(x.shape, y.shape, "solve_triangular"))
-    n = x.shape[-1]
-    found = row_range(y, 0, 0)
-    for i in reversed(range(n)) if upper else range(n):
-        row = row_range(x, i, i + 1)
-        known = column_range(row, i + 1, None) if upper else column_range(row, None, i)
-        rest = row_range(y, i, i + 1) - matmul(known, found)
-        rest = rest if unitriangular else rest / column_range(row, i, i + 1)
-        found = concatenate(rest, found, axis=-2) if upper else concatenate(found, rest, axis=-2)
-    return found
 
 
 def triangular_solution(x: Any, y: Any, upper: bool, unitriangular: bool = False, left: bool = True) -> Any:
@@ -215,7 +203,7 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves="x out", core_dims=(2, 2),
     domain="a regular matrix x", backward="LinalgSolveEx",
-    doc="The z with x @ z = y.", example="solve(A, b)", extended=Whole("SOLVE"),
+    doc="The z with x @ z = y. >>> solve(A, b)", extended=Whole("SOLVE"),
     numpy="np.linalg.solve({0}, {1})",
 )  # fmt: skip
 
@@ -284,9 +272,9 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
     static={"upper": False}, saves="out", core_dims=(2,), backward="LinalgCholeskyEx", extended=Whole("CHOLESKY"),
-    domain="a symmetric, positive definite matrix", example="cholesky(X.T @ X)",
+    domain="a symmetric, positive definite matrix",
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
-    "is symmetric.",
+    "is symmetric. >>> cholesky(X.T @ X)",
     numpy=lambda shapes, upper: "np.swapaxes(np.linalg.cholesky({0}), -1, -2)" if upper else "np.linalg.cholesky({0})",
 )  # fmt: skip
 
@@ -336,8 +324,7 @@ qr: Op = structural(
     "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, results="Q R", saves="out", core_dims=(2,),
     static={"complete": False}, domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple. A complete Q is square, and "
-    "where that adds columns not differentiable, as in PyTorch.",
-    example="qr(A)[1]",
+    "where that adds columns not differentiable, as in PyTorch. >>> qr(A)[1]",
 )  # fmt: skip
 
 

@@ -134,8 +134,7 @@ det = structural(
     "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves="x", core_dims=(2,),
     work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
-    "(PyTorch returns zeros there).",
-    example="log(det(A))",
+    "(PyTorch returns zeros there). >>> log(det(A))",
     numpy="np.linalg.det({0})",
 )  # fmt: skip
 
@@ -220,7 +219,7 @@ def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 matrix_exp: Op = structural(
     "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp, shape=lambda x: square(x, "matrix_exp"),
     saves="x", core_dims=(2,), work=for_rows(15), aliases="expm", backward="LinalgMatrixExp",
-    doc="The exponential of a matrix: the sum of x**k/k!.", example="matrix_exp(A)",
+    doc="The exponential of a matrix: the sum of x**k/k!. >>> matrix_exp(A)",
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import as_column, as_row, transposed
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import Number, function, is_number, structural
+from gradcli.ops.registry import Alike, Number, function, is_number, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.text import TERM, Form
@@ -78,11 +78,12 @@ def _matmul_on_batch(lead: Shape, x: Any, y: Any) -> Any:
 
 
 matmul: Op = structural(
-    "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves="x: y; y: x",
-    core_dims=(2, 2), batched=_matmul_on_batch, doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
-    example="x @ w + b", rounding="terms", ulps=8, integral=True, work=_products_added,
+    "matmul", "x y:alike", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves="x: y; y: x",
+    core_dims=(2, 2), batched=_matmul_on_batch, doc="x @ y: the matrix product over the last two axes, broadcasting the others. "
+    ">>> x @ w + b",
+    rounding="terms", ulps=8, integral=True, work=_products_added,
     extended=Whole("MATMUL"),
-    backward=pytorch.node_of_matmul, one_dtype=True, written="@",
+    backward=pytorch.node_of_matmul, written="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product",
     carries=multilinear, axes=axes.matrix_product,
     numpy="({0:term} @ {1:power})",
@@ -167,26 +168,26 @@ def _product(x: Any, y: Any, *ranks: int) -> Any:
     return matmul(x, y)
 
 
-@function(one_dtype=True)
-def torch_mm(x: Any, y: Any) -> Any:
+@function()
+def torch_mm(x: Any, y: Alike) -> Any:
     """The product of matrices."""
     return _product(x, y, 2, 2)
 
 
-@function(one_dtype=True)
-def torch_mv(x: Any, y: Any) -> Any:
+@function()
+def torch_mv(x: Any, y: Alike) -> Any:
     """The product of a matrix and a vector."""
     return _product(x, y, 2, 1)
 
 
-@function(one_dtype=True)
-def torch_bmm(x: Any, y: Any) -> Any:
+@function()
+def torch_bmm(x: Any, y: Alike) -> Any:
     """The products of batches of matrices."""
     return _product(x, y, 3, 3)
 
 
-@function(one_dtype=True)
-def torch_dot(x: Any, y: Any) -> Any:
+@function()
+def torch_dot(x: Any, y: Alike) -> Any:
     """The product of vectors."""
     return _product(x, y, 1, 1)
 

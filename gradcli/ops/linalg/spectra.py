@@ -89,7 +89,7 @@ eigh: Op = structural(
     saves="out", core_dims=(2,), work=for_rows(12), backward="LinalgEigh", extended=Whole("EIGH"),
     domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy has them: a "
-    "tuple. One triangle is read, and the gradient is symmetric.", example="eigh(A)[0]",
+    "tuple. One triangle is read, and the gradient is symmetric. >>> eigh(A)[0]",
     uncertified=EQUAL_VALUES,
 )  # fmt: skip
 
@@ -142,7 +142,7 @@ svd: Op = structural(
     saves="out", core_dims=(2,), work=for_rows(12), backward="LinalgSvd",
     domain="for gradients of vectors, a matrix of full rank without repeated singular values",
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy "
-    "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", example="svd(A)[1]",
+    "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch. >>> svd(A)[1]",
     uncertified=EQUAL_SIZES,
 )  # fmt: skip
 
@@ -253,9 +253,9 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
 pinv: Op = structural(
     "pinv", "x", _pinv, witness("factors.pinv"), vjp=_pinv_vjp, shape=_pinv_shape,
     static={"rtol": None, "atol": None, "hermitian": False}, saves="x out", core_dims=(2,), work=for_rows(2),
-    backward="LinalgPinv", example="pinv(A) @ b",
+    backward="LinalgPinv",
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
-    "gradient is that at a fixed rank.",
+    "gradient is that at a fixed rank. >>> pinv(A) @ b",
     uncertified=OF_LOW_RANK,
 )  # fmt: skip
 

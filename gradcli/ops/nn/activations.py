@@ -32,7 +32,7 @@ relu = elementwise(
     Pieces(lambda out, x: less_equal(out, 0)),
     kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, integral=True, algebra="extreme",
     extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=Kink(lambda x: x == 0, "x = 0", "0", SAME),
-    doc="x where it is positive, 0 elsewhere.", example="relu(x)", parts=lambda x: maximum(x, 0.0),
+    doc="x where it is positive, 0 elsewhere. >>> relu(x)", parts=lambda x: maximum(x, 0.0),
     carries=(),
     c="g_maximum({0}, 0)",
     numpy="np.maximum({0}, 0.0)",
@@ -195,7 +195,7 @@ def tanhshrink(x: Any) -> Any:
     return x - tanh(x)
 
 
-@function(vjp=lambda wanted, cotangent, out, x: (cotangent / (1 + abs_(x)) ** 2,), saves="x", ulps=2, carries=())
+@function(partials=(lambda out, x: 1 / (1 + abs_(x)) ** 2,), ulps=2, carries=())
 def softsign(x: Any) -> Any:
     """x/(1 + |x|)."""
     return x / (1 + abs_(x))

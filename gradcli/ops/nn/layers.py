@@ -173,7 +173,6 @@ def instance_norm(
 
 @function(
     torch="x, normalized_shape, weight, bias, eps",
-
     backward="NativeLayerNorm",
 )
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, normalized_shape: Any, eps: Number = 1e-5) -> Any:

@@ -62,7 +62,7 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
 
         made = composite(
             body.__name__, signature_of(body), reducing,
-            doc=" ".join((body.__doc__ or "").split()), static={**static, "reduction": "mean", "size_average": None, "reduce": None},
+            doc=body.__doc__ or "", static={**static, "reduction": "mean", "size_average": None, "reduce": None},
             **record,
         )
         declare(f"torch:\n{made.name}({torch})")
@@ -79,9 +79,12 @@ def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
     return sum_(weight * losses) / sum_(weight) if reduction == "mean" else total(weight * losses, reduction)
 
 
-@loss("input, target, size_average, reduce, reduction, weight", example="mse_loss(x, y)")
+@loss("input, target, size_average, reduce, reduction, weight")
 def mse_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
-    """The squared differences; with a weight, their weighted mean."""
+    """The squared differences; with a weight, their weighted mean.
+
+    >>> mse_loss(x, y)
+    """
     return _weighted(square(input - target), weight, reduction)
 
 
@@ -212,18 +215,19 @@ bernoulli_nll = structural(
     saves="input target", ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1", extended=_BERNOULLI,
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
-    "at 0 and 1).",
-    example="bernoulli_nll([0.2, 0.7], [0, 1])",
+    "at 0 and 1). >>> bernoulli_nll([0.2, 0.7], [0, 1])",
     definition=_bernoulli,
 )  # fmt: skip
 
 
 @loss(
     "input, target, weight, size_average, reduce, reduction", domain="0 <= input <= 1",
-    example="binary_cross_entropy([0.2, 0.7], [0, 1])",
 )  # fmt: skip
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None) -> Any:
-    """-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y, its logarithms and slopes limited as bernoulli_nll's."""
+    """-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y, its logarithms and slopes limited as bernoulli_nll's.
+
+    >>> binary_cross_entropy([0.2, 0.7], [0, 1])
+    """
     losses = bernoulli_nll(input, target)
     return losses if weight is None else losses * weight
 
@@ -247,11 +251,12 @@ def bernoulli_nll_of_logits(input: Any, target: Any) -> Any:
 
 @loss(
     "input, target, weight, size_average, reduce, reduction, pos_weight", backward="BinaryCrossEntropyWithLogits",
-    example="binary_cross_entropy_with_logits(x, y)",
 )  # fmt: skip
 def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None) -> Any:
     """-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; averaged, summed or
     not, by reduction.
+
+    >>> binary_cross_entropy_with_logits(x, y)
     """
     _same_shape(input.shape, target.shape)
     if pos_weight is None:
@@ -375,13 +380,15 @@ def nll_loss(input: Any, target: Index, weight: Any = None, *, ignore_index: int
 
 @loss(
     "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing",
-    backward="NllLoss", example="cross_entropy([1.5, -0.3, 0.2], 0)",
+    backward="NllLoss",
 )  # fmt: skip
 def cross_entropy(
     input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: Number = 0.0
 ) -> Any:
     """nll_loss of log_softmax(input): the target holds labels, or, in the input's shape, probabilities of all classes. label_smoothing is
     shared evenly by all classes.
+
+    >>> cross_entropy([1.5, -0.3, 0.2], 0)
     """
     if is_number(label_smoothing) and not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"cross_entropy: label_smoothing must be from 0 to 1, not {label_smoothing}")

@@ -15,7 +15,7 @@ from gradcli.ops.writing import Shape, axes_of
 def reduced(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) -> Shape:
     """The shape that a reduction leaves."""
     axes = axes_of(axis, len(shape))
-    return tuple(1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)
+    return tuple([1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes])
 
 
 def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:

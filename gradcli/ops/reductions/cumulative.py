@@ -14,6 +14,7 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import add, chain, mul
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import equal, isnan, where
+from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions import carried
 from gradcli.ops.registry import find, function
@@ -67,7 +68,7 @@ def _running_text(function: str) -> Function:
 
 @function(
     vjp=_cumsum_vjp, forward=np.cumsum, shape=_running_shape, parts=None, rounding="partial sums", ulps=8, integral=True,
-    numpy=_running_text("np.cumsum"),
+    extended=Whole("CUMSUM"), numpy=_running_text("np.cumsum"),
 )  # fmt: skip
 def cumsum(x: Any, *, axis: int | None = None) -> Any:
     """Running sums along an axis (of all entries in order by default)."""

@@ -139,7 +139,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 _total: Function = np.add.reduce
 sum_: Op = reduction(
     "sum", _total, witness("reducing.sum_"), _sum_vjp, integral=True,
-    doc="The sum of the entries.", example="sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total",
+    doc="The sum of the entries. >>> sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total",
     axes=axes.Reduction(axes.SUM),
     wider=_wider("sum", "x where? initial?", lambda *call, **axes: _begun(sum_, 0.0, add, *call, **axes)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.sum", shapes, axis, keepdims),
@@ -241,7 +241,7 @@ def _shared(cotangent: Any, chosen: Any, axis: Any) -> Any:
     return where(chosen, cotangent / sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=True), 0.0)
 
 
-def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pair: Op, **record: Any) -> Op:
+def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pair: Op, example: str = "", **record: Any) -> Op:
     def checked(x: Any, axis: Any, keepdims: bool) -> Any:
         if not np.size(x) and not count(np.shape(x), axis):
             raise EvaluationError("the largest or smallest of no entries does not exist")
@@ -250,7 +250,8 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
     made: Op = reduction(
         name, checked, witness(f"reducing.{name}_"), equal_to_result_vjp, saves="x out", aliases=(f"a{name}",), ulps=0, integral=True,
         kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
-        doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python.", axes=axes.Reduction(rule),
+        doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python. "
+        f"{example}", axes=axes.Reduction(rule),
         wider=_wider(name, "x where? initial?", lambda *call, **static: _begun(made, unit, pair, *call, **static)),
         carries=(), numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
         **record,
@@ -258,7 +259,7 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
     return made
 
 
-max_ = _extreme("max", "larg", np.max, axes.LARGEST, -math.inf, maximum, extended=extended.MAX, example="max(abs(x))")
+max_ = _extreme("max", "larg", np.max, axes.LARGEST, -math.inf, maximum, ">>> max(abs(x))", extended=extended.MAX)
 min_ = _extreme("min", "small", np.min, axes.SMALLEST, math.inf, minimum, extended=extended.MIN)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import array, matmul
+from gradcli.ops.references.products import array, lined, matmul, total
 from gradcli.ops.references.scalar_algorithms import (
     GUARD,
     Matrix,
@@ -25,6 +25,7 @@ from gradcli.ops.references.scalar_algorithms import (
     largest,
     over_batches,
     plainly,
+    quotient,
     rounding,
     valued,
     whole,
@@ -74,7 +75,7 @@ def symmetric_eigen(m: Any, x: Matrix, like: Matrix, sizes: Callable[[Any], Any]
     _turn(m, clusters, like, v)
     for places in clusters:
         if len(places) > 1:  # equal values are v @ x @ v for their vectors as they stand, which have no derivatives
-            m.approximated("eigh", m.one)
+            m.approximated("eigh")
             vectors = plainly(m, v[:, places])
             values[places] = (vectors * (x @ vectors)).sum(axis=0)
             v[:, places] = blurred(m, vectors, x)
@@ -92,7 +93,7 @@ def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Ma
     def root(square: Any) -> Any:
         if m.plain(square) > tiny:
             return m.sqrt(square)
-        m.approximated("svd", m.one)
+        m.approximated("svd")
         return without_derivative(m, square)
 
     squares, right = symmetric_eigen(m, matmul(m, x.T, x), like[:, ::-1], root)
@@ -118,6 +119,23 @@ def _same(*shapes: Any, **_: Any) -> Any:
 
 
 
+def substituted(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
+    """The z with x @ z = y, row by row."""
+    n, columns = y.shape
+    found: dict[tuple[int, int], Any] = {}
+    for i in range(n - 1, -1, -1) if upper else range(n):
+        known = range(i + 1, n) if upper else range(i)
+        for c in range(columns):
+            rest = y[i, c]
+            if known:
+                rest = rest - total(m, [x[i, k] * found[k, c] for k in known])
+            found[i, c] = rest if unitriangular else quotient(m, rest, x[i, i])
+    return array([found[i, c] for i in range(n) for c in range(columns)], (n, columns))
+
+
+solve_triangular = over_batches(substituted, _same)
+
+
 def _solve_matrices(m: Any, x: Any, y: Any) -> Any:
     return over_batches(eliminate, _same)(m, x, y)
 
@@ -127,7 +145,7 @@ def solve(m: Any, x: Any, y: Any) -> Any:
 
 
 def _lu(m: Any, x: Matrix, pivot: bool) -> tuple[Matrix, Matrix, Matrix]:
-    factors, order = doolittle(m, x, pivot)
+    factors, order, _ = doolittle(m, x, pivot)
     n, columns = x.shape
     k = min(n, columns)
     p = array([m.one if order[j] == i else m.zero for i in range(n) for j in range(n)], (n, n))
@@ -137,6 +155,21 @@ def _lu(m: Any, x: Matrix, pivot: bool) -> tuple[Matrix, Matrix, Matrix]:
 
 
 lu = over_batches(_lu, lambda x, pivot: [(x[0], x[0]), (x[0], min(x)), (min(x), x[1])])
+
+
+pivots = over_batches(lambda m, x: doolittle(m, x)[2], lambda x: (min(x),))
+
+
+def permutation(m: Any, pivots: Any, n: int) -> Any:
+    """Return where a matrix of ones has them, once its rows have been exchanged."""
+
+    def order(row: list[Any]) -> list[int]:
+        at = list(range(n))
+        for i, j in enumerate(map(int, row)):
+            at[i], at[j - 1] = at[j - 1], at[i]
+        return at
+
+    return lined(pivots, -1, order)[..., None, :] == np.arange(n)[:, None]
 
 
 def _cholesky(m: Any, x: Matrix, upper: bool) -> Matrix:

@@ -91,6 +91,14 @@ def blurred(m: Any, x: Matrix, source: Matrix) -> Matrix:
     return moved
 
 
+def quotient(m: Any, x: Any, y: Any) -> Any:
+    """x / y; infinite or NaN for a division by zero."""
+    try:
+        return x / y
+    except ZeroDivisionError:
+        return m.inf * m.sign(x)
+
+
 def berkowitz(m: Any, x: Matrix) -> Any:
     """The determinant without a division (S. J. Berkowitz, Information Processing Letters 18, 1984)."""
     n = len(x)
@@ -146,23 +154,25 @@ def cholesky(m: Any, x: Matrix) -> Matrix:
     return out
 
 
-def doolittle(m: Any, x: Matrix, pivot: bool) -> tuple[Matrix, Matrix]:
-    """The factors L and U in one matrix, and the order of its rows, by the largest entry of each column (or as they are).
+def doolittle(m: Any, x: Matrix, pivot: bool = True) -> tuple[Matrix, Matrix, list[int]]:
+    """The factors L and U in one matrix, the order of its rows, by the largest entry of each column (or as they are), and the exchanges,
+    from 1.
 
     Where no entry is left to divide by, they have no derivatives.
     """
-    x, order = x.copy(), np.arange(len(x))
+    x, order, pivots = x.copy(), np.arange(len(x)), list[int]()
     tiny = rounding(m, largest(m, x))
     for k in range(min(x.shape)):
         sizes = [abs(m.plain(v)) for v in x[k:, k]]
         best = k + sizes.index(max(sizes)) * pivot
+        pivots.append(best + 1)
         x[[k, best]], order[[k, best]] = x[[best, k]], order[[best, k]]
         if pivot and k + 1 < len(x) and abs(m.plain(x[k, k])) <= tiny:
             x = blurred(m, x, x)
         if not pivot or m.plain(x[k, k]) != 0:
             x[k + 1 :, k] = x[k + 1 :, k] / x[k, k]
         x[k + 1 :, k + 1 :] = x[k + 1 :, k + 1 :] - np.outer(x[k + 1 :, k], x[k, k + 1 :])
-    return x, order
+    return x, order, pivots
 
 
 def gram_schmidt(m: Any, x: Matrix, like: Matrix, signs: Any) -> tuple[Matrix, Matrix]:

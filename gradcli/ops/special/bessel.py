@@ -31,7 +31,7 @@ def _bessel(name: str, word: str, slope: Callable[[Op, Any, float], Any], doc: s
     forward = OfSciPy(name)
     op = elementwise(
         name, "x", of_one_order, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, aliases=(word,),
-        doc=f"{doc} In a program the order comes first: {name}(1, x).", example=f"{name}(1, x)",
+        doc=f"{doc} In a program the order comes first: {name}(1, x). >>> {name}(1, x)",
         written=f"{name}({{v}}, {{x}})", latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)",
         numpy=lambda shapes, v: f"special.{name}({v!r}, {{0}})", **{"torch": "", "jax": "", **record},
     )  # fmt: skip

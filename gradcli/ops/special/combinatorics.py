@@ -112,16 +112,6 @@ def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
     return +value
 
 
-def _rise_in(library: str) -> Function:
-    """The text for a library: the difference of two of its polygamma's."""
-
-    def text(shapes: Any, n: int) -> str:
-        one: str = getattr(polygamma.text, library)(shapes, n)
-        return f"({one.replace('{0}', '{0} + {1}')} - {one})"
-
-    return text
-
-
 psi_rise: Op = elementwise(
     "psi_rise", "x y", _rise, _rise_reference,
     lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1),
@@ -132,8 +122,6 @@ psi_rise: Op = elementwise(
     latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
     doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
     domain="x > 0 and x + y > 0",
-    numpy=_rise_in("numpy"),
-    torch=_rise_in("torch"),
     algebra="composed", carries=(),
     definition=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
 )
@@ -192,22 +180,23 @@ beta = elementwise(
 )
 
 
-@function(
-    forward=_betaln, partials=(lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x)), ulps=40, domain="x > 0 and y > 0",
-    rounding="operands", carries=((-math.inf, 0.0), (-math.inf, 0.0)), numpy="special.betaln({0}, {1})", torch="",
-    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y),
-)  # fmt: skip
-def betaln(x: Any, y: Any) -> Any:
-    """The logarithm of beta(x, y), without overflow."""
-    return lgamma(x) + lgamma(y) - lgamma(x + y)
-
-
+betaln = elementwise(
+    "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
+    lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
+    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), ulps=40,
+    domain="x > 0 and y > 0",
+    doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
+    carries=((-math.inf, 0.0), (-math.inf, 0.0)),
+    numpy="special.betaln({0}, {1})",
+    torch="",
+    definition=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
+)
 binomial = elementwise(
     "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
     symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves="n k out",
     aliases="binom comb", domain="n > -1 and -1 < k < n + 1",
-    doc="The binomial coefficient n over k, with gamma functions as factorials.", example="binomial(n, 2)", ulps=400,
+    doc="The binomial coefficient n over k, with gamma functions as factorials. >>> binomial(n, 2)", ulps=400,
     numpy="special.binom({0}, {1})",
     torch="_binomial({0}, {1})",
     jax="_binomial({0}, {1})",

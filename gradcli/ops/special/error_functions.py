@@ -19,7 +19,7 @@ from gradcli.ops.writing import OfSciPy
 
 erf = elementwise(
     "erf", "x", OfSciPy("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
-    doc="The error function.", example="erf(x/sqrt(2))",
+    doc="The error function. >>> erf(x/sqrt(2))",
     carries=(),
 )
 

@@ -11,7 +11,8 @@ from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import joined_rounds
 from gradcli.ops.constants import LN2
 from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.exponential import exp
+from gradcli.ops.elementwise.exponential import exp, expm1
+from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise, function
 from gradcli.ops.spec import Op
@@ -55,8 +56,8 @@ polygamma: Op = elementwise(
     domain="x is not 0, -1, -2, ...",
     written="polygamma({n}, {x})",
     latex=r"\psi^{{({n})}}\left({x}\right)",
-    doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
-    example="polygamma(1, x)",
+    doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number. "
+    ">>> polygamma(1, x)",
     ulps=16,
     carries=(-math.inf, 0.0),
     numpy=lambda shapes, n: f"special.polygamma({n}, {{0}})",
@@ -84,8 +85,7 @@ gamma = elementwise(
     saves="x out",
     domain="x is not 0, -1, -2, ...",
     latex=r"\Gamma\left({x}\right)",
-    doc="The gamma function.",
-    example="gamma(x)",
+    doc="The gamma function. >>> gamma(x)",
     ulps=10,
     carries=(-math.inf, 0.0, 1.4616321449683622),
     torch="_gamma({0})",
@@ -118,7 +118,7 @@ def _sigmoid(x: Any) -> Any:
 
 
 @function(
-    forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", carries=(), by_result=True,
+    forward=_sigmoid, partials=(lambda out, x: out * sigmoid(-x),), aliases="expit", saves="x out", carries=(),
     numpy="special.expit({0})", torch="torch.sigmoid({0})",
 )  # fmt: skip
 def sigmoid(x: Any) -> Any:
@@ -127,6 +127,10 @@ def sigmoid(x: Any) -> Any:
     >>> sigmoid(w*x + b)
     """
     return 1 / (1 + exp(-x))
+
+
+# Functions whose derivative code commonly takes from the result, where digits of it cancel: 1 - y*y of y = tanh(x).
+BY_RESULT = (expm1, tanh, sigmoid)
 
 
 def _larger(m: Any, x: Any, y: Any) -> Any:
@@ -200,8 +204,7 @@ softplus: Op = elementwise(
     ulps=4,
     extended=extended.SOFTPLUS,
     kinks=Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),
-    doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20).",
-    example="softplus(x)",
+    doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20). >>> softplus(x)",
     wider=composition(
         "softplus",
         "x beta:number",

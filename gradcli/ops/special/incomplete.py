@@ -151,7 +151,7 @@ gammaincc: Op = elementwise(
     "gammaincc", "a x", OfSciPy("gammaincc"), _gammaincc_reference,
     lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
     symbolic=in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1)), ulps=400, domain="a > 0 and x >= 0",
-    doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", example="gammaincc(a, x)",
+    doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x). >>> gammaincc(a, x)",
     carries=((0.0,), (0.0,)),
 )
 

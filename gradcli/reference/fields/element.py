@@ -76,8 +76,8 @@ class Field:
         if self.left < 0:
             raise Unsupported("a formula of so many terms")
 
-    def place(self, description: Hashable, make: Callable[[], Generator]) -> int:
-        """The place of a generator, a new one if it has not been described before. Raises TooSmall."""
+    def symbol(self, description: Hashable, make: Callable[[], Generator]) -> Element:
+        """A generator as an element, a new one if it has not been described before. Raises TooSmall."""
         if description not in self._places:
             if len(self.generators) == len(self.symbols):
                 raise TooSmall
@@ -86,11 +86,7 @@ class Field:
             if made.relation is not None:
                 self.related.append(len(self.generators))
             self.generators.append(made)
-        return self._places[description]
-
-    def symbol(self, description: Hashable, make: Callable[[], Generator]) -> Element:
-        """A generator as an element."""
-        return Element(self, self.symbols[self.place(description, make)])
+        return Element(self, self.symbols[self._places[description]])
 
     def used(self, p: Polynomial) -> list[int]:
         """The places of the generators of a polynomial."""

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flint import fmpq
 
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE, range_of, x_log_x
 from gradcli.reference.ranges.intervals import EVERYTHING, ONE, ZERO, Box, Interval
+
+if TYPE_CHECKING:
+    from gradcli.reference.ranges.making import Cells
 
 NOUGHT, UNIT = fmpq(0), fmpq(1)
 Signs = frozenset[int]
@@ -83,7 +86,7 @@ class Cell:
     regular = True
     divided: tuple[Cell, ...] = ()
 
-    def __init__(self, cells: Any, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True) -> None:
+    def __init__(self, cells: Cells, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True) -> None:
         self.cells, self.args = cells, args
         self.leaves: frozenset[int] = frozenset().union(*[a.leaves for a in args])
         self.partial: bool = partial or any(a.partial for a in args)
@@ -176,7 +179,7 @@ class Cell:
 class Number(Cell):
     """A rational number."""
 
-    def __init__(self, cells: Any, number: fmpq) -> None:
+    def __init__(self, cells: Cells, number: fmpq) -> None:
         super().__init__(cells, ())
         self.number, self.known = number, Value(Interval.of(number))
 
@@ -187,7 +190,7 @@ class Number(Cell):
 class Leaf(Cell):
     """A variable of the box."""
 
-    def __init__(self, cells: Any, place: int) -> None:
+    def __init__(self, cells: Cells, place: int) -> None:
         super().__init__(cells, ())
         self.place, self.leaves = place, frozenset((place,))
 
@@ -215,7 +218,7 @@ class Filled(Named):
 class Sum(Cell):
     """A constant and multiples of cells. A coefficient of 0 stands where a term that may be undefined has cancelled."""
 
-    def __init__(self, cells: Any, constant: fmpq, *terms: tuple[fmpq, Cell]) -> None:
+    def __init__(self, cells: Cells, constant: fmpq, *terms: tuple[fmpq, Cell]) -> None:
         super().__init__(cells, tuple(c for _, c in terms))
         self.constant, self.terms = constant, terms
         self.weights = Interval.of(constant), [None if q == 1 else Interval.of(q) for q, _ in terms]
@@ -233,7 +236,7 @@ class Sum(Cell):
         return self.cells.sum([(q, found[c]) for q, c in self.terms])
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self.slope(found) + self.cells.number(self.constant)
+        return self.cells.sum([(UNIT, self.cells.number(self.constant)), *((q, found[c]) for q, c in self.terms)])
 
 
 class Factor(NamedTuple):
@@ -252,7 +255,7 @@ class Factor(NamedTuple):
 class Product(Cell):
     """Powers of cells."""
 
-    def __init__(self, cells: Any, *factors: Factor) -> None:
+    def __init__(self, cells: Cells, *factors: Factor) -> None:
         super().__init__(cells, tuple(f.base for f in factors), any(f.divides or f.root for f in factors))
         self.factors = factors
         self.divided = tuple(f.base for f in factors if f.divides)
@@ -282,8 +285,7 @@ class Product(Cell):
 
     def without_holes(self) -> Cell:
         """The product without what has cancelled, which may be undefined."""
-        found: Cell = self.cells.product([(f.base, f.exponent) for f in self.factors if f.exponent != 0])
-        return found
+        return self.cells.product([(f.base, f.exponent) for f in self.factors if f.exponent != 0])
 
     @cached_property
     def shares(self) -> tuple[list[tuple[Cell, fmpq, fmpq, fmpq, Cell]], Cell]:
@@ -351,7 +353,7 @@ class Product(Cell):
 class Call(Cell):
     """A function by its name, which is sympy's."""
 
-    def __init__(self, cells: Any, name: str, function: Any, *args: Cell) -> None:
+    def __init__(self, cells: Cells, name: str, function: Any, *args: Cell) -> None:
         super().__init__(cells, args, name not in TOTAL, name != "floor")
         self.name, self.function = name, function
         self.regular = name != "floor" and (name in TOTAL or (name in _ON_INTERVALS and args[0].is_linear))
@@ -382,7 +384,7 @@ class Call(Cell):
 Conditions = tuple[tuple[Cell, Signs], ...]
 
 
-class Side(NamedTuple):
+class Branch(NamedTuple):
     """A result, and the signs with which it is taken."""
 
     signs: Signs
@@ -394,7 +396,7 @@ class Choice(Cell):
 
     regular = False
 
-    def __init__(self, cells: Any, open_: bool, off: Cell, *sides: Side) -> None:
+    def __init__(self, cells: Cells, open_: bool, off: Cell, *sides: Branch) -> None:
         super().__init__(cells, tuple(dict.fromkeys((off, *(side.result for side in sides)))), smooth=False)
         self.open_, self.off, self.sides = open_, off, sides
 
@@ -405,11 +407,11 @@ class Choice(Cell):
         return all(x.is_mask if isinstance(x, Choice) else isinstance(x, Number) and x.number in (0, 1) for x in results)
 
     @cached_property
-    def thick(self) -> list[Side]:
+    def thick(self) -> list[Branch]:
         """The sides that fill some space."""
         return [side for side in self.sides if side.signs != EQUAL or not self.off.is_thin]
 
-    def possible(self, at: Evaluation) -> list[Side]:
+    def possible(self, at: Evaluation) -> list[Branch]:
         """The sides that may be taken somewhere in a box."""
         return [side for side in self.sides if side.signs & at.signs(self.off, self.open_)]
 
@@ -440,16 +442,16 @@ class Choice(Cell):
         return x is not None and x.is_zero
 
     def slope(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self.cells.choice(self.off, *[Side(signs, found[x]) for signs, x in self.sides], open_=True)
+        return self.cells.choice(self.off, *[Branch(signs, found[x]) for signs, x in self.sides], open_=True)
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
-        return self.cells.choice(self.off, *[Side(signs, found[x]) for signs, x in self.sides], open_=self.open_)
+        return self.cells.choice(self.off, *[Branch(signs, found[x]) for signs, x in self.sides], open_=self.open_)
 
 
 class Evaluation:
     """Cells over one box. ``limits``: whether quotients whose parts vanish together have their limits there."""
 
-    def __init__(self, cells: Any, box: Box, limits: bool = True, known: Mapping[Cell, Value] | None = None) -> None:
+    def __init__(self, cells: Cells, box: Box, limits: bool = True, known: Mapping[Cell, Value] | None = None) -> None:
         self.cells, self.box, self.limits = cells, box, limits
         self.known = known or {}
         self.table: dict[Cell, Value] = dict(self.known)
@@ -522,10 +524,9 @@ class Evaluation:
         """Tell whether what a product divides by, or what a logarithm is of, is 0 in the box only where another cell is."""
         there = Evaluation(self.cells, self.box, limits=False)
         powers = [self.cells.raised(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
-        for base in filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args):
-            if all(x is None or 0 in x for x in (self._quotient(base, power) for power in powers)):
-                return False
-        return True
+        bases = filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args)
+        quotients = ((self._quotient(base, power) for power in powers) for base in bases)
+        return all(any(x is not None and 0 not in x for x in found) for found in quotients)
 
     # -- branches
 

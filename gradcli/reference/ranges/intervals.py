@@ -134,7 +134,7 @@ class Interval:
     @property
     def floats(self) -> tuple[float, float]:
         """The floats beside it that are nearest to its ends."""
-        return below(self.low), above(self.high)
+        return below(self.low), 0.0 - below(-self.high)
 
     @property
     def round_numbers(self) -> list[float]:
@@ -150,11 +150,6 @@ def below(x: arb) -> float:
     """The largest float that is not above an exact number."""
     found = float(x) + 0.0  # no minus sign on a zero
     return found if math.isnan(found) or arb(found) <= x else math.nextafter(found, -math.inf)
-
-
-def above(x: arb) -> float:
-    """The smallest float that is not below an exact number."""
-    return 0.0 - below(-x)
 
 
 Box = tuple[Interval, ...]

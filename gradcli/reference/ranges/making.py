@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, cast
 
+import numpy as np
 from flint import arb, fmpq
 
-from gradcli.reference.algebra import Unsupported
+from gradcli.ops.registry import find
+from gradcli.ops.spec import Op
+from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.cells import (
     ANY,
     EQUAL,
     NOUGHT,
     UNIT,
+    Branch,
     Call,
     Cell,
     Choice,
@@ -28,7 +33,6 @@ from gradcli.reference.ranges.cells import (
     Named,
     Number,
     Product,
-    Side,
     Signs,
     Sum,
 )
@@ -38,7 +42,9 @@ _SHARES = (0.3819, 0.7113, 0.1237)  # of the sides of the box, for points in it
 _INFINITE = {"inf": 1, "-inf": -1}
 _MOST_RESULTS = 64  # of the branches of one operation
 _MOST_MASKS = 5  # of a function, for each of which it has twice as many branches
+
 Made = TypeVar("Made", bound=Cell)
+Rule = Callable[[Cell, dict[Cell, Cell]], Cell | None]
 
 
 class Parting(Unsupported):
@@ -49,10 +55,17 @@ class Parting(Unsupported):
         self.off, self.sides = off, sides
 
 
-class Cells:
-    """Makes cells over a box, and counts in ``work`` how many are evaluated. ``whole``: an evaluation over that box."""
+class Cells(Algebra):
+    """Context that a record's reference receives where scalars are cells over a box.
+
+    whole  an evaluation over the box
+    work   how many cells were evaluated
+    """
+
+    overflows = False
 
     def __init__(self, box: Box) -> None:
+        self.precision, self.m, self.inf, self.nan = "float64", self, math.inf, math.nan
         self._made: dict[Any, Any] = {}
         self.all: list[Cell] = []
         self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
@@ -61,12 +74,12 @@ class Cells:
         self._slopes: dict[Cell, dict[Cell, Cell]] = {}
         self._points = [thin((x.low + (x.high - x.low) * arb(share) / (k + 1)).mid() for k, x in enumerate(box)) for share in _SHARES]
         self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
+        self.pi, self.euler = self.call("pi", None), self.call("euler", None)
 
     def _once(self, make: type[Made], *parts: Any) -> Made:
-        key = (make, *parts)
-        if key not in self._made:
-            self._made[key] = make(self, *parts)
-        found: Made = self._made[key]
+        if (make, *parts) not in self._made:
+            self._made[make, *parts] = make(self, *parts)
+        found: Made = self._made[make, *parts]
         return found
 
     def of(self, x: Any) -> Cell:
@@ -78,6 +91,8 @@ class Cells:
         if isinstance(exact, float) and not math.isfinite(exact):
             return self.call(str(exact), None)
         return self.number(fmpq(*exact.as_integer_ratio()))
+
+    mpf = of
 
     def number(self, value: fmpq) -> Number:
         return self._once(Number, value)
@@ -95,8 +110,8 @@ class Cells:
         """A cell without its holes, where it has any: where what it divides by may be 0 in the box."""
         return self._once(Filled, (x,)) if any(self.whole.may_vanish(base) for c in x.order for base in c.divided) else x
 
-    def choice(self, off: Cell, first: Side, second: Side, open_: bool = False) -> Cell:
-        return first.result if first.result is second.result else self._once(Choice, open_, off, first, second)
+    def choice(self, off: Cell, *sides: Branch, open_: bool = False) -> Cell:
+        return sides[0].result if sides[0].result is sides[1].result else self._once(Choice, open_, off, *sides)
 
     def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
         """The sum of multiples: sums in it are opened, and like terms gathered."""
@@ -151,7 +166,7 @@ class Cells:
     def of_factors(self, factors: Sequence[Factor]) -> Cell:
         if not factors:
             return self.one
-        if len(factors) == 1 and factors[0] == (factors[0].base, 1, False, False):
+        if len(factors) == 1 and factors[0] == Factor(factors[0].base, UNIT):
             return factors[0].base
         return self._once(Product, *sorted(factors, key=lambda f: f.base.serial))
 
@@ -162,9 +177,9 @@ class Cells:
         x = self.of(x)
         return self.number(fmpq(x.number.floor())) if isinstance(x, Number) else self.call("floor", None, x)
 
-    def mapped(self, root: Cell, rule: Callable[[Cell, dict[Cell, Cell]], Cell | None], known: Mapping[Cell, Cell] | None = None) -> Cell:
+    def mapped(self, root: Cell, known: Mapping[Cell, Cell], rule: Rule = lambda cell, found: None) -> Cell:
         """A cell made anew, with others in the places of those that are known, or that a rule gives."""
-        found = dict(known or {})
+        found = dict(known)
         for cell in root.order:
             if cell not in found:
                 other = rule(cell, found)
@@ -172,16 +187,12 @@ class Cells:
                 found[cell] = cell if is_same else cell.rebuilt(found) if other is None else other
         return found[root]
 
-    def replaced(self, root: Cell, known: Mapping[Cell, Cell]) -> Cell:
-        """A cell with others in the places of some that it is made of."""
-        return self.mapped(root, lambda cell, found: None, known)
-
     # -- derivatives, which are known but for points that fill no space, such as the zeros of an
     # analytic function that is not zero everywhere
 
     def slope(self, y: Cell, x: Cell) -> Cell:
         """The derivative of one cell by another: a variable, or a named value."""
-        y = self.mapped(y, self._without_thin_paths)
+        y = self.mapped(y, {}, self._without_thin_paths)
         found = self._slopes.setdefault(x, {x: self.one})
         for cell in y.order:
             if cell not in found:
@@ -219,7 +230,7 @@ class Cells:
         if isinstance(known, bool):
             return known
         off, signs = known
-        return self.choice(off, Side(signs, self.one), Side(ANY - signs, self.zero))
+        return self.choice(off, Branch(signs, self.one), Branch(ANY - signs, self.zero))
 
     def branching(self, run: Callable[[], Any]) -> Cell:
         """Return what a reference gives, with a choice wherever it branches."""
@@ -236,7 +247,7 @@ class Cells:
             try:
                 found = run()
             except Parting as parting:
-                return join(parting.off, *[Side(signs, grown({**known, parting.off: signs})) for signs in parting.sides])
+                return join(parting.off, *[Branch(signs, grown({**known, parting.off: signs})) for signs in parting.sides])
             finally:
                 self._signs = before
             results += 1
@@ -284,10 +295,13 @@ class Cells:
             return found[cell.sides[not self._holds(found[cell.off], cell.sides[0].signs)].result]
 
         def join(off: Cell, *sides: Any) -> list[tuple[Conditions, Cell]]:
-            return [(((off, signs), *conditions), piece) for signs, pieces in sides for conditions, piece in pieces]
+            leaf = (off.args or (off,))[0]
+            by = {leaf: leaf - off} if off.is_linear else {}
+            found = [(((off, signs), *conditions), signs, piece) for signs, pieces in sides for conditions, piece in pieces]
+            return [(conditions, self.mapped(piece, by) if signs == EQUAL else piece) for conditions, signs, piece in found]
 
-        found = self.branched(lambda: [((), self.mapped(root, rule))], join)
-        return [(conditions, self.replaced(piece, _solved(conditions))) for conditions, piece in found]
+        found: list[tuple[Conditions, Cell]] = self.branched(lambda: [((), self.mapped(root, {}, rule))], join)
+        return found
 
     def lifted(self, root: Cell) -> Cell:
         """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
@@ -295,14 +309,60 @@ class Cells:
         masks = [c for c in root.order if c in used and isinstance(c, Choice) and c.is_mask]
         if not masks or len(masks) > _MOST_MASKS:
             return root
-        return self.branching(lambda: self.replaced(root, {m: self.of(int(self.decide(m))) for m in masks}))
+        return self.branching(lambda: self.mapped(root, {m: self.of(int(self.decide(m))) for m in masks}))
 
+    # -- what references ask of a context
 
-def _solved(conditions: Conditions) -> dict[Cell, Cell]:
-    """The variables that are sums of others where some conditions hold."""
-    found: dict[Cell, Cell] = {}
-    for off, signs in conditions:
-        if signs == EQUAL and off.is_linear:
-            leaf = off if isinstance(off, Leaf) else off.args[0]
-            found[leaf] = leaf - off
-    return found
+    def isfinite(self, x: Any) -> bool:
+        return True
+
+    def isnan(self, x: Any) -> bool:
+        return False
+
+    def fsum(self, terms: Any) -> Cell:
+        return self.sum([(UNIT, self.of(x)) for x in terms])
+
+    def ceil(self, x: Any) -> Any:
+        return -self.floor(-self.of(x))
+
+    def sign(self, x: Any) -> Any:
+        return self.branching(lambda: 1 if x > 0 else -1 if x < 0 else 0)
+
+    def extreme(self, which: str, row: list[Any]) -> Any:
+        best = row[0]
+        for x in row[1:]:
+            best = self.function(f"{which}imum", best, x)
+        return best
+
+    def __getattr__(self, name: str) -> Any:
+        """Any function of the catalogue, as references call it."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            find(name)
+        except KeyError:
+            raise Unsupported(name) from None
+        return partial(self.function, name)
+
+    def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
+        given = [None if a is None else self.of(a) for a in arguments]
+        if op.kind != "smooth":
+            return self.branching(lambda: op.reference(self, *given, **static))
+        from gradcli.reference.symbolic.cells import of_operation  # sympy, which arithmetic needs not
+
+        return of_operation(self, op, static, given)
+
+    def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
+        """An operation on arrays of cells: where it is not elementwise, entry by entry of all its branches."""
+        if op.elementwise:
+            return self.elementwise(op, static, arrays)
+
+        def join(off: Cell, *sides: Any) -> tuple[np.ndarray, ...]:
+            signs, results = zip(*sides, strict=True)
+            if any(x.shape != y.shape for x, y in zip(*results, strict=True)):
+                raise Unsupported(f"{op.name}, whose result's shape depends on its operands")
+            chosen = cast(Any, np.frompyfunc)(lambda *entries: self.choice(off, *map(Branch, signs, map(self.of, entries))), 2, 1)
+            return tuple(np.asarray(chosen(x, y), dtype=object) for x, y in zip(*results, strict=True))
+
+        apply = partial(super().apply, op, static, arrays)
+        return self.branched(apply, join) if op.outputs > 1 else self.branched(lambda: (apply(),), join)[0]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from math import prod
 from typing import Any
@@ -17,13 +16,13 @@ from flint import fmpq
 
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.fields.element import Element, Field, Generator, TooSmall
+from gradcli.reference.fields.element import Element, Field, Generator, TooSmall, fraction
 from gradcli.reference.fields.functions import Functions, Known, Refined, decided
 from gradcli.reference.ranges.cells import EQUAL, UNIT, Call, Cell, Conditions, Evaluation, Named, Number, Product, Sum
 from gradcli.reference.ranges.functions import DOMAIN, POLE
 from gradcli.reference.ranges.intervals import Box, Interval, Sides, corners, precise, thin
 from gradcli.reference.ranges.reading import Region
-from gradcli.reference.ranges.search import Search, Target
+from gradcli.reference.ranges.search import Search, value_near
 
 _WORK = 600_000  # cells that are evaluated for one relation
 _FINEST = 2.0**-52  # of the sides of the box
@@ -86,9 +85,9 @@ class Proof:
         for bottom, node in search.worst(-1, gaps=True):
             if bottom > 0 or (bottom == 0 and not strictly):
                 return Outcome(True)
-            point = self._counterexample(search.target, node.box, refutes)
+            point = self._counterexample(cell, node.box, refutes)
             if point is None and (self.doubts > _MOST_DOUBTS or search.spent(_WORK, node, _FINEST)):
-                point = self._confirmed(search.target, [x.round_numbers[0] for x in node.box], refutes)
+                point = self._confirmed(cell, [x.round_numbers[0] for x in node.box], refutes)
                 if point is None:
                     return self._open(node.box, "the sides differ there by less than rounding" if self.doubts else None)
             if point is not None:
@@ -98,16 +97,16 @@ class Proof:
     def _open(self, box: Box, reason: str | None = None) -> Outcome:
         return Outcome(None, None, [x.floats for x in box], reason)
 
-    def _counterexample(self, target: Target, box: Box, refutes: Callable[[Interval], bool]) -> Point | None:
+    def _counterexample(self, cell: Cell, box: Box, refutes: Callable[[Interval], bool]) -> Point | None:
         """A point of a box at which the relation does not hold: its middle, and the corners where it is the whole box."""
         points = [[float(x.middle) for x in box]]
         if box == self.box:
             points += [[float(x.low) for x in corner] for corner in corners(box)]
-        return next((point for point in points if self._confirmed(target, point, refutes)), None)
+        return next((point for point in points if self._confirmed(cell, point, refutes)), None)
 
-    def _confirmed(self, target: Target, point: Point, refutes: Callable[[Interval], bool]) -> Point | None:
+    def _confirmed(self, cell: Cell, point: Point, refutes: Callable[[Interval], bool]) -> Point | None:
         """A point, if the relation does not hold there, neither for enclosures nor for floats."""
-        value = target.near(thin(point), self.box)
+        value = value_near(cell, thin(point), self.box)
         refuted = not self.kinks if value is None else refutes(value)
         if refuted and self.confirmed(point):
             return point
@@ -126,7 +125,7 @@ class Proof:
 
     def _zero(self, cell: Cell, known: Pieces) -> Outcome:
         """Prove that a cell is defined all over the box, and zero. ``known``: whether algebra proves it where some conditions hold."""
-        target, sides, begun = Target(cell), Sides(self.box, cell.leaves), self.cells.work
+        sides, begun = Sides(self.box, cell.leaves), self.cells.work
         pending = [self.box]
         while pending:
             still_in_time()
@@ -137,7 +136,7 @@ class Proof:
             possible = [zero for conditions, zero in known if here.allows(conditions)]
             if defined and (all(possible) or (value is not None and value.is_zero)):
                 continue
-            point = None if all(possible) else self._counterexample(target, box, lambda x: 0 not in x)
+            point = None if all(possible) else self._counterexample(cell, box, lambda x: 0 not in x)
             if point is not None:
                 return Outcome(False, point)
             most = _FEW_PARTS if len(possible) == 1 and defined else _MOST_PARTS
@@ -161,13 +160,13 @@ def _element(functions: Functions, root: Cell, opaque: list[Cell] | None = None)
     found: dict[Cell, Any] = {}
     for cell in root.order:
         if isinstance(cell, Number):
-            found[cell] = functions.number(_fraction(cell.number))
+            found[cell] = functions.of(fraction(cell.number))
         elif isinstance(cell, Named):
             found[cell] = found[cell.args[0]]
         elif isinstance(cell, Sum):
-            found[cell] = sum((found[c] * _fraction(q) for q, c in cell.terms), functions.number(_fraction(cell.constant)))
+            found[cell] = sum((found[c] * fraction(q) for q, c in cell.terms), functions.of(fraction(cell.constant)))
         elif isinstance(cell, Product):
-            found[cell] = prod((functions.root(found[f.base], _fraction(f.exponent)) for f in cell.factors), start=functions.one)
+            found[cell] = prod((functions.root(found[f.base], fraction(f.exponent)) for f in cell.factors), start=functions.one)
         elif isinstance(cell, Call) and cell.name != "floor" and opaque is None:
             if cell.function is None:
                 found[cell] = functions.exp(1) if cell.name == "e" else getattr(functions, cell.name)
@@ -185,21 +184,15 @@ def without_squares(cell: Cell) -> Cell | None:
     functions, atoms = Functions(Field(_ATOMS), Known()), list[Cell]()
     field = functions.field
     try:
-        found = _element(functions, cell, atoms)
-        constant, factors = field.factored(found.p)
+        found = _element(functions, cell, atoms).lowest()
+        parts = [field.factored(p) for p in (found.p, found.q)]  # the sign of a quotient is that of the product
     except (Unsupported, TooSmall, Refined, ValueError, ArithmeticError):
         return None
-    every = [*factors, *found.below.items()]  # the sign of a quotient is that of the product
-    if len(field.generators) > len(atoms) or not any(power > 1 for _, power in every):
+    factors = [factor for _, some in parts for factor in some]
+    if len(field.generators) > len(atoms) or not any(power > 1 for _, power in factors):
         return None
-    total: Cell = cell.cells.number(UNIT if constant > 0 else -UNIT)
-    for key, power in every:
-        if power % 2:
-            terms = field.factors[key].terms()
-            products = [(q, cell.cells.product([(atoms[i], fmpq(int(n))) for i, n in enumerate(powers) if n])) for powers, q in terms]
-            total = total * cell.cells.sum([(fmpq(q), product) for q, product in products])
+    total: Cell = cell.cells.number(prod((UNIT if constant > 0 else -UNIT for constant, _ in parts), start=UNIT))
+    for factor in [polynomial for polynomial, power in factors if power % 2]:
+        terms = [(fmpq(q), [(atoms[i], fmpq(int(n))) for i, n in enumerate(powers) if n]) for powers, q in factor.terms()]
+        total = total * cell.cells.sum([(q, cell.cells.product(powers)) for q, powers in terms])
     return total
-
-
-def _fraction(q: fmpq) -> Fraction:
-    return Fraction(int(q.p), int(q.q))

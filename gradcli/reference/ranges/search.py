@@ -20,21 +20,7 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.ranges.cells import NONE, NOUGHT, UNIT, Cell, Evaluation, Event, Events
 from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE
-from gradcli.reference.ranges.intervals import (
-    EVERYTHING,
-    ZERO,
-    Box,
-    Interval,
-    Sides,
-    above,
-    below,
-    corners,
-    high,
-    low,
-    precise,
-    thin,
-    with_side,
-)
+from gradcli.reference.ranges.intervals import EVERYTHING, ZERO, Box, Interval, Sides, below, corners, high, low, precise, thin, with_side
 from gradcli.reference.ranges.reading import Ends, Region
 
 _CLOSE = 2.0**-52  # of the sides of a box
@@ -71,66 +57,22 @@ class Node:
         return any(e.kind in (DOMAIN, POLE, JUMP) and not (e.removable or e.edge) for e in self.events)
 
 
-class Target:
-    """A cell that is bounded over boxes."""
+def value_at(cell: Cell, point: Box) -> Interval | None:
+    """The value at a point, if it has one there, within rounding."""
+    found, events = Evaluation(cell.cells, point).value(cell)
+    return None if any(e.kind in (DOMAIN, POLE, JUMP) for e in events) else found
 
-    def __init__(self, cell: Cell) -> None:
-        self.cells, self.cell = cell.cells, cell
-        self.slopes: dict[int, Cell] = {}
-        with suppress(Unsupported):
-            self.slopes = {place: self.cells.slope(cell, self.cells.leaf(place)) for place in sorted(cell.leaves)}
 
-    def at(self, point: Box) -> Interval | None:
-        """The value at a point, if it has one there, within rounding."""
-        found, events = Evaluation(self.cells, point).value(self.cell)
-        return None if any(e.kind in (DOMAIN, POLE, JUMP) for e in events) else found
-
-    def near(self, point: Box, box: Box) -> Interval | None:
-        """The value at a point of a box, or those close to it: a derivative may be known all around a point only."""
-        rooms = [(x.high - x.low) * arb(_CLOSE) for x in box]
-        around = (x & Interval(low(p.low - room), high(p.low + room)) for x, p, room in zip(box, point, rooms, strict=True))
-        return self.at(point) or self.at(tuple(around))
-
-    def bounds(self, box: Box) -> Node:
-        """The range over a box, as tight as one look at it gives."""
-        here = Evaluation(self.cells, box)
-        node = Node(box, *here.value(self.cell))
-        if node.interval is None:
-            return node
-        node.point = thin(x.middle for x in box)
-        node.inside = self.at(node.point)
-        if node.inside is None:  # it lies on a kink or a pole
-            node.point = thin(map(_aside, box, range(len(box))))
-            node.inside = self.near(node.point, box)
-        if self.slopes and not node.is_broken:
-            slopes = {k: here.value(slope).interval or EVERYTHING for k, slope in self.slopes.items() if not box[k].is_point}
-            node.interval &= self._monotone(box, slopes)
-            known = [(node.point, node.inside)]
-            if not all(slope.is_finite for slope in slopes.values()):  # on one side, perhaps: then from the other end of the box
-                known = [(corner, self.at(corner)) for corner in corners(box)]
-            for point, value in known:
-                steps = [slope * (box[k] - point[k]) for k, slope in slopes.items()]
-                node.interval &= EVERYTHING if value is None else sum(steps, value)
-        return node
-
-    def _monotone(self, box: Box, slopes: dict[int, Interval]) -> Interval:
-        """Return where the cell rises or falls with a variable, its ends are on the faces."""
-        faces = [box, box]
-        for k, slope in slopes.items():
-            if slope.low >= 0 or slope.high <= 0:
-                ends = thin(box[k].ends if slope.low >= 0 else box[k].ends[::-1])
-                faces = [with_side(face, k, end) for face, end in zip(faces, ends, strict=True)]
-        if faces[0] is box:
-            return EVERYTHING
-        # the slopes of a face may have a sign where those of the box have none
-        least, most = ((not node.is_broken and node.interval) or EVERYTHING for node in map(self.bounds, faces))
-        return Interval(least.low, most.high)
+def value_near(cell: Cell, point: Box, box: Box) -> Interval | None:
+    """The value at a point of a box, or those close to it: a derivative may be known all around a point only."""
+    rooms = [Interval.around(*[side * arb(_CLOSE) for side in (x.low - x.high, x.high - x.low)]) for x in box]
+    around = (x & (p + room) for x, p, room in zip(box, point, rooms, strict=True))
+    return value_at(cell, point) or value_at(cell, tuple(around))
 
 
 def _aside(x: Interval, place: int) -> arb:
     """A number beside the middle, on another side for every other variable."""
-    m = x.middle
-    return (m + (x.high - m) / 4 if place % 2 else m - (m - x.low) * 3 / 8).mid()
+    return (x.middle + (x.high - x.low) * arb(0.125 if place % 2 else -0.1875)).mid()
 
 
 class Side(NamedTuple):
@@ -152,13 +94,15 @@ class Search:
     """The range of one cell. Both ends share the boxes that were looked into."""
 
     def __init__(self, cell: Cell, box: Box) -> None:
-        self.target = Target(cell)
-        self.begun = cell.cells.work
+        self.cell, self.cells, self.begun = cell, cell.cells, cell.cells.work
+        self.slopes: dict[int, Cell] = {}
+        with suppress(Unsupported):
+            self.slopes = {place: self.cells.slope(cell, self.cells.leaf(place)) for place in sorted(cell.leaves)}
         self.sides = Sides(box, cell.leaves)
         self.best: dict[int, tuple[arb, Box]] = {}
         self.root = self._look(box)
         for corner in corners(box):
-            self._reach(self.target.at(corner), corner)
+            self._reach(value_at(cell, corner), corner)
 
     def worst(self, sign: int, gaps: bool = False) -> Iterator[tuple[arb, Node]]:
         """The bound in one direction and the box it is that of, again and again as that box is halved.
@@ -185,7 +129,7 @@ class Search:
 
     def spent(self, work: int, node: Node, finest: float) -> bool:
         """Tell whether no box is to be halved any more."""
-        return self.target.cells.work - self.begun > work or self.sides.is_below(node.box, finest)
+        return self.cells.work - self.begun > work or self.sides.is_below(node.box, finest)
 
     def side(self, sign: int, width: float, work: int = _WORK) -> Side:
         """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range."""
@@ -196,7 +140,7 @@ class Search:
             tight, done = self._is_tight(bound, sign, arb(width))
             polishing += tight
             if done or polishing > most or stuck > _PATIENCE or self.spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
-                end = above(bound) if sign > 0 else below(bound)
+                end = 0.0 - sign * below(-sign * bound)
                 point = [float(x.low) + 0.0 for x in self.best[sign][1]] if self.best else None
                 return Side(end, tight, point, [x.floats for x in node.box])
         return Side(None)
@@ -212,7 +156,7 @@ class Search:
 
     def _look(self, box: Box, outer: Interval | None = None) -> Node:
         """A box, whose bounds are within those of the box that it is half of."""
-        found = self.target.bounds(box)
+        found = self.bounds(box)
         self._reach(found.inside, found.point)
         x = found.interval
         if x is not None and outer is not None:
@@ -225,6 +169,41 @@ class Search:
             for sign, end in ((1, value.low), (-1, -value.high)):
                 if sign not in self.best or end > self.best[sign][0]:
                     self.best[sign] = end, point
+
+    def bounds(self, box: Box) -> Node:
+        """The range over a box, as tight as one look at it gives."""
+        here = Evaluation(self.cells, box)
+        node = Node(box, *here.value(self.cell))
+        if node.interval is None:
+            return node
+        node.point = thin(x.middle for x in box)
+        node.inside = value_at(self.cell, node.point)
+        if node.inside is None:  # it lies on a kink or a pole
+            node.point = thin(_aside(x, place) for place, x in enumerate(box))
+            node.inside = value_near(self.cell, node.point, box)
+        if self.slopes and not node.is_broken:
+            slopes = {k: here.value(slope).interval or EVERYTHING for k, slope in self.slopes.items() if not box[k].is_point}
+            node.interval &= self._monotone(box, slopes)
+            known = [(node.point, node.inside)]
+            if not all(slope.is_finite for slope in slopes.values()):  # on one side, perhaps: then from the other end of the box
+                known = [(corner, value_at(self.cell, corner)) for corner in corners(box)]
+            for point, value in known:
+                steps = [slope * (box[k] - point[k]) for k, slope in slopes.items()]
+                node.interval &= EVERYTHING if value is None else sum(steps, value)
+        return node
+
+    def _monotone(self, box: Box, slopes: dict[int, Interval]) -> Interval:
+        """Return where the cell rises or falls with a variable, its ends are on the faces."""
+        faces = [box, box]
+        for k, slope in slopes.items():
+            if slope.low >= 0 or slope.high <= 0:
+                ends = thin(box[k].ends if slope.low >= 0 else box[k].ends[::-1])
+                faces = [with_side(face, k, end) for face, end in zip(faces, ends, strict=True)]
+        if faces[0] is box:
+            return EVERYTHING
+        # the slopes of a face may have a sign where those of the box have none
+        least, most = ((not node.is_broken and node.interval) or EVERYTHING for node in map(self.bounds, faces))
+        return Interval(least.low, most.high)
 
 
 # -- A function of the program: its range, those of its gradient, and where something is the matter with it: boxes around its poles, kinks

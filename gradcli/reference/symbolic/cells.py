@@ -93,9 +93,8 @@ class _Context(OfSympy):
 
     def own(self, function: Any, *arguments: Any) -> Any:
         x = arguments[0]
-        if function in (sympy.tan, sympy.cot):
-            sine, cosine = self.call(sympy.sin, x), self.call(sympy.cos, x)
-            return sine / cosine if function is sympy.tan else cosine / sine
+        if function is sympy.tan:
+            return self.call(sympy.sin, x) / self.call(sympy.cos, x)
         if function is sympy.Abs:
             return x if x >= 0 else -x
         if function is sympy.sign:

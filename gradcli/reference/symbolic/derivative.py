@@ -20,7 +20,7 @@ from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.deadline import in_time
 from gradcli.reference.scalars import Arithmetic, Differentiated, Power, Traced, Tracing, behind, plain
 from gradcli.reference.symbolic.translate import Smooth, Steps, expression_of, smooth_function
-from gradcli.reference.tape import ReferenceTape, constant_array, exact_array
+from gradcli.reference.tape import ReferenceTape, exact_array
 
 _HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy may have to look at
 _FINEST = 64  # the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
@@ -29,17 +29,20 @@ _FINEST = 64  # the largest denominator of an exponent: beyond, sympy's polynomi
 class _Symbols(Tracing):
     """Scalars on a tape, with symbols for the constants that definitions of functions have.
 
-    inputs  what variables stand for, by their serial numbers: an entry of a node, or a constant
+    inputs  the values of variables, by their serial numbers, and the constants that they stand for
     """
 
     def __init__(self, m: Any, precision: str = "float64") -> None:
         super().__init__(m, precision)
-        self.inputs: dict[int, tuple[Any, int]] = {}
+        self.inputs: dict[int, tuple[Any, Constant | None]] = {}
+
+    def variable(self, value: Any, known: Constant | None = None) -> Traced:
+        found = super().variable(value)
+        self.inputs[found.serial] = value, known
+        return found
 
     def constant(self, known: Any) -> Any:
-        found = self.variable(known.reference(self.m))
-        self.inputs[found.serial] = known, 0
-        return np.asarray(found, dtype=object)
+        return np.asarray(self.variable(known.reference(self.m), known), dtype=object)
 
 
 class _Tape(ReferenceTape):
@@ -52,25 +55,14 @@ class _Tape(ReferenceTape):
     tracing = _Symbols
     scalars: _Symbols
 
-    def __init__(self, m: Any, leaves: Mapping[Expr, Any], precision: str) -> None:
-        super().__init__(m, leaves, precision)
-        self.inputs = self.scalars.inputs
-        for leaf, array in self.table.items():
-            if leaf.kind == "float":
-                self._note(leaf, array)
-
     def constant(self, node: Expr) -> np.ndarray:
+        if isinstance(node.payload, Constant):
+            return self.scalars.constant(node.payload)
         array = super().constant(node)
-        if node.kind != "float" or (not isinstance(node.payload, Constant) and _is_simple(node.payload)):
-            return array
-        return self._note(node, Algebra.map(self.scalars.variable, array))
+        return array if node.kind != "float" or _is_simple(node.payload) else Algebra.map(self.scalars.variable, array)
 
     def detach(self, node: Expr, x: np.ndarray) -> np.ndarray:
         raise Unsupported("a detached value")
-
-    def _note(self, node: Expr, array: np.ndarray) -> np.ndarray:
-        self.inputs.update((entry.serial, (node, i)) for i, entry in enumerate(array.ravel()))
-        return array
 
 
 def _is_simple(payload: Any) -> bool:
@@ -115,8 +107,8 @@ def _written(node: Traced, expressions: list[Any]) -> Any:
 
 def _label(node: Traced) -> str:
     """Return what a step of the tape does, in words that stand for it and nothing else."""
-    step = node.function
-    return str(_number(node.value)) if step is None else step.smooth.text if isinstance(step, Differentiated) else step.name
+    step: Any = node.function
+    return step.smooth.text if isinstance(step, Differentiated) else step.name
 
 
 # Gives what is known under a key, or makes it: data of which JSON has the kinds, but for functions that a record has made.
@@ -130,55 +122,45 @@ class WholeDerivative:
         tape = _Tape(m, leaves, precision)
         results = np.ravel(tape.run(root, wrt))
         still_in_time()
-        self.precision, self.inputs = precision, list(tape.inputs.values())
-        self.shapes = [x.shape for x in wrt]
+        self.shapes, inputs = [x.shape for x in wrt], tape.scalars.inputs
+        self.inputs = list(inputs.values())
         entries = [entry for x in wrt for entry in np.ravel(tape.table[x])]
-        if not all(getattr(entry, "serial", None) in tape.inputs for entry in entries):
+        if not all(getattr(entry, "serial", None) in inputs for entry in entries):
             raise Unsupported("a derivative with respect to an intermediate result")
         weights = np.ravel(exact_array(m, seed, "float"))
         nodes = behind([y for y in results if type(y) is Traced])
-        order = sorted(nodes.keys() - tape.inputs.keys())
-        places = {serial: place for place, serial in enumerate([*tape.inputs, *order])}
+        order = sorted(nodes.keys() - inputs.keys())
+        places = {serial: place for place, serial in enumerate([*inputs, *order])}
 
         def said(x: Any) -> Any:
             return (places[x.serial], int(plain(x) > 0) - int(plain(x) < 0)) if type(x) is Traced else str(_number(x))
 
         def key() -> Any:
             lines = [(_label(nodes[serial]), *map(said, nodes[serial].arguments)) for serial in order]
-            return len(tape.inputs), lines, list(map(said, [*results, *weights, *entries]))
+            return len(inputs), lines, list(map(said, [*results, *weights, *entries]))
 
         def differentiate() -> Any:
             # the same symbols for every function: sympy remembers what it found out about them
-            symbols = [sympy.Symbol(f"x{i}", real=True) for i in range(len(tape.inputs))]
-            expressions, sizes = dict(zip(tape.inputs, symbols, strict=True)), dict.fromkeys(tape.inputs, 1)
+            symbols = [sympy.Symbol(f"x{i}", real=True) for i in range(len(inputs))]
+            expressions, sizes = dict(zip(inputs, symbols, strict=True)), dict.fromkeys(inputs, 1)
             for serial in in_time(order):
                 arguments = nodes[serial].arguments
                 sizes[serial] = 1 + sum([sizes[a.serial] if type(a) is Traced else 1 for a in arguments])
                 if sizes[serial] > _HEAVIEST:
                     raise Unsupported("an expression of so many nodes")
                 known = [expressions[a.serial] if type(a) is Traced else _number(a) for a in arguments]
-                expressions[serial] = _written(nodes[serial], known) if arguments else _number(nodes[serial].value)
+                expressions[serial] = _written(nodes[serial], known)
             pairs = zip(results, weights, strict=True)
             total = sympy.Add(*[(expressions[y.serial] if type(y) is Traced else _number(y)) * _number(w) for y, w in pairs if w != 0])
             return Steps.of([sympy.diff(total, expressions[entry.serial]) for entry in in_time(entries)], tuple(symbols)).data
 
         self.program = Steps(kept(key, differentiate))
 
-    def evaluate(self, m: Any, leaves: Mapping[Expr, Any]) -> list[np.ndarray]:
+    def evaluate(self, m: Any) -> list[np.ndarray]:
         """The gradients at the precision of a context."""
-        exact = {leaf: np.ravel(exact_array(m, value, leaf.kind)) for leaf, value in leaves.items() if leaf.kind == "float"}
-
-        def number(known: Any, i: int) -> Any:
-            if isinstance(known, Constant):
-                return known.reference(m)
-            if known not in exact:
-                exact[known] = np.ravel(constant_array(m, known, self.precision))
-            return exact[known][i]
-
-        results = np.empty(len(self.program.results), dtype=object)
-        results[:] = self.program.run(m, tuple([number(known, i) for known, i in self.inputs]))
-        parts = np.split(results, np.cumsum([int(np.prod(shape)) for shape in self.shapes]))[:-1]
-        return [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
+        numbers = [m.mpf(value) if known is None else known.reference(m) for value, known in self.inputs]
+        results = iter(self.program.run(m, tuple(numbers)))
+        return [Algebra.map(lambda _: next(results), np.empty(shape)) for shape in self.shapes]
 
 
 # -- Operations as text of Python with sympy's functions: what their records say that they are in

@@ -174,7 +174,7 @@ def run(
     if (tensors or anomaly) and [node.opened() for node in order if node.op is FUNCTION]:
         order = reachable(roots)
     needed = set(order) if targets is None else depending(order, targets)
-    if any(map(_watch, order)) and any(node.op is None and node.watch is not None for node in order):
+    if any(map(_watch, order)):
         order = _leaves_when_due(order, needed)
     found: dict[Node, Any] = {}
     if tensors:
@@ -188,6 +188,8 @@ def run(
 
     def pull(node: Node, cotangent: Any) -> Sequence[Any]:
         op, watch = node.op, node.watch
+        if tensors and not isinstance(cotangent, (Tensor, Parts)):  # zeros
+            cotangent = Tensor(np.asarray(cotangent))
         if watch is not None:
             cotangent = seen(watch, cotangent, create_graph)
         if op is None:
@@ -493,12 +495,12 @@ def _sequence(tensors: Any) -> list[Any]:
 
 def _roots(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> tuple[list[Node], list[Any]]:
     """The nodes of results, and the gradients that a pass starts with: those that are given, or 1."""
-    gradients = [None] * len(outputs) if given is None else _sequence(given)
-    if len(gradients) != len(outputs):
+    gradients = None if given is None else _sequence(given)
+    if gradients is not None and len(gradients) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
     roots, seeds = [], []
     for place, y in enumerate(outputs):
-        root, array, gradient = y.source(), y.array, gradients[place]
+        root, array, gradient = y.source(), y.array, gradients and gradients[place]
         if root is None:
             raise RuntimeError(
                 f"element {place} of tensors does not require grad and does not have a grad_fn. Nothing that it was made of has "

@@ -12,9 +12,8 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import NoneType
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -103,10 +102,9 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "dtype", "index", "label", "op", "operands", "parts", "saved", "shape", "static", "variable", "versions", "watch",
+        "__weakref__", "dtype", "index", "label", "op", "operands", "saved", "shape", "static", "variable", "versions", "watch",
     )  # fmt: skip
     requires_grad = True
-    parts: dict[int, Callable[[], Node | None]]
     variable: Any
 
     def __init__(
@@ -156,11 +154,6 @@ class Node:
         place: int = self.static["place"] if self.op is output else 0
         return place
 
-    def part(self, place: int) -> Node:
-        """The node of a result, which is its own if it has one only."""
-        found = getattr(self, "parts", {}).get(place, NoneType)()
-        return self if found is None else found
-
     @property
     def metadata(self) -> dict[Any, Any]:
         """Return what anybody wants to keep with the node."""
@@ -202,12 +195,7 @@ def named(node: Node) -> str:
 
 def node_of_part(node: Node, place: int, part: Entries) -> Node:
     """The node of one of several results."""
-    made = Node(node.label, output, (node,), {"place": place}, part.array.shape, part.array.dtype)
-    try:
-        node.parts[place] = ref(made)
-    except AttributeError:
-        node.parts = {place: ref(made)}
-    return made
+    return Node(node.label, output, (node,), {"place": place}, part.array.shape, part.array.dtype)
 
 
 class Shaped:

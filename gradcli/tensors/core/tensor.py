@@ -166,11 +166,7 @@ class Tensor(CatalogueMethods):
 
     def source(self) -> Node | None:
         """The node that this tensor's gradient goes to, if it requires grad."""
-        if self._view is not None:
-            self._refresh()
-        if not self.requires_grad:
-            return None
-        return self.node or self.leaf_node()
+        return self.gradient_node() if self._requires_grad or self.requires_grad else None
 
     def gradient_node(self) -> Node:
         """The node that this tensor's gradient would go to."""

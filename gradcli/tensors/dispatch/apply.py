@@ -165,7 +165,7 @@ def computed(op: Op, forward: Any, scalars: Any, arrays: Sequence[Any], static: 
     try:
         run = _silent.pop()
     except IndexError:
-        run = silent()
+        run = silent().run
     try:
         out = run(forward, *arrays, **static) if static else run(forward, *arrays)
     except GradcliError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -104,7 +104,7 @@ def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] |
         return None  # of the language alone
 
 
-FORMS: dict[tuple[Any, ...], Form | None] = {}
+FORMS: dict[tuple[Any, ...], Form | Literal[False]] = {}  # False where entries, too, decide what a call applies
 _MOST_FORMS = 4096
 _CONSTANTS = frozenset({int, bool, str, type(None)})
 
@@ -137,9 +137,9 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
                 return call(name, library, arguments, keywords)
         form = FORMS.get(tuple(key))
         if form is None:
-            if tuple(key) in FORMS:  # it has none
-                return call(name, library, arguments, keywords)
             return _call_and_keep(record, name, library, arguments, keywords, tensors, tuple(key))
+        if not form:
+            return call(name, library, arguments, keywords)
         if check is not None and (refused := check(arguments, keywords)) is not None:
             raise refused
         try:
@@ -175,7 +175,7 @@ def _call_and_keep(
         state.change(**before)
     if len(FORMS) >= _MOST_FORMS:
         FORMS.clear()
-    FORMS[key] = steps.form(record, result)
+    FORMS[key] = steps.form(record, result) or False
     return result
 
 
@@ -225,7 +225,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if "out" in keywords or "dtype" in keywords:
         keywords = dict(keywords)  # the caller's are read if this fails
         out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
-    if record.torch.one_dtype and library == TORCH:
+    if ":alike" in record.signature and library == TORCH:
         check_same_dtype(arguments)
     if keywords.get("inplace") is True and arguments:
         return update(arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"})
