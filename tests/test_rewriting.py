@@ -1,4 +1,4 @@
-"""What records say for rewriting graphs (`Op.rewriting`), held against NumPy."""
+"""What records say for rewriting graphs (`Op.algebra`), held against NumPy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def operands_of(op: Op) -> list[np.ndarray]:
 
 
 def that(field: str) -> list[Op]:
-    return [op for op in registry().values() if getattr(op.rewriting, field)]
+    return [op for op in registry().values() if getattr(op, field)]
 
 
 def static_of(op: Op) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def static_of(op: Op) -> dict[str, Any]:
 def test_what_is_unchanged(op: Op) -> None:
     found = np.asarray(op.forward(X, **static_of(op)))
     np.testing.assert_array_equal(found, np.broadcast_to(X, found.shape), err_msg=f"{op.name} changes its operand")
-    assert (op.rewriting.algebra == "repetition") == (found.shape != X.shape), f"whether {op.name} repeats entries"
+    assert (op.algebra == "repetition") == (found.shape != X.shape), f"whether {op.name} repeats entries"
 
 
 def test_what_reshapes() -> None:
@@ -61,11 +61,11 @@ def test_what_runs_on_arrays_of_objects(op: Op) -> None:
 @pytest.mark.parametrize("op", that("adds"), ids=lambda op: op.name)
 def test_what_adds_up(op: Op) -> None:
     """A sum of entries has their total; a product of matrices of ones counts the products that each entry adds."""
-    if op.rewriting.adds == "entries":
+    if op.adds == "entries":
         found = np.asarray(op.forward(X, **static_of(op)))
         factor = X.size // found.size if op.name == "mean" else 1
         assert factor * found.sum() == pytest.approx(X.sum(), rel=1e-15), f"{op.name} does not add up all entries once"
     else:
-        assert op.rewriting.adds == "products"
+        assert op.adds == "products"
         found = op.forward(np.ones((2, 3)), np.ones((3, 2)), **static_of(op))
         assert found.tolist() == [[3, 3], [3, 3]], f"{op.name} does not add up products"

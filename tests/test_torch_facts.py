@@ -52,7 +52,7 @@ def test_operators_from_the_right_and_in_place(name: str) -> None:
 def test_whole_operands_give_whole_results() -> None:
     whole = [np.array(x) for x in (1, 2, 3, 5)]
     for op in registry().values():
-        if op.facts.integral and op.elementwise and not op.optional and not op.static:
+        if op.integral and op.elementwise and not op.optional and not op.static:
             for operands in itertools.product(whole, repeat=len(op.operands)):
                 result = np.asarray(op.forward(*operands))
                 assert (result == np.round(result)).all(), f"{op.name} of {operands} is {result}"

@@ -10,7 +10,7 @@ import pytest
 from test_inert import COMMANDS, FORMATS, FORMULA_FORMATS, shown_by
 from test_inert_reports import REPORT_READERS, outcome, reported
 
-from gradcli.cli.write import unwritable
+from gradcli.cli.write import results
 from gradcli.report.kinds import KINDS, make
 from gradcli.report.outcomes import ERROR, FAILED, Summary
 from gradcli.report.records import Record
@@ -72,7 +72,7 @@ def test_a_case_that_cannot_be_reported(kind):
     stream, summary, written = io.StringIO(), Summary(seconds=0.5), []
     report = make(kind, stream, verbose=True)
     for each in run:
-        written.append(unwritable.reported(report, each))
+        written.append(results.reported(report, each))
         summary.add(each)
     report.close(summary)
     assert written == [True, False, True]

@@ -67,7 +67,7 @@ def differences(scope: Scope, root: Expr, nodes: Sequence[Expr], entry: float = 
 
 def has_form(op: Op) -> bool:
     """Tell whether it has a form: its own, or because it moves entries or makes whole numbers."""
-    return op.extended is not None or (not op.elementwise and (op.moves or op.loops.axes is not None or op.vjp is None))
+    return op.extended is not None or (not op.elementwise and (op.moves or op.axes is not None or op.vjp is None))
 
 
 # which have no form, and are held along random directions

@@ -40,7 +40,7 @@ NO_NUMBER = (Inexact, ZeroDivisionError, OverflowError)
 
 
 def role(node: Expr) -> str:
-    return node.op.rewriting.algebra if node.op is not None else ""
+    return node.op.algebra if node.op is not None else ""
 
 
 def shares(node: Expr, kind: str) -> tuple[int, ...]:

@@ -254,7 +254,7 @@ class Judge:
 
     def decide(self, value: Any) -> Decision:
         """Return the verdicts on the value, unless it is None, and on each gradient."""
-        if self.size > _MANY and has_flint() and (found := self._decide_arrays(value)) is not None:
+        if self.size > _MANY and has_flint() and (found := self.decide_arrays(value)) is not None:
             return found
         return self._decide_scalars(value)
 
@@ -393,7 +393,7 @@ class Judge:
     # -- Arrays that are too large for scalars: every entry against a reference in long double, which may be off by its own share of the
     # rounding of doubles, by the same analysis, and by the rounding of its slopes -----------------------------
 
-    def _decide_arrays(self, value: Any) -> Decision | None:
+    def decide_arrays(self, value: Any) -> Decision | None:
         """Return the verdicts on whole arrays, by long doubles; None where scalars have to decide, and can.
 
         Raises LimitError where the reference, whose arrays are held all, needs more memory than the limits allow.
@@ -430,7 +430,7 @@ class Judge:
         parts[0].entries = None
         for part in parts if held.wrong_value else ():
             part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value
-        smooth = not any(node.op is not None and (node.op.kinks or node.op.rewriting.algebra == "comparison") for node in order)
+        smooth = not any(node.op is not None and (node.op.kinks or node.op.algebra == "comparison") for node in order)
         certain = smooth and any(part.verdict is Verdict.MISMATCH for part in parts[1:])
         fine = all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
         if not certain and not fine and self.size <= LARGEST:  # scalars may tell more, as of kinks
@@ -470,8 +470,8 @@ def scalar_operations(order: Sequence[Expr]) -> int:
             continue
         parts = [part for part in (node, *node.operands) if part is not None]
         shapes = [() if part.op is not None and part.op.outputs > 1 else part.shape for part in parts]
-        if node.op.facts.work is not None:
-            total += node.op.facts.work(*shapes)
+        if node.op.work is not None:
+            total += node.op.work(*shapes)
         else:
             total += max(1, *map(math.prod, shapes)) * (1 if node.op.core_dims is None else node.operand.shape[-1])
     return total

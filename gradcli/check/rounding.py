@@ -147,9 +147,9 @@ class Arithmetic:
         result = self._bounded(out, error)
         if op.accuracy.carries == () and not op.accuracy.ulps and not op.elementwise:
             result.among = values[0]
-        elif (op.rewriting.algebra == "reshaping" or op.rewriting.unchanged) and isinstance(operands[0], Bounded):
+        elif (op.algebra == "reshaping" or op.unchanged) and isinstance(operands[0], Bounded):
             result.among = operands[0].among
-        if op.rewriting.algebra == "comparison" and result.error is not None:
+        if op.algebra == "comparison" and result.error is not None:
             result.error = self._told_apart(operands, values, result.error)
         return result
 
@@ -226,7 +226,7 @@ class Arithmetic:
             return m.at(*[x if x is None else m.filled(e, x) for x, e in zip(values, errors, strict=True)])
         if callable(carries):
             return carries(m, out, *values, *errors, **static)
-        if op.rewriting.algebra == "comparison":
+        if op.algebra == "comparison":
             x, y = values
             off = sum(errors[1:], errors[0])
             return ~np.greater(np.abs(x - y), off) & np.greater(off, 0.0)  # NaN may be either
@@ -288,9 +288,9 @@ class Arithmetic:
 
     def _is_exact(self, op: Op, out: Any, values: list[Any]) -> bool:
         """Return whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
-        compounds = op.rewriting.algebra == "product of entries"
-        adds = op.facts.integral and (compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
-        if not adds and op is not chain and not (op.facts.integral and op.elementwise and op.rewriting.algebra != "power"):
+        compounds = op.algebra == "product of entries"
+        adds = op.integral and (compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
+        if not adds and op is not chain and not (op.integral and op.elementwise and op.algebra != "power"):
             return False
         if not all(bool(np.all(v == np.rint(v))) for v in [*values, out]):
             return False
@@ -497,7 +497,7 @@ def is_unsure(condition: Expr, leaves: Mapping[Expr, Any], precision: str) -> bo
 def _each_way(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str) -> tuple[list[Expr], list[list[Expr]]]:
     """Return the comparisons that rounding may turn, those of rules for the derivative among them, and the nodes with each of them as a
     constant, turned where it is not certain or not. More than a few, such as those of an iteration, are left: no branch explains these."""
-    comparisons = [node for node in reachable(nodes) if node.op is not None and node.op.rewriting.algebra == "comparison"]
+    comparisons = [node for node in reachable(nodes) if node.op is not None and node.op.algebra == "comparison"]
     table = _interpreted(nodes, leaves, precision) if comparisons else {}
     unsure = sorted((node for node in comparisons if np.any(table[node].error)), key=lambda node: node.index)
     if not 0 < len(unsure) <= _ALL_WAYS:
@@ -513,6 +513,6 @@ def _each_way(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str)
 
 
 def _words(node: Expr) -> str:
-    copies = (part for part in reachable([node]) if part.op is not None and part.op.rewriting.unchanged and part.operand.is_leaf)
+    copies = (part for part in reachable([node]) if part.op is not None and part.op.unchanged and part.operand.is_leaf)
     text = formula(node, names={part: part.operand.payload.name for part in copies})
     return "a comparison" if text is None or len(text) > _LONGEST else text

@@ -28,7 +28,7 @@ def _chooses(node: Expr, op: Op) -> bool:
     if not op.undoes:
         return bool(op.kinks)
     exponent: Any = node.operands[-1]
-    is_whole_power = op.rewriting.algebra == "power" and _is_number(exponent) and float(exponent.payload).is_integer()
+    is_whole_power = op.algebra == "power" and _is_number(exponent) and float(exponent.payload).is_integer()
     return node.operand.op is not None and not is_whole_power
 
 

@@ -89,9 +89,9 @@ class Splitting(Transcription[Expr]):
         try:
             self._note_all(made)
         except Uncut:
-            if op.loops.parts is None or made in self.moved:
+            if op.parts is None or made in self.moved:
                 raise
-            made = op.loops.parts(*operands, **node.static)
+            made = op.parts(*operands, **node.static)
             self._note_all(made)
         return made
 
@@ -161,7 +161,7 @@ class Splitting(Transcription[Expr]):
 
     def _spread(self, node: Expr) -> int | None:
         """The axis along which what all chunks have in common is repeated to be as long as they are together: no chunk needs it all."""
-        if node.op is None or node.op.rewriting.algebra != "repetition" or math.prod(node.shape) < self.spread:
+        if node.op is None or node.op.algebra != "repetition" or math.prod(node.shape) < self.spread:
             return None
         lead = len(node.shape) - len(node.operand.shape)
         for axis, extent in enumerate(node.shape):

@@ -37,7 +37,7 @@ class Tidied(Rebuilding):
     """The same expressions without what a person would not write down: terms that are 0, factors that are 1."""
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        algebra, numbers = op.rewriting.algebra, [None if each is None else number_of(each) for each in operands]
+        algebra, numbers = op.algebra, [None if each is None else number_of(each) for each in operands]
         if algebra in ("sum", "product") and len(operands) == 2:
             neutral = 0 if algebra == "sum" else 1
             for number, other in zip(numbers, reversed(operands), strict=True):
@@ -151,7 +151,7 @@ class Derivation:
         self._known = len(self.pending)
         operands = [operand for operand in node.operands if operand is not None]
         moving = [operand in self.depends for operand in operands]
-        algebra = op.rewriting.algebra
+        algebra = op.algebra
         if algebra in ("sum", "difference", "negation"):
             return self._sum(node, operands)
         if algebra in ("product", "chain") and len(operands) == 2:
@@ -171,7 +171,7 @@ class Derivation:
         parts = [self._still(operand) for operand in operands]
         if None in parts:
             return "", None
-        rule = {"sum": "sum rule", "difference": "difference rule"}.get(node.op.rewriting.algebra, "constant multiple rule")
+        rule = {"sum": "sum rule", "difference": "difference rule"}.get(node.op.algebra, "constant multiple rule")
         return rule, self.graph.apply(node.op, parts, node.static)
 
     def _product(self, operands: list[Expr], moving: list[bool]) -> tuple[str, Expr | None]:
@@ -201,7 +201,7 @@ class Derivation:
         assert op is not None
         assert op.partials is not None
         rule = f"{_called(op)} rule"
-        if op.rewriting.algebra == "power":
+        if op.algebra == "power":
             rule = "power rule" if moving == [True, False] else "exponential rule" if moving == [False, True] else "power rule, of both"
         terms: list[Expr] = []
         chained = False
@@ -232,7 +232,7 @@ class Derivation:
             operand if operand is None or operand.is_constant else self.graph.leaf(f"u{i}", operand.shape, operand.kind)
             for i, operand in enumerate(node.operands)
         ]
-        if op.rewriting.algebra == "power" and place == 1:
+        if op.algebra == "power" and place == 1:
             base, exponent = stand_ins
             made = self.graph.apply(op, (base, exponent)) * log(base)
         else:
@@ -259,7 +259,7 @@ Steps = dict[str, list[Step]]
 def _called(op: Op) -> str:
     """What people call an operation: of "The natural logarithm." the last words, or else its role or its name."""
     said = re.match(r"The (?:natural |real )?([a-z]+(?: [a-z]+)*?)(?:[,.;]| to )", op.doc)
-    role = op.rewriting.algebra
+    role = op.algebra
     return said[1] if said else "power" if role == "square" else role if role == "exponential" else op.name
 
 

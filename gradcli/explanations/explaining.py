@@ -217,7 +217,7 @@ def _saved_as(node: Expr, place: int) -> str:
     op, operand = node.op, node.operands[place]
     assert op is not None
     names = op.operands * len(node.operands) if op.variadic else op.operands
-    if place and op.rewriting.algebra == "power":
+    if place and op.algebra == "power":
         return "exponent"
     if len(node.operands) == 2 and operand is not None and is_number(operand):
         return "other"

@@ -166,12 +166,12 @@ def _cancellations(entries: Entries) -> Iterator[tuple[int, int, int, str]]:
         if op is None or isinstance(node.value, tuple) or node.kind != "float":
             continue
         terms = [each.value for each in entries.operands(node.id)]
-        if op.rewriting.algebra in ("sum", "difference") and all(not isinstance(term, tuple) for term in terms):
+        if op.algebra in ("sum", "difference") and all(not isinstance(term, tuple) for term in terms):
             bits = _bits(terms, node.value)
             named = " and ".join(f"{entries.called(each.id)} = {shown(each.value)}" for each in entries.operands(node.id))
             if bits:
                 yield bits, node.id, 0, f"{entries.called(node.id)} subtracts what is nearly equal, {named}"
-        elif op.rewriting.algebra == "total":
+        elif op.algebra == "total":
             bits = _bits([np.abs(np.asarray(terms[0])).sum()], np.asarray(node.value))
             if bits:
                 yield bits, node.id, 0, f"the terms of {entries.called(node.id)} nearly cancel"
@@ -270,9 +270,9 @@ def zero_value(entries: Entries) -> Why:
     zeros = [each for each in entries.operands(node.id) if not isinstance(each.value, tuple) and np.all(np.asarray(each.value) == 0)]
     if not node.operands:
         words = "it was given as 0"
-    elif op is not None and op.rewriting.algebra in ("product", "matrix product", "quotient") and zeros:
+    elif op is not None and op.algebra in ("product", "matrix product", "quotient") and zeros:
         words = f"its factor {entries.called(zeros[0].id)} is 0"
-    elif op is not None and op.rewriting.algebra in ("sum", "difference", "total"):
+    elif op is not None and op.algebra in ("sum", "difference", "total"):
         terms = [f"{entries.called(each.id)} = {shown(_entry(each, entries))}" for each in entries.operands(node.id)]
         words = f"the terms {' and '.join(terms)} cancel" if len(zeros) != len(terms) else " and ".join(terms)
     else:
@@ -375,7 +375,7 @@ def _stops(entries: Entries, id: int, passing: set[int]) -> list[_Reason]:
 def _flat(entries: Entries, part: Contribution, mask: Mask) -> str:
     """Why an operation passes back nothing of an adjoint that is not zero."""
     user, by, op = entries.called(part.node), entries.called(part.operand), entries.op(part.node)
-    algebra = op.rewriting.algebra if op is not None else ""
+    algebra = op.algebra if op is not None else ""
     others = [each for place, each in enumerate(entries.operands(part.node)) if place != part.place]
     if algebra == "choice":
         condition = next(entries.operands(part.node))
@@ -397,7 +397,7 @@ def _flat(entries: Entries, part: Contribution, mask: Mask) -> str:
         kink = next(kink for kink in op.kinks)
         return f"{by} = {shown(input)} is at a kink of {user}, where the derivative is chosen: {kink.convention}"
     if op.partials is not None and isinstance(op.partials[part.place], Pieces):
-        if op.rewriting.selects and len(others) > 0:
+        if op.selects and len(others) > 0:
             return f"{user} takes {entries.called(others[0].id)} there, not {by} = {shown(input)}"
         return f"{user} is flat there: its input {by} is {shown(input)}, and the derivative {part.partial or 'by it'} is 0"
     if op.kind == "smooth" and part.partial is not None and _vanishes(part, input):
@@ -429,7 +429,7 @@ def _structural(entries: Entries, part: Contribution) -> str:
     user, op = entries.called(part.node), entries.op(part.node)
     at = f"entry {list(entries.index)}" if entries.index and part.operand == entries.id else "that entry"
     what = f"{at} of {entries.called(part.operand)}" if part.operand != entries.id else f"{entries.text}"
-    if op is not None and op.rewriting.selects:
+    if op is not None and op.selects:
         return f"{user} takes other entries: {what} is not among them"
     if op is not None and op.linear and len(op.operands) == 1:
         return f"{user} does not contain {what}"

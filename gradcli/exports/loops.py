@@ -409,7 +409,7 @@ class Loops:
         assert op is not None
         operands = [self.text[operand] for operand in item.operands]
         sign = op.text.sign
-        if sign in OPERATORS and op.rewriting.algebra != "chain" and len(operands) == 2:
+        if sign in OPERATORS and op.algebra != "chain" and len(operands) == 2:
             binding = BINDING[sign]
             return Piece((f"{operands[0].at(binding + (binding < SUM))} {sign} {operands[1].at(binding + 1)}", binding))
         if sign == "-":
@@ -419,7 +419,7 @@ class Loops:
             if template.count(f"{{{place}") > 1 and not re.fullmatch(r"\w+|\w+\[\w+\]", operand[0]):
                 self._store(item.operands[place])
                 operands[place] = self.text[item.operands[place]]
-        if op.rewriting.algebra == "choice":
+        if op.algebra == "choice":
             return Piece((self.syntax.choice(operands[0].at(SUM + 1), operands[1][0], operands[2][0]), 0))
         text = self.out.words(template)
         return Piece((text.format(*[_Inside(piece) for piece in operands]), ATOM))
@@ -443,8 +443,8 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
 
     def writes(op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         if not op.elementwise:
-            return op.loops.axes is not None or _moves(node, op)
-        if (op.text.sign in OPERATORS and op.rewriting.algebra != "chain") or op.rewriting.algebra == "choice":
+            return op.axes is not None or _moves(node, op)
+        if (op.text.sign in OPERATORS and op.algebra != "chain") or op.algebra == "choice":
             return True
         if node.kind == "int":
             return False
@@ -457,7 +457,7 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
     wrong = {
         node.op.name: node.op
         for node in reachable(found.roots)
-        if node.op is not None and not node.op.elementwise and node.op.loops.axes is None and not _moves(node, node.op)
+        if node.op is not None and not node.op.elementwise and node.op.axes is None and not _moves(node, node.op)
     }
     if wrong:
         raise lacking(target, list(wrong.values()), subject)

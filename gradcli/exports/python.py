@@ -81,7 +81,7 @@ class Statements(Transcription[Any]):
 
     def _text(self, node: Expr, op: Op, operands: list[Any]) -> tuple[str, int]:
         sign = op.text.sign
-        if sign in OPERATORS and op.rewriting.algebra != "chain" and len(operands) == 2:
+        if sign in OPERATORS and op.algebra != "chain" and len(operands) == 2:
             binding = BINDING[sign]
             left, right = operands
             return f"{left.at(binding + (binding < SUM))} {sign} {right.at(binding + 1)}", binding
@@ -393,7 +393,7 @@ class PythonModule:
 
     def _writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
 
-        if (op.text.sign in OPERATORS and op.rewriting.algebra != "chain") or op.text.sign == "**":
+        if (op.text.sign in OPERATORS and op.algebra != "chain") or op.text.sign == "**":
             return True
         shapes = [None if operand is None else operand.shape for operand in operands]
         return bool(self.target.template(op, [o is not None for o in operands], shapes, node.static))

@@ -150,9 +150,9 @@ class Guarding(Folder):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         """As for speed, but for what is written under its own name, and sums of one number."""
-        if op.elementwise and op.loops.parts and any(constant_of(operand) is None for operand in operands if operand is not None):
+        if op.elementwise and op.parts and any(constant_of(operand) is None for operand in operands if operand is not None):
             return self.graph.apply(op, operands, node.static)
-        if op.rewriting.algebra == "total" and (number := constant_of(operands[0])) is not None:
+        if op.algebra == "total" and (number := constant_of(operands[0])) is not None:
             return self._number(number * math.prod(node.operand.shape) / max(1, math.prod(node.shape)))
         return super().operation(node, op, operands)
 
@@ -205,10 +205,10 @@ class Guarding(Folder):
 def _keeps_size(op: Op, node: Expr) -> bool:
     """Return whether an operation is of moderate size where its operands are."""
     if op.kind == "smooth":
-        exponent = constant_of(node.operands[1]) if op.rewriting.algebra == "power" else None
+        exponent = constant_of(node.operands[1]) if op.algebra == "power" else None
         return _is_bounded(op, node.static) or (exponent is not None and exponent >= 0 and float(exponent).is_integer())
     if op.kind == "structural":
-        return op.rewriting.algebra in ("reshaping", "repetition") or op.linear
+        return op.algebra in ("reshaping", "repetition") or op.linear
     return op.kind == "flat" or not op.domain
 
 
@@ -392,5 +392,5 @@ def conventions(subject: Subject) -> list[str]:
 
 def _is_plain_power(node: Expr) -> bool:
     """Return whether an exponent is a number other than 0, with which a power has no kink."""
-    exponent = node.operands[-1] if node.op is not None and node.op.rewriting.algebra == "power" else None
+    exponent = node.operands[-1] if node.op is not None and node.op.algebra == "power" else None
     return exponent is not None and constant_of(exponent) not in (None, 0.0)

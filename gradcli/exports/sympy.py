@@ -56,6 +56,6 @@ class SympyModule:
 
 
 def _writes(op: Op, node: Expr, operands: Sequence[Any]) -> bool:
-    if (op.text.sign in OPERATORS and op.rewriting.algebra != "chain") or op.text.sign == "**":
+    if (op.text.sign in OPERATORS and op.algebra != "chain") or op.text.sign == "**":
         return True
     return bool(written_for_sympy(op, len(operands), node.static))

@@ -257,7 +257,7 @@ class Sums(Powers):
         for monomial in self.bases[number].terms or {}:
             for base, exponent in monomial:
                 op = self.bases[base].op
-                squares = op is not None and op.rewriting.algebra in ("circular", "hyperbolic", "sign")
+                squares = op is not None and op.algebra in ("circular", "hyperbolic", "sign")
                 if exponent.denominator != 1 or base in self.bases.reducible or squares:
                     return True
         return False
@@ -357,7 +357,7 @@ class Sums(Powers):
 
 def family_of(op: Op | None) -> tuple[Any, ...]:
     """Return the functions that a sine or a cosine, circular or hyperbolic, goes with (`FAMILIES`); nothing for others."""
-    role = op.rewriting.algebra if op is not None else ""
+    role = op.algebra if op is not None else ""
     if role not in ("circular", "hyperbolic"):
         return ()
     from gradcli.ops.elementwise.trigonometric import FAMILIES
@@ -450,12 +450,12 @@ class Algebra(Sums, Transcription[Value]):
         return (int(payload) if payload == int(payload) and abs(payload) < 1e15 else lean(Fraction(repr(float(payload))))), ()
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Value:
-        algebra = op.rewriting.algebra
+        algebra = op.algebra
         is_same = op.text.transparent if algebra == "identity" else algebra == "reshaping" and node.operand.shape == ()
         if algebra == "repetition" or is_same:
             inner: Value = operands[0]
             return inner
-        rule = op.rewriting.simpler
+        rule = op.simpler
         if rule is not None and op.elementwise and self.written is not None:
             nodes = [None if o is None else self.written(o) for o in operands]
             found = rule(node, *nodes, **node.static)
@@ -483,10 +483,10 @@ class Algebra(Sums, Transcription[Value]):
         return all(powers.get(b, 0) / e >= 1 for b, e in base.operands[0][1])
 
     def applied(self, op: Op, operands: Sequence[Any], static: Any, node: Expr | None = None) -> Value:
-        role = self._roles.get(op.rewriting.algebra)
+        role = self._roles.get(op.algebra)
         if role is not None:
             return role(list(operands))
-        if op.rewriting.algebra == "composed" and op.definition is not None:
+        if op.algebra == "composed" and op.definition is not None:
             key = (op, *operands, *static.values())
             known = self._known.get(key)
             if known is None:
@@ -504,7 +504,7 @@ class Algebra(Sums, Transcription[Value]):
         key = (op, tuple(operands), tuple(static.items()) if static else (), shapes)
         base = self.bases.make(
             key, op=op, operands=tuple(operands), static=static, shapes=shapes,
-            modulus=2 if op.rewriting.algebra == "sign" else 0,
+            modulus=2 if op.algebra == "sign" else 0,
         )  # fmt: skip
         return sign, ((base.number, 1),)
 

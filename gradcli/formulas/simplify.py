@@ -317,7 +317,7 @@ class Simplifier(Collector, Transcription[Expr]):
         return node
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        collect = self._collect.get(op.rewriting.algebra)
+        collect = self._collect.get(op.algebra)
         if collect is not None:
             result = collect(node, [o for o in operands if o is not None])
         elif op.definition is not None and not op.public and not op.text.written:  # it has no name to be written by
@@ -329,7 +329,7 @@ class Simplifier(Collector, Transcription[Expr]):
     def _simpler(self, node: Expr, operands: list[Expr | None]) -> Expr:
         """The node on simplified operands, or what its operation's record says is simpler."""
         assert node.op is not None
-        rule = node.op.rewriting.simpler
+        rule = node.op.simpler
         found = rule(node, *operands, **node.static) if rule is not None else None
         if found is None:
             return self.graph.apply(node.op, operands, node.static)

@@ -140,7 +140,7 @@ class Products(Fractions, ABC):
 
     def _ratio(self, number: int) -> bool:
         op = self.algebra.bases[number].op
-        return op is not None and op.rewriting.algebra in ("circular", "hyperbolic", "sign")
+        return op is not None and op.algebra in ("circular", "hyperbolic", "sign")
 
     def _sign_inside(self, number: Number, pieces: list[Piece]) -> tuple[Number, list[Piece]]:
         """-(a - b) as b - a, where that is shorter."""
@@ -465,7 +465,7 @@ class Textbook:
     def __call__(self, expr: Expr) -> Expr:
         order = reachable([expr])
         simple = expr
-        if any(node.shape or (node.op is not None and node.op.rewriting.algebra == "choice") for node in order):
+        if any(node.shape or (node.op is not None and node.op.algebra == "choice") for node in order):
             simple = self.plainly(expr)
             order = reachable([simple])
         try:

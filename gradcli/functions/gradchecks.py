@@ -259,10 +259,10 @@ def _agrees(judge: Judge) -> bool:
     from gradcli.report.verdicts import Verdict
 
     try:
-        (_, found), settled = judge.decide_large(None)
+        decided = judge.decide_arrays(None)
     except (Unsupported, Undecided, LimitError, ArithmeticError, ValueError, TypeError, IndexError):
         return False
-    return settled and all(part.verdict is Verdict.AGREE for part in found.values())
+    return decided is not None and all(part.verdict is Verdict.AGREE for part in decided[1].values())
 
 
 class _Tolerance(NamedTuple):

@@ -182,7 +182,7 @@ class _Passing(Domain[Moved]):
         kind = arithmetic.at(node)
         out = arithmetic.apply(op, operands, node.static)
         given = [arithmetic.formats.get(x, arithmetic.kind) for x in node.operands if x is not None and not x.is_constant]
-        return arithmetic.cast(out, min(given, key=lambda one: one.unit, default=kind), kind) if op.rewriting.unchanged else out
+        return arithmetic.cast(out, min(given, key=lambda one: one.unit, default=kind), kind) if op.unchanged else out
 
 
 class _Forward(NamedTuple):

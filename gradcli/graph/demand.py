@@ -82,11 +82,11 @@ def _is_view(node: Expr) -> bool:
     op = node.op
     if op is output:
         return True
-    if op is None or not (op.torch.shares or (op.linear and op.rewriting.unchanged)):
+    if op is None or not (op.torch.shares or (op.linear and op.unchanged)):
         return False
     if any(isinstance(part, StaticArray) for part in node.static.get("index", ())):
         return False  # entries that are taken one by one
-    return op.rewriting.algebra != "reshaping" or not _is_view(node.operand)
+    return op.algebra != "reshaping" or not _is_view(node.operand)
 
 
 def swept(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:

@@ -139,7 +139,7 @@ def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any
         value = replaced(value, np.isnan(floats(value)) & ((order > 0) | outgrown), None)
         still = never | (x.still_ & y.still_)
         return Germ(value, np.broadcast_to(still, np.shape(order)), order, _far(op, operands, static, value))
-    if op.rewriting.algebra in ("product of entries", "matrix product"):
+    if op.algebra in ("product of entries", "matrix product"):
         return _multiplied(op, operands, static, value)
     if all(o is None or _all_still(o) for o in operands):
         return Germ.still(value)
@@ -245,7 +245,7 @@ def _multiplied(op: Op, operands: Sequence[Any], static: Mapping[str, Any], valu
     """Products of entries, or sums of them: one with a zero that stays is such a zero, whatever the others do."""
     alive = [(o.order != _ALWAYS).astype(float) for o in operands]
     never = np.equal(op.forward(*alive, **static), 0)
-    if op.rewriting.algebra == "product of entries":
+    if op.algebra == "product of entries":
         moved = np.greater(op.forward(*[2.0 - o.still_ for o in operands], **static), 1)
     else:
         places = range(len(operands))

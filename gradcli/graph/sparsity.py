@@ -1,7 +1,7 @@
 """Which entries of variables each entry of a result depends on: a reading of the graph in sets of entries.
 
 What an operation does with sets is read from its record: entry by entry it unites those of its operands, an operation on axes
-(`Loops.axes`) says what it adds up, what moves entries shows where by moving their numbers, and of an ``axis`` entries along it mix.
+(`Op.axes`) says what it adds up, what moves entries shows where by moving their numbers, and of an ``axis`` entries along it mix.
 Of everything else each entry may depend on all. So a pattern is that of the derivative, or has more entries.
 """
 
@@ -310,7 +310,7 @@ class Dependence(Domain[Any]):
 
     def _by_axes(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Return what the record says of axes."""
-        if op.loops.axes is None or None in node.operands:
+        if op.axes is None or None in node.operands:
             return None
         known = known_indices(node, op)
         if known is None:
@@ -321,7 +321,7 @@ class Dependence(Domain[Any]):
             if o is not None
         ]
         try:
-            found = np.asarray(op.loops.axes(Along(self.sets), *views, **node.static), object)
+            found = np.asarray(op.axes(Along(self.sets), *views, **node.static), object)
         except NoLoop:
             return None
         return found if found.shape == node.shape else None

@@ -133,7 +133,7 @@ class Motion:
             return True if node.is_leaf else _nonzero(node)
         if all(part is True for part in moving):
             return True
-        role = op.rewriting.algebra
+        role = op.algebra
         if op is where:
             chosen, x, y = node.operands[0], *moving
             return _either(_both(chosen, x), _both(logical_not(chosen), y) if y is not False else False)
@@ -161,12 +161,12 @@ def _asked(node: Expr) -> Sequence[Expr]:
         return operands[:1]
     if op is where:
         return operands[1:]
-    role = op.rewriting.algebra
+    role = op.algebra
     if role == "quotient":
         return operands[:1]
     if role in ("product", "chain", "sum", "difference", "negation"):
         return operands
-    return operands if op.moves or op.rewriting.adds == "entries" else ()
+    return operands if op.moves or op.adds == "entries" else ()
 
 
 def _nonzero(node: Expr) -> Any:

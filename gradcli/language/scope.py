@@ -216,9 +216,9 @@ class Scope:
         if node.kind == "int":
             return True
         operands = [operand for operand in node.operands if operand is not None]
-        if not (node.op.facts.integral or node.op.result == "same") or not all(self._integral[operand] for operand in operands):
+        if not (node.op.integral or node.op.result == "same") or not all(self._integral[operand] for operand in operands):
             return False
-        exponents = operands[1:] if node.op.rewriting.algebra == "power" else []
+        exponents = operands[1:] if node.op.algebra == "power" else []
         return all(exponent.op is None and bool(np.all(self.evaluate(exponent) >= 0)) for exponent in exponents)
 
 

@@ -72,7 +72,7 @@ class Reduction(Fixed):
 
 def folds(op: Op) -> str:
     """The name of the operation of two entries by which a reduction puts them together; empty for other operations."""
-    return op.loops.axes.fold.name if isinstance(op.loops.axes, Reduction) else ""
+    return op.axes.fold.name if isinstance(op.axes, Reduction) else ""
 
 
 def reshaped(m: Any, x: Any, shape: Sequence[int]) -> Any:
@@ -220,9 +220,9 @@ def moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> tuple[A
     """
     if op.vjp is None:
         return op.forward(*operands, **static), lambda cotangent: [None] * len(operands)
-    if op.loops.axes is not None:
+    if op.axes is not None:
         m = Arrays()
-        value = op.loops.axes(m, *operands, **static)
+        value = op.axes(m, *operands, **static)
         return value, lambda cotangent: [m.back(cotangent), *[None] * (len(operands) - 1)]
     if not op.moves:
         raise NoLoop

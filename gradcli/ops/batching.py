@@ -26,7 +26,7 @@ def on_batch(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, A
     if op.batched is not None:
         return op.batched(lead, *operands, **static)
     ranks = [len(x.shape) - len(lead) for x in operands if x is not None]
-    if op.rewriting.unchanged:
+    if op.unchanged:
         return op(*operands, **static)
     if op.core_dims is not None:
         return _on_last_axes(op, op.core_dims, lead, operands, static)

@@ -88,7 +88,7 @@ NAMED: dict[str, float | bool] = {
 }
 
 
-# -- What rules that simplify (`Rewriting.simpler`) share: they read a graph's nodes, without a
+# -- What rules that simplify (`Op.simpler`) share: they read a graph's nodes, without a
 # table of operations.
 
 
@@ -98,7 +98,7 @@ def number_of(node: Any) -> Any:
         return None if isinstance(node.payload, np.ndarray) else float(node.payload) if isinstance(node.payload, Constant) else node.payload
     if _repeats(node):
         return number_of(node.operand)
-    if node.op is not None and node.op.rewriting.algebra == "quotient":
+    if node.op is not None and node.op.algebra == "quotient":
         x, y = map(number_of, node.operands)
         return None if x is None or not y else x / y
     return None
@@ -106,13 +106,13 @@ def number_of(node: Any) -> Any:
 
 def unrepeated(node: Any) -> Any:
     """Return what a node repeats or reshapes."""
-    while node.op is not None and (node.op.rewriting.algebra == "reshaping" or _repeats(node)):
+    while node.op is not None and (node.op.algebra == "reshaping" or _repeats(node)):
         node = node.operand
     return node
 
 
 def _repeats(node: Any) -> bool:
-    return node.op is not None and node.op.rewriting.algebra == "repetition"
+    return node.op is not None and node.op.algebra == "repetition"
 
 
 def same_shape(out: Any, x: Any, shape: Any) -> Any:
@@ -122,7 +122,7 @@ def same_shape(out: Any, x: Any, shape: Any) -> Any:
     if x.op is out.op:
         return out.op(x.operand, shape=out.shape)
     number = number_of(x)
-    return number if number == 0 or out.op.rewriting.algebra == "reshaping" else None
+    return number if number == 0 or out.op.algebra == "reshaping" else None
 
 
 def number_inside(out: Any, x: Any, **static: Any) -> Any:

@@ -24,7 +24,7 @@ def additions_of(op: Op) -> int:
 
 def workspace_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
     """The entries of arrays that an operation needs beside operands and results. Some operands may be missing."""
-    if op.core_dims is None or op.rewriting.adds == "products":  # of which BLAS takes parts of the factors
+    if op.core_dims is None or op.adds == "products":  # of which BLAS takes parts of the factors
         return 0
     return 5 * max(_sizes(op, out, operands))
 
@@ -35,8 +35,8 @@ def operations_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
     Where nothing is said, as many as the largest array has entries, four times as many for functions that are smooth; for matrices, a
     sixteenth of what the reference takes, which has no library that works on blocks.
     """
-    if op.facts.work is not None:
-        return int(op.facts.work(out if op.outputs == 1 else out[0], *operands)) // _IN_REGISTERS
+    if op.work is not None:
+        return int(op.work(out if op.outputs == 1 else out[0], *operands)) // _IN_REGISTERS
     largest = max(_sizes(op, out, operands))
     if op.core_dims is not None and operands and operands[0]:
         return largest * int(operands[0][-1]) // _IN_REGISTERS

@@ -45,9 +45,9 @@ def layout(op: Op, out: Shape, shapes: Sequence[Shape | None], cuts: Cuts, stati
     given, places = [shape for shape, _ in present], [cut for _, cut in present]
     if op.elementwise:
         return Found(entries(op.name, present))
-    if op.loops.axes is not None:
+    if op.axes is not None:
         return _by_axes(op, out, [Cut(*pair) for pair in present], static)
-    if op.rewriting.unchanged or op is output:
+    if op.unchanged or op is output:
         return Found(next(cut for cut in places if cut is not None))
     if op.core_dims is not None and len(present) == len(shapes):
         return _behind(op.name, op.core_dims, given, places)
@@ -78,9 +78,9 @@ def entries(name: str, arrays: Iterable[tuple[Shape, int | None]]) -> int | None
 
 def _by_axes(op: Op, out: Shape, operands: Sequence[Cut], static: Mapping[str, Any]) -> Found:
     m = Chunks(op.name, out)
-    assert op.loops.axes is not None
+    assert op.axes is not None
     try:
-        found: Cut = op.loops.axes(m, *operands, **static)
+        found: Cut = op.axes(m, *operands, **static)
     except NoLoop:
         raise Uncut(f"{op.name} needs all chunks at once") from None
     return Found(found.axis, m.fold)
@@ -195,12 +195,12 @@ def across(op: Op, out: Shape, shapes: Shapes, cuts: Cuts, static: Mapping[str, 
 
     It stays the one along which an operand is cut, if there are as many, and is the longest one of another shape.
     """
-    if not op.linear or op.rewriting.adds or op.rewriting.unchanged or op.core_dims is not None or op.indices:
+    if not op.linear or op.adds or op.unchanged or op.core_dims is not None or op.indices:
         raise Uncut(f"{op.name} needs all chunks at once")
     index = static.get("index", ())
     if any(part is Ellipsis or hasattr(part, "array") for part in index):
         raise Uncut("a subscript by arrays, or with an ellipsis, needs all chunks at once")
-    for shape, cut in () if op.rewriting.algebra == "reshaping" else zip(shapes, cuts, strict=True):
+    for shape, cut in () if op.algebra == "reshaping" else zip(shapes, cuts, strict=True):
         if cut is not None and len(shape) == len(out):
             return cut
         if cut is not None and len(shape) > len(out) and index:  # which leaves none where it is a number

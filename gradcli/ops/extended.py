@@ -87,5 +87,5 @@ class Whole(Fixed, Rule):
         return found
 
     @property
-    def value(self) -> Function:  # type: ignore[override]
+    def value(self) -> Function | None:  # type: ignore[override]
         return self.formulas.value

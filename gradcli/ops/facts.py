@@ -1,4 +1,4 @@
-"""What is known of an operation beside its rules: kinks, facts of mathematics, what formulas and plans make of it, and its rounding.
+"""What is known of an operation beside its rules: kinks, and its rounding.
 
 **Bounds on errors** (``Accuracy.ulps``) hold on any processor and system, though each has functions of its own: the C library's, NumPy's
 for the vector registers that it finds (X86_V3, ASIMD), Intel's SVML with AVX-512, for float32 others again; and plans in C have those of
@@ -53,51 +53,6 @@ def noted(place: str, convention: str, jax: Choice | None = None) -> Kink:
 
 
 SWITCH = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME)  # of every comparison
-
-
-class Facts(Fixed):
-    """What holds of an operation as mathematics, beside its rules.
-
-    integral   whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
-    work       ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
-               entries, times the rows of matrices (``core_dims``)
-    """
-
-    integral: bool = False
-    work: Function | None = None
-
-
-class Rewriting(Fixed):
-    """What graphs that are simplified for people, or folded for speed, make of an operation.
-
-    algebra     what it is in the algebra of sums, products and powers, in which graphs are simplified and folded: a "sum", "difference",
-                "negation", "product", "chain" (a product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
-                "exponential", "sign", "matrix product", "product of entries", "total" (a sum of entries), "mean", "comparison", "choice"
-                (by a condition), "extreme" (of the operands, or of the operand and 0), "identity", "repetition" (of entries along axes),
-                "reshaping", "circular" or "hyperbolic" (a sine or cosine), "inverse" (of a function that turns), or "composed" of
-                what its definition says, in which formulas are compared: of tan, sin(x)/cos(x); where it is shorter, it is written
-                as this one again. Empty for others
-    simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
-                that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
-    """
-
-    algebra: str = ""
-    simpler: Function | None = None
-
-    @property
-    def unchanged(self) -> bool:
-        """Return whether the result is the operand, but for repeated entries."""
-        return self.algebra in ("identity", "repetition")
-
-    @property
-    def selects(self) -> bool:
-        """Return whether the result is one of the operands or 0, as they decide: nothing flows back to the others, whatever they are."""
-        return self.algebra in ("choice", "extreme")
-
-    @property
-    def adds(self) -> str:
-        """Return whether it adds up "entries" of its operand or "products" of two operands' entries."""
-        return "products" if self.algebra == "matrix product" else "entries" if self.algebra in ("total", "mean") else ""
 
 
 class Accuracy(Fixed):

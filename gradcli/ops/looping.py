@@ -1,29 +1,12 @@
-"""Fields of records for loops and chunks, and the text of operations on arrays for libraries of these."""
+"""How operations on arrays are written for libraries of arrays: axes, shapes and indices as text, in NumPy's words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.ops.facts import Function
-from gradcli.ops.fixed import Fixed
 from gradcli.ops.text import index_part
 from gradcli.ops.writing import axes_of
-
-
-class Loops(Fixed):
-    """What loops make of an operation that is not one on entries.
-
-    axes    ``axes(m, *views, **static)``: the view of the result (axes.py)
-    parts   ``parts(*operands, **static)``: the same made of operations that loops can do, as exactly where all is finite
-    """
-
-    axes: Function | None = None
-    parts: Function | None = None
-
-
-# -- How operations on arrays are written for libraries of arrays: axes, shapes and indices as
-# text, in NumPy's words.
 
 
 def listed(shapes: Sequence[Any]) -> str:

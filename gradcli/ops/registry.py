@@ -161,7 +161,7 @@ def function(
             **record,
         }
         if partials is not None:
-            own = {"definition": body} if "forward" in record else {"definition": body, "parts": body}
+            own: dict[str, Any] = {"definition": body} if "forward" in record else {"definition": body, "parts": body}
             entries = {"forward": body, **fields, **own}
             return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, doc=about, **entries)
         if is_node:

@@ -19,9 +19,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gradcli.ops.extended import Rule
-from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
+from gradcli.ops.facts import Accuracy, Function, Kink
 from gradcli.ops.fixed import Fixed
-from gradcli.ops.looping import Loops
 from gradcli.ops.pytorch import USUAL, Torch
 from gradcli.ops.text import BY_SIGN, IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
 
@@ -44,20 +43,11 @@ class Carrier:
 
 GROUPS: dict[str, type[Fixed]] = {
     "text": Text,
-    "facts": Facts,
-    "rewriting": Rewriting,
     "accuracy": Accuracy,
     "torch": Torch,
-    "loops": Loops,
 }
 _GROUP_OF = {field_: name for name, group in GROUPS.items() for field_ in group._fields}
-_TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS = (
-    Text(),
-    Facts(),
-    Rewriting(),
-    Accuracy(),
-    Loops(),
-)  # of operations that say nothing of these
+_TEXT, _ACCURACY = Text(), Accuracy()  # of operations that say nothing of these
 
 
 def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -207,10 +197,21 @@ class Op(Record):
     wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
                 (``where``), or an operand in the place of a parameter (``alpha``)
     text        how it is written, in each language that it can be written in
-    facts       what holds of it as mathematics, beside its rules
-    rewriting   what formulas and plans make of it
+    integral    whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
+    work        ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
+                entries, times the rows of matrices (``core_dims``)
+    algebra     what it is in the algebra of sums, products and powers, in which graphs are simplified and folded: a "sum", "difference",
+                "negation", "product", "chain" (a product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
+                "exponential", "sign", "matrix product", "product of entries", "total" (a sum of entries), "mean", "comparison", "choice"
+                (by a condition), "extreme" (of the operands, or of the operand and 0), "identity", "repetition" (of entries along axes),
+                "reshaping", "circular" or "hyperbolic" (a sine or cosine), "inverse" (of a function that turns), or "composed" of
+                what its definition says, in which formulas are compared: of tan, sin(x)/cos(x); where it is shorter, it is written
+                as this one again. Empty for others
+    simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
+                that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
     accuracy    what is known of the floats that it computes
-    loops       what loops over entries make of it, where it is not one on entries
+    axes        ``axes(m, *views, **static)``: the view of the result (axes.py)
+    parts       ``parts(*operands, **static)``: the same made of operations that loops can do, as exactly where all is finite
     """
 
     always: ClassVar[bool] = False  # whether the rule runs for a cotangent of zeros, too: a user's may do anything
@@ -227,10 +228,13 @@ class Op(Record):
     core_dims: tuple[int, ...] | None = None
     batched: Function | None = None
     text: Text = _TEXT
-    facts: Facts = _FACTS
-    rewriting: Rewriting = _REWRITING
+    integral: bool = False
+    work: Function | None = None
+    algebra: str = ""
+    simpler: Function | None = None
     accuracy: Accuracy = _ACCURACY
-    loops: Loops = _LOOPS
+    axes: Function | None = None
+    parts: Function | None = None
     definition: Function | None = None
     wider: Composite | None = None
 
@@ -242,6 +246,21 @@ class Op(Record):
     @cached_property
     def index_places(self) -> frozenset[int]:
         return frozenset(i for i, name in enumerate(self.operands) if name in self.indices)
+
+    @property
+    def unchanged(self) -> bool:
+        """Return whether the result is the operand, but for repeated entries."""
+        return self.algebra in ("identity", "repetition")
+
+    @property
+    def selects(self) -> bool:
+        """Return whether the result is one of the operands or 0, as they decide: nothing flows back to the others, whatever they are."""
+        return self.algebra in ("choice", "extreme")
+
+    @property
+    def adds(self) -> str:
+        """Return whether it adds up "entries" of its operand or "products" of two operands' entries."""
+        return "products" if self.algebra == "matrix product" else "entries" if self.algebra in ("total", "mean") else ""
 
     @cached_property
     def linear(self) -> bool:
@@ -266,7 +285,7 @@ class Op(Record):
     @property
     def undoes(self) -> bool:
         """Return whether it undoes a function that is not one to one, so that of an expression it is a choice, as sqrt(x**2) is."""
-        return self.rewriting.algebra in ("power", "inverse") or (self.degree is not None and self.degree % 1 == 0.5)
+        return self.algebra in ("power", "inverse") or (self.degree is not None and self.degree % 1 == 0.5)
 
     @cached_property
     def parity(self) -> int:
@@ -286,7 +305,7 @@ class Op(Record):
     @cached_property
     def is_costly(self) -> bool:
         """Return whether it may take more memory or time than the sizes of its arrays say."""
-        return self.facts.work is not None or self.core_dims is not None
+        return self.work is not None or self.core_dims is not None
 
     @cached_property
     def operator(self) -> Function | None:
@@ -299,7 +318,7 @@ class Op(Record):
     @property
     def body(self) -> Function | None:
         """Return the definition of its result by other operations, or what stands for one; None where the record has none."""
-        return None if self.outputs > 1 else self.definition or self.loops.parts
+        return None if self.outputs > 1 else self.definition or self.parts
 
     @property
     def is_latex_command(self) -> bool:

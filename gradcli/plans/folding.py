@@ -59,8 +59,8 @@ class Folder(Transcription[Expr]):
         return node
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        reshapes = op.rewriting.algebra == "reshaping"
-        if op.rewriting.unchanged or (reshapes and (node.operand.shape == node.shape or not self.done[node.operand].shape)):
+        reshapes = op.algebra == "reshaping"
+        if op.unchanged or (reshapes and (node.operand.shape == node.shape or not self.done[node.operand].shape)):
             return self.done[node.operand]
         if not op.elementwise:
             return self.graph.apply(op, [None if o is None else self._shaped(o) for o in node.operands], node.static)
@@ -69,10 +69,10 @@ class Folder(Transcription[Expr]):
             with np.errstate(all="ignore"):
                 value = op.forward(*[np.asarray(number)[()] for number in numbers], **node.static)
             return self.graph.constant(float(value) if node.kind == FLOAT else bool(value))
-        if op.loops.parts is not None:
-            parts: Expr = op.loops.parts(*operands, **node.static)
+        if op.parts is not None:
+            parts: Expr = op.parts(*operands, **node.static)
             return parts
-        rule = self._rules.get(op.rewriting.algebra)
+        rule = self._rules.get(op.algebra)
         folded = rule(*operands) if rule is not None else None
         return self.graph.apply(op, operands, node.static) if folded is None else folded
 

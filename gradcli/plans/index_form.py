@@ -150,12 +150,12 @@ def fold_of(item: Item) -> Fold:
     return item.fold
 
 
-# -- Making the index form: what records say of operations on arrays (`Loops.axes`), in items along
+# -- Making the index form: what records say of operations on arrays (`Op.axes`), in items along
 # axes.
 
 
 class Indices:
-    """Makes items: what the records of operations describe themselves with (`Loops.axes`)."""
+    """Makes items: what the records of operations describe themselves with (`Op.axes`)."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []  # in the order in which they were made: operands first
@@ -198,7 +198,7 @@ class Indices:
         """An operation on entries. Raises Conflict where an array would meet itself."""
         places = self._broadcast(views)
         operands = [view.item for view in views]
-        if op.rewriting.algebra == "product" or op.rewriting.algebra == "chain":
+        if op.algebra == "product" or op.algebra == "chain":
             for one, other in (operands, operands[::-1]):
                 if one.what == "put":
                     value, place = one.operands
@@ -480,8 +480,8 @@ class Expander(Transcription[Expr]):
         if any(operand is not None and over_threshold(operand) for operand in operands):
             if op is exponential.exp and (raised := self._raised(node.operand)) is not None:
                 return raised
-            if op.loops.parts is not None and op.outputs == 1:
-                return self._made(op.loops.parts(*operands, **node.static))
+            if op.parts is not None and op.outputs == 1:
+                return self._made(op.parts(*operands, **node.static))
         return self.graph.apply(op, operands, node.static)
 
     def _raised(self, node: Expr) -> Expr | None:
@@ -490,7 +490,7 @@ class Expander(Transcription[Expr]):
             axis = node.static["axis"]
         elif node.op is not arithmetic.sub or (axis := _softmax_axis(*node.operands)) is _NO_SOFTMAX:
             return None
-        parts = softmax.loops.parts
+        parts = softmax.parts
         assert parts is not None
         return self._made(parts(self.done[node.operand], axis=axis))
 
@@ -508,7 +508,7 @@ def _softmax_axis(x: Expr | None, y: Expr | None) -> Any:
     assert x is not None
     assert y is not None
     shape = y.shape
-    while y.op is not None and y.op.rewriting.algebra == "reshaping":
+    while y.op is not None and y.op.algebra == "reshaping":
         y = y.operand
     if y.op is not logsumexp or y.operand is not x or shape != reduced(x.shape, y.static["axis"], True):
         return _NO_SOFTMAX
@@ -548,9 +548,9 @@ class Reader:
     def _view(self, node: Expr, op: Op) -> View:
         present = [operand is not None for operand in node.operands]
         is_written = bool(op.text.in_c(present, **node.static)) or not self.in_c
-        if op.outputs != 1 or not (is_written if op.elementwise else op.loops.axes):
+        if op.outputs != 1 or not (is_written if op.elementwise else op.axes):
             raise NoLoop
-        if op.rewriting.adds == "products" and not self._takes_products(node):
+        if op.adds == "products" and not self._takes_products(node):
             raise NoLoop
         apart: set[Expr] = set()
         for _ in range(len(node.operands) + 1):
@@ -573,8 +573,8 @@ class Reader:
     def _made(self, node: Expr, op: Op, views: Sequence[View], present: Sequence[bool]) -> View:
         if op.elementwise:
             return self.indices.map(op, views, node.static, node.kind, present)
-        assert op.loops.axes is not None
-        found: View = op.loops.axes(self.indices, *views, **node.static)
+        assert op.axes is not None
+        found: View = op.axes(self.indices, *views, **node.static)
         return found
 
     def _operand(self, node: Expr, apart: set[Expr]) -> View:

@@ -74,7 +74,7 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
 
 def takes_objects(op: Op) -> bool:
     """Return whether the forward pass does with arrays of objects, by their + and *, what it does with floats."""
-    return bool((op.moves and op.result == "same") or op.rewriting.adds or op in (shapes.scatter_add, products.outer))
+    return bool((op.moves and op.result == "same") or op.adds or op in (shapes.scatter_add, products.outer))
 
 
 def _work(node: Expr) -> int:
@@ -82,7 +82,7 @@ def _work(node: Expr) -> int:
     assert node.op is not None
     if node.op.in_python:
         return additions(node)
-    if not node.op.rewriting.adds:
+    if not node.op.adds:
         return int(node.op is products.outer)
     largest = max(math.prod(operand.shape) for operand in node.operands if operand is not None)
     return largest // math.prod(node.shape) if len(node.operands) == 1 else 2 * max(1, node.operand.shape[-1] if node.operand.shape else 1)
@@ -106,7 +106,7 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
             found = op.forward(*operands, **node.static)
         if found is None:
             return None
-        if op is not None and op.rewriting.adds and node.shape != node.operand.shape:
+        if op is not None and op.adds and node.shape != node.operand.shape:
             found = found + 0.0  # NumPy's begin with it: the sum of negative zeros is positive
         entries[node] = np.asarray(numbers(np.asarray(found, object)), object)
     return entries
@@ -116,7 +116,7 @@ class _WithoutZeros(Rebuilding):
     """Numbers without products with the zeros and ones of a direction."""
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        role = op.rewriting.algebra
+        role = op.algebra
         zeros = [place for place, operand in enumerate(operands) if operand.is_constant and operand.payload == 0]
         if zeros:
             if role in ("product", "chain", "negation") or (role == "quotient" and zeros == [0]):

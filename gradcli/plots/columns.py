@@ -50,7 +50,7 @@ class Columns:
         for node in self.order:
             if node.op is None or depends.isdisjoint(node.operands):
                 continue
-            gives_what_it_takes = node.op.rewriting.algebra == "identity"
+            gives_what_it_takes = node.op.algebra == "identity"
             if not node.op.elementwise and not gives_what_it_takes:
                 return False
             depends.add(node)

@@ -14,7 +14,6 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import ones_like, vjp
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
-from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Statement
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
@@ -31,13 +30,10 @@ _ANY = np.float64(0.5)  # a number, of which a function has the shape and the dt
 def subjects(program: Program, lines: Iterable[str], name: str | None, options: Options) -> Iterator[Subject | GradcliError]:
     """What is exported of each query of a program; an error takes the place of a statement that has none."""
     text: list[str] = []
-    for source in program.sources(lines, name):
-        for statement in parse_statements(source, program.scope.limits.length):
-            if isinstance(statement, GradcliError):
-                yield statement
-                continue
-            if isinstance(statement, Assertion):
-                continue
+    for statement in program.statements(lines, name):
+        if isinstance(statement, GradcliError):
+            yield statement
+        elif not isinstance(statement, Assertion):
             try:
                 lowered = _lowered(program, statement, options)
                 if lowered is not None:

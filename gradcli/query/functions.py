@@ -571,7 +571,7 @@ def value_and_grad(
                 ``f(x=x, random_state=step)``
     Raises a `GradcliError` with its place in the text for what cannot be read.
     """
-    return Function(_settings(expression, wrt, dtype, limits, dialect, backend, threads, random_state))
+    return Function(_settings(**locals()))
 
 
 def jacobian(
@@ -599,8 +599,7 @@ def jacobian(
     The other options are those of `value_and_grad`. ``f.flat("x")`` is the matrix as a function of a vector, for ``jac=`` of SciPy's
     ``least_squares``.
     """
-    settings = _settings(expression, wrt, dtype, limits, dialect, backend, threads, random_state)
-    return Jacobian(settings, given.flag_of("sparse", sparse))
+    return Jacobian(_settings(**locals()), given.flag_of("sparse", sparse))
 
 
 def hessian(
@@ -625,8 +624,7 @@ def hessian(
     >>> float(by["x"]["x"]), float(by["x"]["y"])
     (4.0, 6.0)
     """
-    settings = _settings(expression, wrt, dtype, limits, dialect, backend, threads, random_state)
-    return Hessian(settings, given.flag_of("sparse", sparse))
+    return Hessian(_settings(**locals()), given.flag_of("sparse", sparse))
 
 
 def hvp(
@@ -650,13 +648,13 @@ def hvp(
     >>> products["x"]
     array([4., 6.])
     """
-    return HessianProduct(_settings(expression, wrt, dtype, limits, dialect, backend, threads, random_state))
+    return HessianProduct(_settings(**locals()))
 
 
-def _settings(expression: Any, wrt: Any, *options: Any) -> Settings:
-    """The settings of a function. Raises by its name for an option that is none."""
+def _settings(expression: Any, wrt: Any, **options: Any) -> Settings:
+    """The settings of a function, of all that it is made with. Raises by its name for an option that is none."""
     names = given.names_given("wrt", wrt, given.words(given.text_of(expression)))
-    return Settings(expression, names, **given.options_of(dict(zip(Settings._fields[2:], options, strict=True))))
+    return Settings(expression, names, **given.options_of(options))
 
 
 @overload
@@ -692,13 +690,15 @@ def compile(
     for what is neither.
     """
     of_functions = expression is None or callable(expression)
-    options = _PYTORCH_COMPILE if of_functions else ("dtype", "limits", "dialect", "backend", "threads", "random_state")
-    ours = {"threads": threads, "random_state": random_state}
-    strange = [*pytorch, *(name for name, value in ours.items() if of_functions and value is not None)]
+    ours: dict[str, Any] = {"dtype": dtype, "limits": limits, "dialect": dialect, "backend": backend, "threads": threads}
+    ours["random_state"] = random_state
+    options = _PYTORCH_COMPILE if of_functions else (*ours,)
+    strange = [*pytorch, *(name for name in ("threads", "random_state") if of_functions and ours[name] is not None)]
     for name in strange:
         if name not in options:
             close = suggestion(name, [*options])
             raise given.UnknownArgument(f"compile has no option '{name}'", help=f"did you mean '{close}'?" if close else None)
     if of_functions:
         return expression if expression is not None else lambda function: function
-    return Value(_settings(expression, (), dtype, limits, dialect, backend, threads, 0 if random_state is None else random_state))
+    ours["random_state"] = 0 if random_state is None else random_state
+    return Value(_settings(expression, (), **ours))

@@ -110,7 +110,7 @@ def _conditions(root: Expr) -> Iterator[Condition]:
         if op is None or not op.elementwise:
             continue
         operands = dict(zip(op.operands, node.operands, strict=False))
-        more = ["x = y"] if op.rewriting.algebra == "comparison" else ["x = 0"] if op.undoes and len(operands) == 1 else []
+        more = ["x = y"] if op.algebra == "comparison" else ["x = 0"] if op.undoes and len(operands) == 1 else []
         for place in [*(kink.place for kink in op.kinks), *more]:
             for left, right in _PLACE.findall(place):
                 side = operands.get(right)

@@ -23,7 +23,7 @@ def in_range(order: Sequence[Expr], values: Mapping[Expr, Any]) -> Any:
     Where something is chosen (`where`), what is not chosen may be anything.
     """
     found = np.isfinite(np.asarray(values[order[-1]], float))
-    selects = any(node.op is not None and node.op.rewriting.selects for node in order)
+    selects = any(node.op is not None and node.op.selects for node in order)
     for node in () if selects else order:
         if node.kind == "float" and node.op is not None and node.op.elementwise:
             found = found & ~np.isinf(values[node])

@@ -65,7 +65,7 @@ def _origins(node: Expr, entries: Any, values: Values) -> tuple[dict[Expr, Any],
     for operand, v in operands.items():
         spread = np.broadcast_to(v, np.shape(entries))
         bad = entries & ~np.isfinite(spread)
-        if op.rewriting.selects:
+        if op.selects:
             bad = bad & ((spread == value) | np.isnan(spread) & np.isnan(value))
             if operand.is_constant:
                 continue  # nobody gave it: so the function is defined there
@@ -100,7 +100,7 @@ def _born(scope: Scope, node: Expr, entries: Any, values: Values) -> str:
     place = tuple(int(i) for i in np.argwhere(np.broadcast_to(entries, array.shape))[0])
     where = f" at index {list(place)}" if place else ""
     assert node.op is not None
-    if node.op.rewriting.selects:
+    if node.op.selects:
         where += ", by its definition there"
     return f"{text_of(scope, node)} is {array[place]}{where}{_of_two(node, array, place, values)}"
 

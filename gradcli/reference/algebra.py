@@ -165,7 +165,7 @@ def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
     """An elementwise operation on plain numbers, by its reference."""
     # mpmath's functions do not all let a NaN through; operations that choose, or may ignore an operand, see it
     for x in arguments:
-        if x is not None and x != x and op.result not in ("bool", "same") and op.rewriting.algebra != "chain":
+        if x is not None and x != x and op.result not in ("bool", "same") and op.algebra != "chain":
             return m.nan
     return real(m, op.reference, *arguments, **static)
 

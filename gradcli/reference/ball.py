@@ -235,6 +235,7 @@ _HUGE = arb(2) ** 18  # from which on what FLINT finds too large for its exponen
 
 def enclosure(name: str, function: Callable[..., arb], *given: arb) -> arb:
     """A function's value: what is not finite is certain if it is one of the three numbers above. Raises ZeroDivisionError at some poles."""
+    given = tuple((INF if x > 0 else MINUS_INF) if abs(x) == INF else x for x in given)  # without the error of a difference from it
     found = sharpened(function, given) if all(x.is_finite() for x in given) else _UNKNOWN
     if found.is_finite():
         return found

@@ -126,6 +126,10 @@ class Balls:
         return made(whole(as_arb(x), arb.ceil))
 
     @staticmethod
+    def maximum(x: Any, y: Any) -> Ball:
+        return made(as_arb(x).max(as_arb(y)))
+
+    @staticmethod
     def fabs(x: Any) -> Ball:
         return abs(Ball(x))
 

@@ -443,9 +443,8 @@ def with_inner_choices(
 ) -> tuple[ReferenceTape, Array, dict[int, Sides]]:
     """The function with the engine's choices at the kinks inside of it, its value, and the entries of it that are a choice."""
     known: dict[Expr, dict[int, Sides]] = {}
-    chosen, *others = (
-        _Choosing(m, leaves, precision, size, known, choose) for choose in (partial(_engines, engine), *_ENDS)
-    )
+    choices: list[Callable[[Place, Sides], Any]] = [partial(_engines, engine), *_ENDS]
+    chosen, *others = (_Choosing(m, leaves, precision, size, known, choose) for choose in choices)
     y = chosen.run(root, also)
     left, right, least = (np.ravel(Algebra.map(plain, tape.run(root))) for tape in others)
     first = next((s for found in known.values() for s in found.values() if s.limit is None), None)

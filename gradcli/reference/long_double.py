@@ -144,7 +144,7 @@ def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> P
         product = np.asarray(cotangent * slope)
         rough = np.abs(_rough(slope))
         off = error * rough + 4 * _UNIT * np.abs(_rough(cotangent)) * (rough if size is None else _rough(size))
-        flows = live * np.not_equal(slope, 0) if op.rewriting.selects else live
+        flows = live * np.not_equal(slope, 0) if op.selects else live
         if _common_entry(flows) != 1:
             # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
             product, off = np.where(flows, product, LONG_DOUBLE(0)), np.where(flows, off, 0.0)

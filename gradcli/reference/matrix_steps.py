@@ -65,8 +65,9 @@ def recorded(tape: Tracing, name: str, arrays: tuple[Array, ...]) -> tuple[Array
     whole = Whole(name, arrays)
     step = Traced(tape, tape.zero, whole, arguments)
     for i, x in enumerate(values):
-        places = iter(range(x.size))
-        whole.results.append(Algebra.map(lambda v, i=i, places=places: Traced(tape, v, Entry(name, (i, next(places))), (step,)), x))
+        entries = np.empty(x.size, dtype=object)
+        entries[:] = [Traced(tape, v, Entry(name, (i, k)), (step,)) for k, v in enumerate(x.ravel())]
+        whole.results.append(entries.reshape(x.shape))
     return tuple(whole.results)
 
 

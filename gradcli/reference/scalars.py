@@ -282,7 +282,7 @@ class Tracing(Algebra):
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         values = [plain(a) for a in arguments]
         alike = len(arguments) == 2 and arguments[0] is arguments[1] and op.kind == "piecewise"  # the larger of x and x has no kink
-        for kink in () if alike else op.kinks or ((SWITCH,) if op.rewriting.algebra == "comparison" else ()):
+        for kink in () if alike else op.kinks or ((SWITCH,) if op.algebra == "comparison" else ()):
             if all(v is None or v == v for v in values) and kink.where(*values, **static):
                 self.events.append(Event(op, kink, arguments))
         if op.kind == "flat" or not any(type(a) is Traced for a in arguments):
@@ -290,12 +290,12 @@ class Tracing(Algebra):
         if op.kind == "piecewise":
             return op.reference(self, *arguments, **static)
         value = number(self.m, op, static, *values)
-        if op.rewriting.algebra == "power" and type(arguments[1]) is not Traced and arguments[1] == 0:
+        if op.algebra == "power" and type(arguments[1]) is not Traced and arguments[1] == 0:
             return value
         return self._made(value, self._step(op, static, len(arguments)), arguments)
 
     def _step(self, op: Op, static: Mapping[str, Any], operands: int) -> Step:
-        if op.rewriting.algebra == "power":
+        if op.algebra == "power":
             return Power(op)
         from gradcli.reference.symbolic.translate import smooth_function
 
@@ -315,12 +315,6 @@ class Tracing(Algebra):
         if len({id(x) for x in row}) > 1 and any(type(x) is Traced for x in row):
             op = find(name)
             self.events.append(Event(op, op.kinks[0], tuple(row), tie=True))
-
-    def _partial(self, node: Traced, place: int, traced: bool) -> Any:
-        """The partial derivative of one scalar operation."""
-        assert node.function is not None
-        arguments = node.arguments if traced else tuple(plain(a) for a in node.arguments)
-        return node.function.partial(self, place, arguments, traced)
 
     def pull(self, seeds: Mapping[Traced, Any], wrt: Sequence[Traced], traced: bool = False) -> list[Any]:
         """The derivatives of the seeded sum with respect to some scalars; traced ones can be differentiated again.
@@ -342,10 +336,11 @@ class Tracing(Algebra):
             if (pulled := getattr(node.function, "pulled", None)) is not None:  # of functions of whole matrices
                 yield from pulled(self, node, cotangent, traced)
                 return
+            arguments = node.arguments if traced else tuple(map(plain, node.arguments))
             for place, argument in enumerate(node.arguments):
                 if type(argument) is not Traced:
                     continue
-                partial = self._partial(node, place, traced)
+                partial = node.function.partial(self, place, arguments, traced)
                 if not self.m.isfinite(plain(partial)) and cotangent == 0:
                     open_products.append((node, argument))
                     continue

@@ -123,7 +123,8 @@ class ReferenceTape(Domain[Any]):
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
         """A derivative inside of the expression, from its definition."""
         of: Derivation = node.static["of"]
-        y, x, vector = table[of.y], table[of.x], None if of.vector is None else table[of.vector]
+        y, x = table[of.y], table[of.x]
+        vector: Any = None if of.vector is None else table[of.vector]
         if of.kind == "jacobian":
             return self._rows(y, x)
         if of.kind == "jvp":

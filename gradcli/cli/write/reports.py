@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable
 
 from gradcli.cli.inputs.option_values import assignment
 from gradcli.cli.request import REPORTS, CheckRequest
-from gradcli.cli.write.results import is_styled
+from gradcli.cli.write.results import is_styled, reported
 from gradcli.cli.write.streams import prepare
-from gradcli.cli.write.unwritable import reported
 from gradcli.errors import OutputError, UsageError, one_of
 from gradcli.files.settings import Settings
 from gradcli.report.kinds import make

@@ -134,10 +134,10 @@ sign = _flat(
 )
 floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer,
               refuses=pytorch.no_booleans)
-ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer,
+ceil = _flat("ceil", np.ceil, lambda m, x: -m.floor(-x), "The integer above; the derivative is 0.", "integers", _integer,
              refuses=pytorch.no_booleans)
 trunc = _flat(
-    "trunc", np.trunc, lambda m, x: m.floor(x) if x > 0 else m.ceil(x), "The integer towards 0; the derivative is 0.",
+    "trunc", np.trunc, lambda m, x: m.floor(x) if x > 0 else -m.floor(-x), "The integer towards 0; the derivative is 0.",
     "integers but 0", lambda x: x != 0 and _integer(x), "fix",
     refuses=pytorch.no_booleans,
 )  # fmt: skip

@@ -140,7 +140,7 @@ def _guards_zero(condition: Any, product: Any) -> bool:
     while stack and seen < 64:
         part = unrepeated(stack.pop())
         seen += 1
-        role = part.op.rewriting.algebra if part.op is not None else ""
+        role = part.op.algebra if part.op is not None else ""
         if part is guarded or (role in ("logarithm", "power") and unrepeated(part.operand) is guarded):
             return True
         if role in ("product", "quotient", "negation"):

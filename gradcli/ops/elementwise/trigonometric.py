@@ -41,8 +41,12 @@ def sec(x: Any) -> Any:
     return 1 / cos(x)
 
 
+def _csc_slope(out: Any, x: Any) -> Any:
+    return -out * cot(x)
+
+
 @function(
-    partials=(lambda out, x: -out * cot(x),), saves="x out", domain="x is not k*pi", ulps=5, algebra="composed",
+    partials=(_csc_slope,), saves="x out", domain="x is not k*pi", ulps=5, algebra="composed",
 )  # fmt: skip
 def csc(x: Any) -> Any:
     """The cosecant, 1/sin(x)."""
@@ -100,18 +104,6 @@ def acot(x: Any) -> Any:
     return atan(1 / x)
 
 
-atan2 = elementwise(
-    "atan2", "y x", np.arctan2, lambda m, y, x: m.atan2(y, x),
-    lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / radius(x, y) / radius(x, y)),
-    lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, -y / radius(x, y) / radius(x, y)),
-    aliases="arctan2",
-    kinks=Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
-    domain="not the origin",
-    doc="The angle of the point (x, y), from -pi to pi. >>> atan2(y, x)",
-    carries=turning,
-)
-
-
 @function(
     forward=np.hypot, partials=(lambda out, x, y: x / out, lambda out, x, y: y / out),
     saves="x: x out; y: y out", public=False, ulps=3,
@@ -122,6 +114,18 @@ atan2 = elementwise(
 def radius(x: Any, y: Any) -> Any:
     """sqrt(x**2 + y**2) in rules: without overflow, and a square root in formulas."""
     return sqrt(x * x + y * y)
+
+
+atan2 = elementwise(
+    "atan2", "y x", np.arctan2, lambda m, y, x: m.atan2(y, x),
+    lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / radius(x, y) / radius(x, y)),
+    lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, -y / radius(x, y) / radius(x, y)),
+    aliases="arctan2",
+    kinks=Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
+    domain="not the origin",
+    doc="The angle of the point (x, y), from -pi to pi. >>> atan2(y, x)",
+    carries=turning,
+)
 
 
 _HYPOT_IN_JAX = (
@@ -169,8 +173,14 @@ cosh: Op = elementwise(
     doc="The hyperbolic cosine.", ulps=3, algebra="hyperbolic",
     carries=(0.0,),
 )
+
+
+def _tanh_slope(out: Any, x: Any) -> Any:
+    return sech(x) ** 2
+
+
 tanh: Op = elementwise(
-    "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2,
+    "tanh", "x", np.tanh, lambda m, x: m.tanh(x), _tanh_slope,
     algebra="composed", definition=lambda x: sinh(x) / cosh(x),
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
     carries=(),
@@ -198,8 +208,12 @@ def _csch(x: Any) -> Any:
     return np.copysign(-2 * np.exp(-size) / np.expm1(-2 * size), x)
 
 
+def _csch_slope(out: Any, x: Any) -> Any:
+    return -out * coth(x)
+
+
 @function(
-    forward=_csch, partials=(lambda out, x: -out * coth(x),), saves="x out", domain="x is not 0", algebra="composed", carries=(0.0,),
+    forward=_csch, partials=(_csch_slope,), saves="x out", domain="x is not 0", algebra="composed", carries=(0.0,),
     numpy="_csch({0})",
 )
 def csch(x: Any) -> Any:

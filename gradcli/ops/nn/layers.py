@@ -72,11 +72,6 @@ def embedding(input: Any, weight: Any, *, padding_idx: int | None = None) -> Any
 # -- Normalizations: entries moved and scaled to mean 0 and variance 1 over some axes --------------
 
 
-def _standardized(x: Any, axis: Any, eps: Any) -> Any:
-    apart = x - mean(x, axis=axis, keepdims=True)
-    return apart * rsqrt(mean(square(apart), axis=axis, keepdims=True) + eps)
-
-
 def _standardized_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, eps: float) -> tuple[Any]:
     scale = rsqrt(mean(square(x - mean(x, axis=axis, keepdims=True)), axis=axis, keepdims=True) + eps)
     along = mean(cotangent * out, axis=axis, keepdims=True)
@@ -91,11 +86,12 @@ def _standardized_rounds(m: Any, out: Any, x: Any, axis: Any, eps: float) -> Any
 @function(vjp=_standardized_vjp, shape=lambda shape, **_: shape, saves="x out", rounding=_standardized_rounds, public=False)
 def standardized(x: Any, *, axis: Any, eps: float) -> Any:
     """(x - mean)/sqrt(variance + eps) over axes."""
-    return _standardized(x, axis, eps)
+    apart = x - mean(x, axis=axis, keepdims=True)
+    return apart * rsqrt(mean(square(apart), axis=axis, keepdims=True) + eps)
 
 
 def _normalized(x: Any, axis: Any, eps: Any) -> Any:
-    return standardized(x, axis=axis, eps=eps) if is_number(eps) else _standardized(x, axis, eps)
+    return (standardized if is_number(eps) else standardized.definition)(x, axis=axis, eps=eps)
 
 
 def _affine(x: Any, weight: Any, bias: Any) -> Any:

@@ -108,8 +108,12 @@ def k1(x: Any) -> Any:
     return kv(x, v=1)
 
 
+def _i0_slope(out: Any, x: Any) -> Any:
+    return i1(x)
+
+
 @function(
-    forward=OfSciPy("i0"), partials=(lambda out, x: i1(x),), ulps=6, aliases="modified_bessel_i0", latex=r"I_{{0}}\left({x}\right)",
+    forward=OfSciPy("i0"), partials=(_i0_slope,), ulps=6, aliases="modified_bessel_i0", latex=r"I_{{0}}\left({x}\right)",
     carries=(0.0,),
 )  # fmt: skip
 def i0(x: Any) -> Any:
@@ -126,8 +130,12 @@ def i1(x: Any) -> Any:
     return iv(x, v=1)
 
 
+def _i0e_slope_slope(out: Any, x: Any, n: int) -> Any:
+    return -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1)
+
+
 @function(
-    partials=(lambda out, x, n: -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1),), public=False, ulps=100,
+    partials=(_i0e_slope_slope,), public=False, ulps=100,
     symbolic=lambda s, x, n: s.diff(s.exp(-x) * s.besseli(0, x), x, n) * (-1) ** n * s.factorial(n) / s.rf(s.Rational(1, 2), n) / 2**n,
     written={(1,): "(i0e({x}) - i1e({x}))"},
     latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - \operatorname{{i1e}}\left({x}\right)\right)"},

@@ -132,7 +132,6 @@ class Functions(OfSympy):
     def __init__(self, field: Field, known: Known) -> None:
         self.field, self.known = field, known
         self.zero, self.one = self.of(0), self.of(1)
-        self.pi, self.euler = (field.symbol(name, lambda: Generator("constant", positive=True)) for name in ("pi", "euler"))
 
     def sign_of(self, p: Polynomial) -> int:
         """1 for what is never negative where the expression has a value, -1 for what is never positive, 0 for what is not known."""
@@ -253,6 +252,17 @@ class Functions(OfSympy):
         if base.rational is not None and base.rational < 0:
             raise Unsupported("a power of a negative number")
         return self.field.symbol(("log", str(base.p), real), lambda: Generator("log", (base,), real=real))
+
+    @property
+    def pi(self) -> Element:
+        return self._constant("pi")
+
+    @property
+    def euler(self) -> Element:
+        return self._constant("euler")
+
+    def _constant(self, name: str) -> Element:
+        return self.field.symbol(name, lambda: Generator("constant", positive=True))
 
     def of(self, x: Any) -> Element:
         return x if isinstance(x, Element) else Element.number(self.field, x)

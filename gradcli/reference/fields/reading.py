@@ -32,7 +32,7 @@ class _Scalars(Tracing):
             raise Unsupported("a function that jumps")  # equality is proved but for single points, across which others are continuous
         if op.kind == "piecewise" and (static or op.symbolic is None):
             return op.reference(self, *given, **static)
-        if op.rewriting.algebra == "composed" and op.definition is not None and op.kind == "smooth":
+        if op.algebra == "composed" and op.definition is not None and op.kind == "smooth":
             return self.opened(op.definition, [np.asarray(x, dtype=object) for x in given], static)[()]
         smooth = smooth_function(op, len(given), static)
         value = smooth.value(self.m, tuple(self.m.of(plain(x)) for x in given))

@@ -22,7 +22,7 @@ def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Seque
     """A smooth operation on cells. Numbers are told to sympy: x**2 is no power with a variable in its exponent."""
     given: list[Any] = []
     for place, argument in enumerate(arguments):
-        is_exponent = op.rewriting.algebra == "power" and place > 0
+        is_exponent = op.algebra == "power" and place > 0
         is_told = isinstance(argument, Number) and (is_exponent or argument.number.p.bit_length() < _SMALL)
         given.append(_told(argument) if is_told else None if argument is None else _symbol(place))
     try:

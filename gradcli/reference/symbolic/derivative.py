@@ -57,7 +57,7 @@ class _Tape(ReferenceTape):
 
     def constant(self, node: Expr) -> np.ndarray:
         if isinstance(node.payload, Constant):
-            return self.scalars.constant(node.payload)
+            return np.asarray(self.scalars.constant(node.payload))
         array = super().constant(node)
         return array if node.kind != "float" or _is_simple(node.payload) else Algebra.map(self.scalars.variable, array)
 
@@ -108,7 +108,7 @@ def _written(node: Traced, expressions: list[Any]) -> Any:
 def _label(node: Traced) -> str:
     """Return what a step of the tape does, in words that stand for it and nothing else."""
     step: Any = node.function
-    return step.smooth.text if isinstance(step, Differentiated) else step.name
+    return str(step.smooth.text if isinstance(step, Differentiated) else step.name)
 
 
 # Gives what is known under a key, or makes it: data of which JSON has the kinds, but for functions that a record has made.
@@ -172,7 +172,7 @@ _NAMES = re.compile(r"\b([A-Za-z]\w*)(?=\()|\b(pi|E|oo|zoo|nan|EulerGamma|Catala
 
 def written_for_sympy(op: Any, count: int, static: Mapping[str, Any]) -> str:
     """A template of operands by their places; empty where sympy has no such function."""
-    if op.rewriting.algebra == "choice":
+    if op.algebra == "choice":
         return "sympy.Piecewise(({1}, {0}), ({2}, True))"
     places = [sympy.Symbol(f"_{place}", real=True) for place in range(count)]
     try:

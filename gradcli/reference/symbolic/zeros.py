@@ -50,7 +50,7 @@ class _Expressions(Domain[Any]):
         return payload.reference(sympy) if isinstance(payload, Constant) else sympy.Rational(Fraction(str(float(payload))))
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        branches = op.kind == "flat" or (op.kind == "piecewise" and (op.kinks or op.rewriting.selects))
+        branches = op.kind == "flat" or (op.kind == "piecewise" and (op.kinks or op.selects))
         if not op.elementwise or branches or None in operands:
             raise Unsupported(op.name)
         return expression_of(op, operands, node.static)

@@ -168,9 +168,10 @@ def run(
     accumulate  gradients are not asked for, but added to the leaves
     """
     order = reachable(roots)
-    transformed = state.interpreter is not None
-    tensors = create_graph or (transformed and any(isinstance(seed, Batched) for seed in seeds))
-    anomaly = state.anomaly
+    usual, tensors, anomaly = state.usual, create_graph, False
+    if not usual:
+        tensors = create_graph or (state.interpreter is not None and any(isinstance(seed, Batched) for seed in seeds))
+        anomaly = state.anomaly
     if (tensors or anomaly) and [node.opened() for node in order if node.op is FUNCTION]:
         order = reachable(roots)
     needed = set(order) if targets is None else depending(order, targets)
@@ -179,7 +180,7 @@ def run(
     found: dict[Node, Any] = {}
     if tensors:
         seeds = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
-    elif transformed:
+    elif not usual:
         seeds = [seed.array if isinstance(seed, Tensor) else seed for seed in seeds]
     asked: Any = () if targets is None or accumulate else targets
 
@@ -399,7 +400,7 @@ def backward(
     tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, *, inputs: Any = None
 ) -> None:
     """Add vector-Jacobian products to the ``grad`` of leaves (or of ``inputs`` only)."""
-    outputs = _sequence(tensors)
+    outputs = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if inputs is not None:
         inputs = _sequence(inputs)
         if not inputs:

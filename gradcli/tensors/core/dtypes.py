@@ -278,7 +278,7 @@ _TAKE_NUMBERS = {"sum", "difference", "product", "quotient"}  # as they are, bes
 def computed_with(op: Op, arrays: Sequence[Any], kind: np.dtype[Any] | None) -> list[Any]:
     """The operands of an operation as it computes with them; numbers, too, are rounded first unless its loops take them as they are."""
     wide = [widened(array) for array in arrays]
-    if op.elementwise and kind is not None and op.rewriting.algebra not in _TAKE_NUMBERS:
+    if op.elementwise and kind is not None and op.algebra not in _TAKE_NUMBERS:
         wide = [float(np.asarray(a, kind)) if type(a) is float else a for a in wide]
     return wide
 

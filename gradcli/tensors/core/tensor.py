@@ -166,7 +166,9 @@ class Tensor(CatalogueMethods):
 
     def source(self) -> Node | None:
         """The node that this tensor's gradient goes to, if it requires grad."""
-        return self.gradient_node() if self._requires_grad or self.requires_grad else None
+        if self._view is not None:
+            self._refresh()
+        return (self.node or self.leaf_node()) if self._requires_grad or self.requires_grad else None
 
     def gradient_node(self) -> Node:
         """The node that this tensor's gradient would go to."""

@@ -200,11 +200,10 @@ def save(op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list
     if drops:
         elementwise = op.elementwise
         for place in drops:
-            value = values[place]
             if elementwise:
                 values[place] = NOT_KEPT
-            elif isinstance(value, _Array):
-                values[place] = Shaped(value) if place else NOT_KEPT
+            elif isinstance(values[place], _Array):
+                values[place] = Shaped(values[place]) if place else NOT_KEPT
     if not keeps:
         return None
     versions = []

@@ -256,13 +256,13 @@ def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any]
     if not deciding:
         return dtypes.constant_float() if op.result == "float" else None
     target, whole = dtypes.result_type(deciding), None
-    if op.rewriting.algebra == "square" and target.kind == "b":  # which is a power by the number 2
+    if op.algebra == "square" and target.kind == "b":  # which is a power by the number 2
         target = dtypes.int64.numpy
     error = None if op.torch.refuses is None else op.torch.refuses(target, arrays)
     if error is not None:
         raise error
     if target.kind not in dtypes.FLOATS:
-        if op.result == "same" or (op.facts.integral and not op.text.transparent):
+        if op.result == "same" or (op.integral and not op.text.transparent):
             if not op.elementwise:
                 return None
             whole = target

@@ -129,7 +129,7 @@ def _recorded() -> dict[str, Callable[..., Any]]:
         found[f"__{name}__"] = _operator(op)
         if op.result != "bool":
             # with a number on the left, the tensor is the first operand where the order does not matter, as in PyTorch
-            found[f"__r{name}__"] = _operator(op, reflected=op.rewriting.algebra not in ("sum", "product"))
+            found[f"__r{name}__"] = _operator(op, reflected=op.algebra not in ("sum", "product"))
             if op.elementwise:
                 found[f"__i{name}__"] = _in_place(f"__{name}__")
     return found

@@ -46,7 +46,7 @@ def called(name: str, arguments: Any, keywords: dict[str, Any], function: Any = 
     if isinstance(out, np.ndarray):
         return written(out, called(name, arguments, {**keywords, "out": None}, function), True)
     arguments, named = tuple(map(strong, arguments)), {k: strong(v) for k, v in keywords.items()}
-    of_floats = isinstance(record, Op) and record.torch.refuses and not record.facts.integral
+    of_floats = isinstance(record, Op) and record.torch.refuses and not record.integral
     if of_floats and "dtype" in named and np.dtype(named["dtype"]).kind not in dtypes.FLOATS:
         refuse(name, dtype=named["dtype"])
     if of_floats or name in _IN_DOUBLES:
