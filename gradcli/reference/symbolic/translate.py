@@ -96,7 +96,7 @@ class Smooth:
 
 def expression_of(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     """An operation on expressions: the reciprocal functions, and their inverses, by the names that sympy has for them, too."""
-    own = getattr(sympy, op.name, None)
+    own: Any = getattr(sympy, op.name, None)
     return own(*operands) if own in OTHERS else (op.symbolic or op.reference)(sympy, *operands, **static)
 
 
