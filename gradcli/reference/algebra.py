@@ -100,7 +100,7 @@ class Algebra:
 
     def approximated(self, name: str) -> None:
         """An iteration has not ended, but stops where nothing changes any more: its result is no enclosure."""
-        getattr(self.m, "uncertified", set()).add(name)
+        getattr(self.m, "uncertified", set[str]()).add(name)
 
     def elementwise(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> np.ndarray:
         """An elementwise operation on arrays of scalars, broadcasting."""

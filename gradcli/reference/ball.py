@@ -164,8 +164,8 @@ class Ball:
         """The whole number towards zero."""
         if not self.ball.is_finite():
             raise ValueError("not a finite number")
-        size = int(whole(abs(self.ball), arb.floor).unique_fmpz())
-        return -size if self.ball < 0 else size
+        size: Any = whole(abs(self.ball), arb.floor).unique_fmpz()
+        return -int(size) if self.ball < 0 else int(size)
 
     __trunc__ = __int__
 

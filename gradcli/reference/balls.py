@@ -19,7 +19,7 @@ _BITS = math.log2(10)
 _GUARD = 10  # further bits at which everything is computed
 
 
-def _on_scalars(function: Callable[..., arb]) -> Callable[..., Ball]:
+def _on_scalars(function: Any) -> Callable[..., Ball]:
     """A function of real numbers, on scalars."""
 
     def on_scalars(*numbers: Any) -> Ball:

@@ -13,7 +13,6 @@ import numpy as np
 
 from gradcli.reference.algebra import Algebra, Numbers, Step, matrices_of, surely_zero
 from gradcli.reference.contexts import Undecidable
-from gradcli.reference.scalars import Traced, Tracing
 
 Array = np.ndarray
 
@@ -37,10 +36,10 @@ class Entry(Step):
 
 
 class Whole(Step):
-    """A function of matrices: what it was applied to, and its results."""
+    """A function of matrices: what it was applied to, and its results. ``kind`` is the class of scalars that have a history."""
 
-    def __init__(self, name: str, arrays: Sequence[Array]) -> None:
-        self.name, self.arrays, self.results = name, arrays, list[Array]()
+    def __init__(self, name: str, kind: Any, arrays: Sequence[Array]) -> None:
+        self.name, self.kind, self.arrays, self.results = name, kind, arrays, list[Array]()
 
     def pulled(self, tape: Any, node: Any, cotangent: Any, traced: bool) -> Iterator[tuple[int, Any]]:
         algebra: Algebra = tape if traced else Numbers(tape.m, tape.precision)
@@ -52,21 +51,24 @@ class Whole(Step):
             back[result].flat[entry] = value
         for array, part in zip(self.arrays, PULLS[self.name](algebra, arrays, results, back), strict=True):
             for argument, slope in zip(array.ravel(), part.ravel(), strict=True):
-                if type(argument) is Traced:
+                if type(argument) is self.kind:
                     yield argument.serial, slope
 
 
-def recorded(tape: Tracing, name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
-    """The results of a function of matrices, with the step that made them; None where the context has none."""
-    arguments = tuple(v for x in arrays for v in x.ravel() if type(v) is Traced)
+def recorded(tape: Any, kind: Any, name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
+    """The results of a function of matrices, with the step that made them; None where the context has none.
+
+    kind  the class of the tape's scalars, of their tape, value, step and arguments
+    """
+    arguments = tuple(v for x in arrays for v in x.ravel() if type(v) is kind)
     values = matrices_of(tape.m, name, tuple(Algebra.map(tape.plain, x) for x in arrays))
     if values is None or not arguments:
         return values
-    whole = Whole(name, arrays)
-    step = Traced(tape, tape.zero, whole, arguments)
+    whole = Whole(name, kind, arrays)
+    step = kind(tape, tape.zero, whole, arguments)
     for i, x in enumerate(values):
         entries = np.empty(x.size, dtype=object)
-        entries[:] = [Traced(tape, v, Entry(name, (i, k)), (step,)) for k, v in enumerate(x.ravel())]
+        entries[:] = [kind(tape, v, Entry(name, (i, k)), (step,)) for k, v in enumerate(x.ravel())]
         whole.results.append(entries.reshape(x.shape))
     return tuple(whole.results)
 

@@ -304,7 +304,7 @@ class Tracing(Algebra):
     def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
         from gradcli.reference.matrix_steps import recorded
 
-        return recorded(self, name, arrays)
+        return recorded(self, Traced, name, arrays)
 
     def extreme(self, which: str, row: list[Scalar]) -> Scalar:
         best = super().extreme(which, row)
