@@ -6,18 +6,15 @@ and how it is made anew of other cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from flint import fmpq
 
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE, range_of, x_log_x
 from gradcli.reference.ranges.intervals import EVERYTHING, ONE, ZERO, Box, Interval
-
-if TYPE_CHECKING:
-    from gradcli.reference.ranges.making import Cells
 
 NOUGHT, UNIT = fmpq(0), fmpq(1)
 Signs = frozenset[int]
@@ -30,6 +27,23 @@ _MOST_ORDERS = 6  # of derivatives
 _MOST_INNER = 4  # functions that are taken for variables
 _MOST_TERMS = 2_000  # cells of a derivative: beyond, it is not worth the while
 _ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an interval
+
+
+class Cells(Protocol):
+    """What makes cells, and knows those that there are (`gradcli.reference.ranges.making.Cells`)."""
+
+    work: int
+
+    def __getattr__(self, name: str) -> Any: ...
+    def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell: ...
+    def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell: ...
+    def of_factors(self, factors: Sequence[Factor]) -> Cell: ...
+    def raised(self, x: Cell, exponent: fmpq) -> Cell: ...
+    def call(self, name: str, function: Any, *args: Cell) -> Cell: ...
+    def choice(self, off: Cell, *sides: Branch, open_: bool = False) -> Cell: ...
+    def filled(self, x: Cell) -> Cell: ...
+    @property
+    def zero(self) -> Cell: ...
 
 
 class Event(NamedTuple):
@@ -372,10 +386,8 @@ class Call(Cell):
     def slope(self, found: Mapping[Cell, Cell]) -> Cell:
         if self.name == "floor":
             return self.cells.zero
-        from gradcli.reference.symbolic.cells import partial
-
         moving = [i for i, a in enumerate(self.args) if found[a] is not self.cells.zero]
-        return self.cells.sum([(UNIT, partial(self.cells, self, i) * found[self.args[i]]) for i in moving])
+        return self.cells.sum([(UNIT, self.cells.partial(self, i) * found[self.args[i]]) for i in moving])
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
         return self.cells.call(self.name, self.function, *[found[a] for a in self.args])

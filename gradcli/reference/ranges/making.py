@@ -346,6 +346,12 @@ class Cells(Algebra):
             raise Unsupported(name) from None
         return partial(self.function, name)
 
+    def partial(self, call: Call, place: int) -> Cell:
+        """The derivative of a function by one of its arguments, which sympy knows."""
+        from gradcli.reference.symbolic.cells import partial
+
+        return partial(self, call, place)
+
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         given = [None if a is None else self.of(a) for a in arguments]
         if op.kind != "smooth":
