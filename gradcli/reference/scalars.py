@@ -136,12 +136,18 @@ def _comparison(holds: Callable[[Any, Any], Any]) -> Any:
 
 
 class Traced:
-    """A scalar with its history: the function and the arguments that made it."""
+    """A scalar with its history: the function and the arguments that made it.
 
-    __slots__ = ("arguments", "function", "serial", "tape", "value")
+    settled  whether it is the same infinity all around the point, as inf - x is: what is made of it
+             does not move with x, though it has no derivative itself
+    """
 
-    def __init__(self, tape: Tracing, value: Any, function: Step | None = None, arguments: tuple[Any, ...] = ()) -> None:
-        self.tape, self.value, self.function, self.arguments = tape, value, function, arguments
+    __slots__ = ("arguments", "function", "serial", "settled", "tape", "value")
+
+    def __init__(
+        self, tape: Tracing, value: Any, function: Step | None = None, arguments: tuple[Any, ...] = (), settled: bool = False
+    ) -> None:
+        self.tape, self.value, self.function, self.arguments, self.settled = tape, value, function, arguments, settled
         tape.serial += 1
         self.serial = tape.serial
 
@@ -167,6 +173,11 @@ class Traced:
 
 def plain(x: Any) -> Any:
     return x.value if type(x) is Traced else x
+
+
+def _unmoving(x: Any) -> Any:
+    """Return the plain number of what is the same infinity all around the point."""
+    return x.value if type(x) is Traced and x.settled else x
 
 
 class Differentiated(Step):
@@ -196,6 +207,7 @@ class Power(Step):
         return tape.power(x, y) * tape.log(x)
 
 
+_BESIDE = (1 + 2.0**-10, 1 - 2.0**-10)  # of a number, where something that is made of it is the same or not
 _SOME = 500  # scalars between two looks at the time, where a user has set a limit
 MOST_TROUBLES = 32  # scalar operations without a finite value or derivative that are remembered
 
@@ -238,28 +250,55 @@ class Tracing(Algebra):
         self.stages: list[tuple[int, int, str]] = []  # first and last scalars of the operations on whole arrays
 
     def variable(self, value: Any) -> Traced:
-        return Traced(self, value)
+        return Traced(self, value, settled=self._is_infinite(value))
+
+    def _is_infinite(self, x: Any) -> bool:
+        return not self.m.isfinite(x) and bool(x == x)
+
+    def _is_unmoving(self, value_at: Callable[[list[Any]], Any], value: Any, arguments: Sequence[Any]) -> bool:
+        """Return whether a result stays what it is beside an infinite constant, as x/inf or x**inf."""
+        traced = [type(a) is Traced for a in arguments]
+        if not any(traced):
+            return True
+        if all(moving or a is None or self.m.isfinite(a) for moving, a in zip(traced, arguments, strict=True)):
+            return False
+        values = [plain(a) for a in arguments]
+        if not all(self.m.isfinite(v) and v != 0 for v, moving in zip(values, traced, strict=True) if moving):
+            return False
+        sides = ([v * factor if moving else v for v, moving in zip(values, traced, strict=True)] for factor in _BESIDE)
+        return all(value_at(moved) == value for moved in sides)
 
     def plain(self, x: Scalar) -> Any:
         return plain(x)
 
     def arithmetic(self, step: Arithmetic, *arguments: Any) -> Any:
-        arguments = tuple(a if type(a) is Traced else self.m.mpf(a) if isinstance(a, float) else self._whole(a) for a in arguments)
-        value = real(self.m, lambda m, *numbers: step.value(*numbers), *map(plain, arguments))
+        given = tuple(a if type(a) is Traced else self.m.mpf(a) if isinstance(a, float) else self._whole(a) for a in arguments)
+        arguments = tuple(map(_unmoving, given))
+
+        def value_at(numbers: list[Any]) -> Any:
+            return real(self.m, lambda m, *numbers: step.value(*numbers), *numbers)
+
+        value = value_at([plain(a) for a in arguments])
         if step.absorbs and surely_zero(value) and any(type(a) is not Traced and surely_zero(a) for a in arguments):
             return self.zero
         if not self.serial % _SOME:
             still_in_time()
-        return self._made(value, step, arguments)
+        return self._made(value, lambda: step, given, self._is_unmoving(value_at, value, arguments))
 
     def _whole(self, x: Any) -> Any:
         return self.m.mpf(int(x)) if isinstance(x, (int, np.integer)) else x
 
-    def _made(self, value: Any, step: Step, arguments: tuple[Any, ...]) -> Traced:
-        """A result with its history; one that is not finite, although its operands are, is remembered."""
-        node = Traced(self, value, step, arguments)
+    def _made(self, value: Any, step: Callable[[], Step], arguments: tuple[Any, ...], unmoving: bool) -> Any:
+        """A result with its history, or as a plain number where it is one all around the point.
+
+        One that is not finite, although its operands are, is remembered.
+        """
+        if unmoving and self.m.isfinite(value):
+            return value
+        function = step()
+        node = Traced(self, value, function, arguments, unmoving and self._is_infinite(value))
         if not self.m.isfinite(value) and len(self.faults) < MOST_TROUBLES and all(self.m.isfinite(plain(a)) for a in arguments):
-            self.faults.append(Trouble(step.name, node))
+            self.faults.append(Trouble(function.name, node))
         return node
 
     def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
@@ -279,20 +318,23 @@ class Tracing(Algebra):
         name = stage if is_step else node.function.name
         self.troubles.append(Trouble(f"{of} {name}", node, is_step))
 
-    def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
+    def scalar(self, op: Op, static: Mapping[str, Any], *given: Any) -> Any:
+        arguments = tuple(map(_unmoving, given))
         values = [plain(a) for a in arguments]
         alike = len(arguments) == 2 and arguments[0] is arguments[1] and op.kind == "piecewise"  # the larger of x and x has no kink
         for kink in () if alike else op.kinks or ((SWITCH,) if op.algebra == "comparison" else ()):
             if all(v is None or v == v for v in values) and kink.where(*values, **static):
                 self.events.append(Event(op, kink, arguments))
-        if op.kind == "flat" or not any(type(a) is Traced for a in arguments):
+        if op.kind == "flat" or not any(type(a) is Traced for a in given):
             return number(self.m, op, static, *values)
         if op.kind == "piecewise":
-            return op.reference(self, *arguments, **static)
+            found = op.reference(self, *arguments, **static)
+            return found if self.m.isfinite(plain(found)) else op.reference(self, *given, **static)
         value = number(self.m, op, static, *values)
         if op.algebra == "power" and type(arguments[1]) is not Traced and arguments[1] == 0:
             return value
-        return self._made(value, self._step(op, static, len(arguments)), arguments)
+        unmoving = self._is_unmoving(lambda moved: number(self.m, op, static, *moved), value, arguments)
+        return self._made(value, lambda: self._step(op, static, len(arguments)), given, unmoving)
 
     def _step(self, op: Op, static: Mapping[str, Any], operands: int) -> Step:
         if op.algebra == "power":
