@@ -733,6 +733,7 @@ def test_functions_within_a_time_limit(run_cli, files, function, gradient, secon
     assert "called" not in done.stdout.partition("1 passed")[2], "what a function prints stands before what is said of it"
 
 
+@pytest.mark.ci
 def test_a_time_limit_of_the_settings_is_that_of_functions(run_cli, files):
     files(mine__py=ENDLESS, pyproject__toml="[tool.gradcli]\ntimeout = 0.5\n")
     done = run_cli("check", "--function", "mine:endless", "--gradient", "mine:loss_grad", "--at", "w=2.")
@@ -803,6 +804,7 @@ def comparable(records):
     return [{**r, "outcome": {k: v for k, v in r["outcome"].items() if k != "seconds"}} for r in records]
 
 
+@pytest.mark.ci
 def test_processes_give_the_same_in_the_same_order(run_cli, files):
     texts = ["x**2", "sqr(x)", "assert x == 3", "rand(2)*x", "y**2", "sin(x)/x  # skip: no", "abs(z)", "1 +"]
     records = [{"id": i, "expr": texts[i % len(texts)], "at": {"x": i + 1}} for i in range(70)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import thinned
 
 import gradcli
 from gradcli.plans.native.compiler import found
@@ -30,7 +31,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("text", PROGRAMS)
+@pytest.mark.parametrize("text", thinned(PROGRAMS))
 def test_programs(text: str) -> None:
     value, gradients = gradcli.value_and_grad(text, backend="native")(x=X)
     expected, slopes = gradcli.value_and_grad(text, backend="numpy")(x=X)

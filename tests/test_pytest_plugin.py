@@ -217,6 +217,7 @@ def test_what_is_collected(tmp_path, globs, files):
     assert run(tmp_path, "other.grad", "-o", f"gradcli_files={globs}").returncode == 0
 
 
+@pytest.mark.ci
 def test_hooks_that_ask_every_item_for_its_function(tmp_path):
     (tmp_path / "m.grad").write_text("x = 2\nx**2\n")
     (tmp_path / "conftest.py").write_text(
@@ -321,6 +322,7 @@ def test_nothing_heavy_is_imported_without_such_a_file(tmp_path):
     assert done.returncode == 1
 
 
+@pytest.mark.ci
 def test_the_time_limit_of_the_settings(tmp_path):
     (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\ntimeout = 1e-9\n")
     (tmp_path / "a.grad").write_text("x = 2.0\nsin(x)*x\nassert x == 2\n")
@@ -329,6 +331,7 @@ def test_the_time_limit_of_the_settings(tmp_path):
     assert "the time limit that was given (--timeout) was reached" in done.stdout
 
 
+@pytest.mark.ci
 def test_reasons_and_names_are_data(tmp_path):
     (tmp_path / "a.grad").write_text("x = 2\nx**2 # skip: \x1b[31mred ##[group]\nx*3 # xfail: \u202erev\nx + 0*x # ##[error]x\n", "utf-8")
     said = run(tmp_path, "-v", "-rsX").stdout

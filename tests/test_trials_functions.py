@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import thinned
 from scipy.special import expit
 
 from gradcli.testing import check_gradient
@@ -112,7 +113,7 @@ def hosaki_slopes(x: Any) -> Any:
     return np.array([q * x[1] ** 2, p * (2 * x[1] - x[1] ** 2)]) * np.exp(-x[1])
 
 
-@pytest.mark.parametrize("at", [[4.0, 2.0], [1.0, 2.0], [2.0, 2.0]], ids=str)
+@pytest.mark.parametrize("at", thinned(pytest.param(at, id=str(at)) for at in ([4.0, 2.0], [1.0, 2.0], [2.0, 2.0])))
 @pytest.mark.parametrize(("off", "wanted"), [(0.0, "agree"), (1e-9, "mismatch")])
 def test_a_claim_of_zero_at_a_stationary_point(at: list[float], off: float, wanted: str) -> None:
     """Wikipedia has the minima (4, 2) and (1, 2); x = 2 is the maximum between them."""

@@ -8,6 +8,7 @@ import random
 
 import numpy as np
 import pytest
+from helpers import thinned
 
 from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds
@@ -83,7 +84,7 @@ BRANCHES = {
 }
 
 
-@pytest.mark.parametrize("text", BRANCHES)
+@pytest.mark.parametrize("text", thinned(BRANCHES))
 def test_the_range_of_a_function_with_branches(bound, text):
     box, value, slopes, notes = BRANCHES[text]
     record = bound(text, *box.split())
