@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -575,7 +576,7 @@ OF_ANY_FORM = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("line", OF_ANY_FORM, ids=repr)
+@pytest.mark.parametrize("line", thinned(pytest.param(line, id=repr(line)) for line in OF_ANY_FORM))
 @pytest.mark.usefixtures("_few")
 def test_bindings_of_any_form_have_the_records_of_the_ordinary_way(line: str) -> None:
     lines = [*bindings(line), "t3*x\n", "a0*b0\n"]

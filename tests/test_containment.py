@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import thinned
 
 import gradcli
 from gradcli.errors import InternalError
@@ -67,7 +68,7 @@ def results(printed: str) -> dict[tuple[Any, str], Any]:
     return {(record["id"], record["expr"]): record for record in found}
 
 
-@pytest.mark.parametrize(("path", "error"), PLACES, ids=[path for path, _ in PLACES])
+@pytest.mark.parametrize(("path", "error"), thinned(pytest.param(*place, id=place[0]) for place in PLACES))
 @pytest.mark.parametrize("command", ["eval", "check"])
 @pytest.mark.parametrize("kind", ["program", "records"])
 def test_a_fault_ends_its_record_alone(

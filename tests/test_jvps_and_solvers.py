@@ -13,6 +13,7 @@ import pytest
 import scipy.optimize
 import scipy.signal
 import scipy.sparse.linalg
+from helpers import thinned
 
 from gradcli.errors import GradcliError
 from gradcli.functions.implicit import THEOREM, UNITS
@@ -220,7 +221,9 @@ SOLVERS: dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("function", "gradient", "at", "equation", "verdict"), SOLVERS.values(), ids=SOLVERS)
+@pytest.mark.parametrize(
+    ("function", "gradient", "at", "equation", "verdict"), thinned(pytest.param(*case, id=name) for name, case in SOLVERS.items())
+)
 def test_solvers(function: Any, gradient: Any, at: dict[str, Any], equation: dict[str, Any], verdict: str) -> None:
     check = check_gradient(function, gradient, at=at, **equation)
     assert check.verdict.word == verdict

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import thinned
 from oracles import dtypes
 
 import gradcli as torch
@@ -38,7 +39,7 @@ DIFFERENT_ALONE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", dtypes.PAIRS)
+@pytest.mark.parametrize("text", thinned(dtypes.PAIRS))
 def test_pairs_of_operands(text: str) -> None:
     found = dtypes.rows(torch, text)
     wrong = [
