@@ -17,6 +17,15 @@ _PLUS_MINUS = re.compile(r"(=[ \t]*@[^;\n]*)|\\pm(?![^\W\d_])")  # of LaTeX; not
 _IS_NAME = re.compile(NAME)
 
 
+def is_number(text: str) -> bool:
+    """Return whether Python reads a text as a float, ``inf`` and ``nan`` among them."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def normalized(text: str) -> str:
     """A text as it is read: composed, and each name in it as Python has names (NFKC), so that ``µ`` (U+00B5) is ``μ`` (U+03BC).
 

@@ -1,4 +1,4 @@
-"""What gradcli says of itself: functions by words, codes, surroundings, the cache, and what a shell offers on Tab."""
+"""Commands about gradcli itself: functions by words, codes, surroundings, the cache, and what a shell offers on Tab."""
 
 from __future__ import annotations
 

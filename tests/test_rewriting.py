@@ -1,4 +1,4 @@
-"""What records say for rewriting graphs (`Op.algebra`), held against NumPy."""
+"""Facts of records by which graphs are rewritten (`Op.algebra`), held against NumPy."""
 
 from __future__ import annotations
 

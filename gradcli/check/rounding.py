@@ -105,7 +105,7 @@ class Arithmetic:
         self.smallest, self.smallest_normal = float(info.smallest_subnormal), float(info.smallest_normal)
 
     def allowed(self, part: Bounded | None, shape: tuple[int, ...]) -> np.ndarray:
-        """How far an array that is judged may be from the truth, both of which are no farther from the value here than its error.
+        """Return how far an array that is judged may be from the truth: neither is farther from the value here than its error.
 
         A unit in the last place is for numbers of the program that plans put together. It is nothing of truths and whole numbers.
         """

@@ -25,6 +25,7 @@ PLOT_FORMATS = ("text", "csv", "json", "jsonl")  # of `plot`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown", "html")  # of `check`
 
 Texts = tuple[str, ...]  # of an option that may be given again
+_code = partial(typer.Option, metavar="MODULE:NAME")  # an option that names an object in Python
 _UNSAID: Any = None  # for what follows from other options
 
 Expression = Annotated[
@@ -68,7 +69,7 @@ Color = Annotated[str, typer.Option(metavar="auto|always|never", help="Colour of
 
 
 class Request(Fixed):
-    """What is asked for, before anything of it is read. These fields are there for commands without such an option, too."""
+    """The options of a command as they were typed, before any of them is read. A command without such an option has these fields, too."""
 
     epilog = ""
     arguments: Texts = ()
@@ -127,7 +128,7 @@ class Request(Fixed):
         return read
 
     def given(self, names: str) -> Iterator[tuple[str, Any]]:
-        """Those of some options that are given and are not off, as they are typed."""
+        """Yield the options among these that are given and not off, each as it is typed, with its value."""
         for name in names.split():
             value = getattr(self, name)
             if value is not False and value not in ((), [], getattr(type(self), name)):
@@ -238,7 +239,7 @@ class DiffRequest(Request):
 
 
 class ExplainRequest(Request):
-    """Where every number of a value and its gradient comes from: the forward pass, the backward pass, and the paths between.
+    """Explain where every number of a value and its gradient comes from: the forward pass, the backward pass, and the paths between.
 
     gradcli explain '3*a**3 - b**2' a=2,3 b=6,4
 
@@ -357,26 +358,16 @@ class CheckRequest(Request):
     ] = None
     grad: Annotated[Texts, typer.Option(metavar="NAME=CLAIM", help="What somebody says its gradient is: a formula, numbers, @FILE.")] = ()
     grad_formula: Annotated[Texts, typer.Option(metavar="NAME=FORMULA", help="The same, for a formula that mentions no name.")] = ()
-    function: Annotated[
-        str | None, typer.Option(metavar="MODULE:NAME", help="Check a Python function whose gradient is --gradient, or is computed --by.")
-    ] = None
-    gradient: Annotated[str | None, typer.Option(metavar="MODULE:NAME", help="The gradient of --function.")] = None
+    function: Annotated[str | None, _code(help="Check a Python function whose gradient is --gradient, or is computed --by.")] = None
+    gradient: Annotated[str | None, _code(help="The gradient of --function.")] = None
     jvp_of: Annotated[
         str | None,
-        typer.Option(metavar="MODULE:NAME", help="The JVP of --function: takes its arguments, then a tangent for each of --wrt."),
+        _code(help="The JVP of --function: takes its arguments, then a tangent for each of --wrt."),
     ] = None
-    adjoint: Annotated[
-        str | None, typer.Option(metavar="MODULE:NAME", help="The adjoint of a linear --function; an operator with rmatvec needs none.")
-    ] = None
-    implicit: Annotated[
-        str | None, typer.Option(metavar="MODULE:NAME", help="residual(x, ...) that --function solves: implicit differentiation decides.")
-    ] = None
-    fixed_point: Annotated[
-        str | None, typer.Option(metavar="MODULE:NAME", help="The same of g(x, ...) whose fixed point --function gives.")
-    ] = None
-    parameters: Annotated[
-        str | None, typer.Option(metavar="MODULE:NAME", help="A torch.nn.Module that --function uses: its parameters are held, too.")
-    ] = None
+    adjoint: Annotated[str | None, _code(help="The adjoint of a linear --function; an operator with rmatvec needs none.")] = None
+    implicit: Annotated[str | None, _code(help="residual(x, ...) that --function solves: implicit differentiation decides.")] = None
+    fixed_point: Annotated[str | None, _code(help="The same of g(x, ...) whose fixed point --function gives.")] = None
+    parameters: Annotated[str | None, _code(help="A torch.nn.Module that --function uses: its parameters are held, too.")] = None
     by: Annotated[
         str | None, typer.Option(metavar="torch|jax|autograd", help="Whose own backward of --function is checked, custom rules in it.")
     ] = None
@@ -550,13 +541,13 @@ class HelpRequest(Request):
 
 
 class InfoRequest(Request):
-    """What runs here: versions, the processor, the width of long double, caches; and what results may depend on."""
+    """Show what runs here: versions, the processor, the width of long double, caches; and what results may depend on."""
 
     output_format: Annotated[str, typer.Option("--format", metavar="text|json", help="The form of the output.")] = "text"
 
 
 class CacheRequest(Request):
-    """Where verdicts and compiled code are kept between runs, and how much of them; GRADCLI_CACHE_DIR names another folder."""
+    """Show where verdicts and compiled code are kept between runs, and how much of them; GRADCLI_CACHE_DIR names another folder."""
 
     clear: Annotated[bool, typer.Option("--clear", help="Remove what is kept.")] = False
 

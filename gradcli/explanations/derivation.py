@@ -257,7 +257,7 @@ Steps = dict[str, list[Step]]
 
 
 def _called(op: Op) -> str:
-    """What people call an operation: of "The natural logarithm." the last words, or else its role or its name."""
+    """Return the name that people give an operation: the last words of "The natural logarithm.", or else its role or its name."""
     said = re.match(r"The (?:natural |real )?([a-z]+(?: [a-z]+)*?)(?:[,.;]| to )", op.doc)
     role = op.algebra
     return said[1] if said else "power" if role == "square" else role if role == "exponential" else op.name

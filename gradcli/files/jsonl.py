@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.characters import normalized
+from gradcli.characters import is_number, normalized
 from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, one_of, suggestion
 from gradcli.files.arrays import array_of, load_array, parsed
 from gradcli.limits import Limits
@@ -123,7 +123,7 @@ def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarra
             raise InputError(f"'at': {name!r} is not a name")
         if name in values:
             raise InputError(f"'at': the name '{name}' is bound twice: it is one name in two spellings")
-        if isinstance(value, str) and not value.startswith("@") and not _is_number(value):
+        if isinstance(value, str) and not value.startswith("@") and not is_number(value):
             values[name] = value
             continue
         if isinstance(value, list) and _has_expressions(value):
@@ -141,7 +141,7 @@ def _has_expressions(value: list[Any]) -> bool:
         texts = [part for part in level if isinstance(part, str)]
         if any(len(text) > _LONGEST for text in texts):
             return False
-        if not all(map(_is_number, texts)):
+        if not all(map(is_number, texts)):
             return True
         level = [part for inner in level if isinstance(inner, list) for part in inner]
     return False
@@ -189,7 +189,7 @@ def _expected(expect: Any, limits: Limits) -> Iterator[Claimed]:
             if not isinstance(claim.get("formula"), str):
                 raise InputError(f"{what}: 'formula' must be a string")
             yield Claimed(name, text=claim["formula"], formula=True)
-        elif isinstance(claim, str) and not _is_number(claim):
+        elif isinstance(claim, str) and not is_number(claim):
             yield Claimed(name, text=claim)
         elif claim is not None:
             yield Claimed(name, array_of(claim, what, limits))
@@ -232,14 +232,6 @@ def _tolerance(name: str, given: Any) -> float | None:
     if not (math.isfinite(tolerance) and tolerance >= 0):
         raise InputError(f"'{name}' must be a number from 0, not {json.dumps(given)[:60]}")
     return tolerance
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _kind(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What is known of an operation beside its rules: kinks, and its rounding.
+"""Facts about an operation beside its rules: kinks, and its rounding.
 
 **Bounds on errors** (``Accuracy.ulps``) hold on any processor and system, though each has functions of its own: the C library's, NumPy's
 for the vector registers that it finds (X86_V3, ASIMD), Intel's SVML with AVX-512, for float32 others again; and plans in C have those of

@@ -1,4 +1,4 @@
-"""How operations on arrays are written for libraries of arrays: axes, shapes and indices as text, in NumPy's words."""
+"""Texts of operations on arrays for libraries of arrays: axes, shapes and indices as text, in NumPy's words."""
 
 from __future__ import annotations
 

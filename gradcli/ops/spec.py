@@ -114,7 +114,7 @@ class Record:
 
     @cached_property
     def doc(self) -> str:
-        """What it is, in words."""
+        """Its documentation without the example."""
         return " ".join(self.about.partition(">>>")[0].split())
 
     @property

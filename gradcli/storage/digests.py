@@ -35,7 +35,7 @@ def versions() -> str:
 
 
 def code(root: Path) -> str:
-    """What the modules below a folder say, as a hash. It is kept, by their sizes and times: reading them takes longer than a check."""
+    """Return a hash of the modules below a folder. It is kept by their sizes and times, since reading them takes longer than a check."""
     paths = sorted(root.rglob("*.py"))
     seen = [(str(path), s.st_size, s.st_mtime_ns, s.st_ino) for path in paths for s in [path.stat()]]
     stamp = digest_of(seen)

@@ -1,4 +1,4 @@
-"""What gradcli says of itself: ``gradcli functions``, ``help``, ``info`` and ``cache``."""
+"""Commands about gradcli itself: ``gradcli functions``, ``help``, ``info`` and ``cache``."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def _version(package: str) -> str:
 
 
 def _compiler() -> str:
-    """That of native code, or why there is none."""
+    """Return the version and command of the compiler of native code, or why there is none."""
     from gradcli.plans.native.compiler import found, missing
 
     compiler = found()

@@ -56,7 +56,7 @@ def export(request: ExportRequest) -> int:
 
 
 class Exporting(Answers[Subject | GradcliError]):
-    """What is exported of all inputs, in order, or an error in its place."""
+    """The exported texts of all inputs, in order, or an error in the place of one."""
 
     command = "export"
 

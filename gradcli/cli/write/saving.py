@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from gradcli.characters import is_number
 from gradcli.cli.inputs.option_values import assignments
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.stores import CHUNKED, write_at_once
@@ -239,7 +240,7 @@ def _separated(separator: str) -> Callable[[BinaryIO, Arrays], None]:
         if array.ndim > 2 or (array.ndim == 2 and not array.size):
             what = f"{array.ndim} dimensions" if array.size else "no entries"
             raise UsageError(f"'{name}' has {what}, and a table rows and columns", help="write .npy, .npz or .json")
-        if array.ndim < 2 and not _reads_as_number(name):
+        if array.ndim < 2 and not is_number(name):  # ``inf`` and ``nan`` are names, too
             stream.write(f"{name}\n".encode())
         for row in array if array.ndim == 2 else array.reshape(-1, 1):
             stream.write((separator.join(map(_cell, row)) + "\n").encode())
@@ -249,15 +250,6 @@ def _separated(separator: str) -> Callable[[BinaryIO, Arrays], None]:
 
 def _cell(value: np.generic) -> str:
     return str(int(value)) if value.dtype.kind == "b" else str(value)
-
-
-def _reads_as_number(name: str) -> bool:
-    """Return whether a heading of this name would be a row of data: ``inf`` and ``nan`` are names, too."""
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
 
 
 WRITERS = {".npy": _npy, ".npz": _npz, ".csv": _separated(","), ".tsv": _separated("\t"), ".json": _json}

@@ -30,7 +30,7 @@ _ON_INTERVALS = ("log", "asin", "acos", "acosh", "atanh")  # analytic within an 
 
 
 class Cells(Protocol):
-    """What makes cells, and knows those that there are (`gradcli.reference.ranges.making.Cells`)."""
+    """The maker of cells, which knows those that there are (`gradcli.reference.ranges.making.Cells`)."""
 
     work: int
 

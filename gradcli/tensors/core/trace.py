@@ -179,7 +179,7 @@ _SAVED = {"_saved_result": 0, "_saved_self": 1, "_saved_other": 2, "_saved_expon
 
 
 class _NotKept:
-    """What a rule gets for a result that it does not read, and, elementwise, for an operand: not even its shape matters there."""
+    """The stand-in for a result that a rule does not read, and, elementwise, for an operand: not even its shape matters there."""
 
     __slots__ = ()
 
