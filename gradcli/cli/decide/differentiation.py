@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from gradcli.cli.decide.texts import Answers, Text
+from gradcli.cli.decide.running import Run, Text, write_all
 from gradcli.cli.inputs.option_values import limits_of, options_of
 from gradcli.cli.inputs.positionals import DIFF_EXAMPLE, Inputs, diff_inputs, programs_of
 from gradcli.cli.request import FORMULA_FORMATS, DiffRequest
-from gradcli.cli.write.results import write_all, writer_for
+from gradcli.cli.write.results import writer_for
 from gradcli.errors import ParseError, Source, UsageError, text_lines
 from gradcli.files.jsonl import InputRecord
 from gradcli.language.run import Program
@@ -37,19 +37,19 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
         request.random_state, request.timeout,
     )  # fmt: skip
     differentiation = Differentiation(inputs, programs_of(request, inputs, limits), asked)
-    records = differentiation.records()
-    nothing = UsageError("nothing to differentiate", help=DIFF_EXAMPLE)
-    remarks = list if only_last else differentiation.remarks
-    return write_all([*records][-1:] if only_last else records, writer_for(request), nothing, request, inputs, "diff", remarks)
+    writer, nothing = writer_for(request), UsageError("nothing to differentiate", help=DIFF_EXAMPLE)
+    if only_last:
+        return write_all([*differentiation.answers()][-1:], writer, nothing)
+    return differentiation.write(writer, nothing, request.fail_fast)
 
 
-class Differentiation(Answers[DerivativeRecord]):
-    """The results of all inputs, in order."""
+class Differentiation(Run):
+    """The results of `diff`."""
 
-    kind = DerivativeRecord
+    kind, command = DerivativeRecord, "diff"
 
     def __init__(self, inputs: Inputs, programs: Programs, asked: Asked) -> None:
-        super().__init__(inputs, programs, asked.state)
+        super().__init__(inputs, programs, asked.options, asked.state)
         self.asked = asked
         self.done: list[DerivativeRecord] = []
 
@@ -60,24 +60,15 @@ class Differentiation(Answers[DerivativeRecord]):
             return []
         return self.names.unmentioned(self.programs.values, replace(self.asked.options, wrt=self.asked.names))
 
-    def of_expression(self, found: Iterator[DerivativeRecord], text: Text) -> Iterator[DerivativeRecord]:
-        """The results of a program; of the only one, the names of the whole run are known before anything is shown."""
-        if self.inputs.files:
-            return found
-        alone = [*found]
-        remarks = self.remarks()
-        if alone and alone[-1].error is None:
-            alone[-1].warnings += remarks
-        return iter(alone)
-
     def of_program(self, text: Text, program: Program) -> Iterator[DerivativeRecord]:
-        for record in derivatives(program, text.lines, text.name, self.asked, stream=text.stream):
-            self.done.append(record)
-            yield record
+        return self._noted(derivatives(program, text.lines, text.name, self.asked, stream=text.stream))
 
     def of_records(self, text: Text) -> Iterator[DerivativeRecord]:
         reader = FormulaRecords(self.programs, self.names, self.asked)
-        for record in reader.results(text.lines, text.path or "", Policy(self.asked.options, self.state)):
+        return self._noted(reader.results(text.lines, text.path or "", Policy(self.options, self.state)))
+
+    def _noted(self, found: Iterable[DerivativeRecord]) -> Iterator[DerivativeRecord]:
+        for record in found:
             self.done.append(record)
             yield record
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gradcli.cli import interrupts
-from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.write.streams import prepare, put, say
 from gradcli.containment import contained
 from gradcli.errors import UsageError
 from gradcli.inert import clipped, shown
 
 if TYPE_CHECKING:
-    from gradcli.cli.inputs.positionals import Inputs
     from gradcli.cli.request import Request
     from gradcli.report.explanation import Explanation
     from gradcli.report.outcomes import Outcome, Report
@@ -29,9 +26,9 @@ Put = Callable[[str], None]
 class Form(Protocol):
     """Takes results as they come."""
 
-    def show(self, result: Any) -> None: ...
+    def write(self, result: Any) -> None: ...
 
-    def end(self) -> None:
+    def close(self) -> None:
         """The end of the output."""
 
 
@@ -93,13 +90,13 @@ class Writer:
             written(self._show, result)
 
     def _show(self, result: Any) -> None:
-        self.form.show(result)
+        self.form.write(result)
         if self.complains and result.error is not None:
             say(result.error_text())
 
     def close(self) -> None:
         """The end of the output."""
-        self.form.end()
+        self.form.close()
         if self.texts and self.out is not None:
             from gradcli.storage.whole_files import write_whole
 
@@ -113,7 +110,7 @@ class Documents:
         self.put, self.form, self.digits = put, form, digits
         self.between = ""
 
-    def show(self, result: Any) -> None:
+    def write(self, result: Any) -> None:
         if result.error is not None:
             return
         if self.form == "latex":
@@ -124,7 +121,7 @@ class Documents:
         self.put(self.between + text_of(result.lines(self.digits)))
         self.between = "\n"
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Everything has been put."""
 
 
@@ -137,13 +134,13 @@ class Json:
         self.put, self.in_lines, self.one_alone, self.encoded = put, form == "jsonl", one_alone, encoded
         self.texts: list[str] = []
 
-    def show(self, result: Any) -> None:
+    def write(self, result: Any) -> None:
         if self.in_lines:
             self.put(self.encoded(result.to_dict()) + "\n")
         else:
             self.texts.append(self.encoded(result.to_dict(), 2))
 
-    def end(self) -> None:
+    def close(self) -> None:
         if self.in_lines:
             return
         if self.one_alone and len(self.texts) == 1:
@@ -159,14 +156,14 @@ class Csv:
     def __init__(self, put: Put, digits: int | None) -> None:
         self.put, self.digits, self.heading = put, digits, ""
 
-    def show(self, record: Record) -> None:
+    def write(self, record: Record) -> None:
         from gradcli.report.table import HEADER, csv_rows
 
         rows = csv_rows(record, self.digits)
         self.put(rows if self.heading else HEADER + rows)
         self.heading = HEADER
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Everything has been put."""
 
 
@@ -177,7 +174,7 @@ class Picture:
         self.put, self.form, self.digits, self.in_markdown = put, form, digits, in_markdown
         self.found: list[Explanation] = []
 
-    def show(self, explanation: Explanation) -> None:
+    def write(self, explanation: Explanation) -> None:
         if self.form != "html" and explanation.error is not None:
             return
         if self.form != "html" and self.found:
@@ -187,7 +184,7 @@ class Picture:
             )
         self.found.append(explanation)
 
-    def end(self) -> None:
+    def close(self) -> None:
         if self.found:
             self.put(self._document())
 
@@ -209,47 +206,6 @@ class Picture:
 def writer_for(request: Request, **how: Any) -> Writer:
     """Return what writes the results of a command."""
     return Writer(request.output_format, request.color, request.digits, out=request.out, quiet=request.quiet, **how)
-
-
-def write_all(
-    results: Iterable[Any], writer: Writer, nothing: UsageError, request: Request, inputs: Inputs | None = None, command: str = "",
-    remarks: Callable[[], list[str]] = list,
-) -> int:  # fmt: skip
-    """Write results as they come, and give the exit code. Raises ``nothing`` where there are none.
-
-    inputs, command  what was typed, which errors of an expression lead on from
-    remarks          what is to be said at the end of files
-    """
-    codes: set[int] = set()
-    said = FINE
-    try:
-        for result in results:
-            interrupts.check()
-            if result.error is not None and inputs is not None:
-                from gradcli.cli.inputs.positionals import helped
-
-                helped(result.error, command, inputs)
-            writer.write(result)
-            codes.add(exit_code(result))
-            if request.fail_fast and max(codes):
-                break
-        else:
-            said = say_remarks(remarks) if inputs is not None and inputs.files else FINE
-    finally:
-        if codes:
-            writer.close()
-    if codes:
-        return max(*codes, said)
-    if inputs is not None and nothing.help is None:
-        from gradcli.cli.inputs.positionals import instead_of_nothing
-
-        nothing.help = instead_of_nothing(inputs)
-    raise nothing
-
-
-def exit_code(result: Any) -> int:
-    """The exit code of one result."""
-    return code_of(result.error.error) if result.error is not None else FOUND if result.failed else FINE
 
 
 # -- What takes the place of a result that cannot be written: an error that says so, so that neither it
