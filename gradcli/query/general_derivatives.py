@@ -380,14 +380,12 @@ class Subject(NamedTuple):
     names: Path | None
 
 
-def derivatives(
-    program: Program, lines: Iterable[str], name: str | None, asked: Asked, id: Any = None, *, stream: bool = False
-) -> Iterator[DerivativeRecord]:
-    """A record for each query of a program as its lines come, and for each error."""
+def derivatives(program: Program, parsed: Iterable[Statement | GradcliError], asked: Asked, id: Any = None) -> Iterator[DerivativeRecord]:
+    """A record for each query among the statements of a program, and for each error."""
     definitions: list[Definition] = []
     bindings: list[Binding] = []
     found = False
-    for statement in program.statements(lines, name, stream=stream):
+    for statement in parsed:
         record = None
         if isinstance(statement, Query):
             record = derivative(program, Subject(statement, statement, asked.names), asked, id)

@@ -26,7 +26,7 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
-from gradcli.query.cases import CheckedLines, checked, claimed, line_of, marks_of, name_of, outcome_of, unreached
+from gradcli.query.cases import CheckedLines, checked, claimed, left_undecided, line_of, marks_of, name_of, outcome_of, unrun
 from gradcli.query.options import CHECKING, ClaimInput, Options, Policy, policy_of
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.reference.deadline import OutOfTime, deadline
@@ -419,7 +419,7 @@ class Cases(Work):
         if isinstance(statement, GradcliError) or marks_of(statement)[0] is not None:
             return decide()
         asked = statement if isinstance(statement, (Query, Assertion)) else None
-        return self.budget.within(decide, lambda reason: None if asked is None else unreached(asked, reason, id))
+        return self.budget.within(decide, lambda reason: None if asked is None else left_undecided(unrun(asked, id), reason))
 
     def _of_expression(self, program: Program, policy: Policy) -> Iterator[Record]:
         text = self.inputs.expression or ""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from gradcli.cli.decide.running import Run, Text, write_all
 from gradcli.cli.inputs.option_values import limits_of, options_of
 from gradcli.cli.inputs.positionals import DIFF_EXAMPLE, Inputs, diff_inputs, programs_of
 from gradcli.cli.request import FORMULA_FORMATS, DiffRequest
 from gradcli.cli.write.results import writer_for
-from gradcli.errors import ParseError, Source, UsageError, text_lines
+from gradcli.errors import GradcliError, ParseError, Source, UsageError
 from gradcli.files.jsonl import InputRecord
 from gradcli.language.run import Program
+from gradcli.language.tree import Statement
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import RecordLines
 from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
-from gradcli.query.options import Policy
+from gradcli.query.options import Options, Policy
 from gradcli.query.unused_names import UsedNames
 from gradcli.report.derivative_record import DerivativeRecord
 
@@ -61,7 +61,7 @@ class Differentiation(Run):
         return self.names.unmentioned(self.programs.values, replace(self.asked.options, wrt=self.asked.names))
 
     def of_program(self, text: Text, program: Program) -> Iterator[DerivativeRecord]:
-        return self._noted(derivatives(program, text.lines, text.name, self.asked, stream=text.stream))
+        return self._noted(derivatives(program, program.statements(text.lines, text.name, stream=text.stream), self.asked))
 
     def of_records(self, text: Text) -> Iterator[DerivativeRecord]:
         reader = FormulaRecords(self.programs, self.names, self.asked)
@@ -82,18 +82,16 @@ class FormulaRecords(RecordLines):
         super().__init__(programs, names)
         self.asked = asked
 
-    def of_given(  # type: ignore[override]  # formulas have records of a kind of their own
-        self, given: InputRecord, policy: Policy, where: str, folder: Path
-    ) -> DerivativeRecord:
+    def options(self, given: InputRecord, options: Options) -> Options:
         if given.seed is not None:
             raise UsageError("the record has a seed, and formulas take none")
-        values = {**self.values(given, policy.state, {}), **self.programs.values}
-        program = self.programs.fresh(policy.state, self.programs.loader(folder), values, given.dialect)
+        return options
+
+    def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> DerivativeRecord:
         asked = replace(self.asked, names=self.asked.names or given.wrt)
-        found = list(derivatives(program, text_lines(given.expr), where, asked, given.id))
-        self.names.mentioned |= program.scope.mentioned
+        found = list(derivatives(program, parsed, asked, given.id))
         empty = ParseError("the record's 'expr' has nothing to differentiate", source=Source(given.expr))
-        record = found[-1] if found else DerivativeRecord.of_error(empty, id=given.id)
-        record = next((each for each in found if each.error is not None), record)
+        found.append(found[-1] if found else DerivativeRecord.of_error(empty, id=given.id))
+        record = next((each for each in found if each.error is not None), found[-1])
         record.expr = given.expr
         return record
