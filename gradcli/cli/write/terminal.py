@@ -50,9 +50,6 @@ class Terminal:
                 self._line(line, labels)
         self.console.file.flush()
 
-    def close(self) -> None:
-        """Everything has been shown."""
-
     def _put(self, *parts: tuple[str, str], hang: int | None = None) -> None:
         """A line in parts, each with its style."""
         put(self.console, Text.assemble(*((shown(text), style) for text, style in parts)), hang)
@@ -130,7 +127,9 @@ def put(console: Console, text: Text, hang: int | None = None) -> None:
             continue
         margin = len(line.plain) - len(line.plain.lstrip()) + 2 if hang is None else hang
         first, rest = line.divide([margin])
-        console.print(first + Text("\n" + " " * margin).join(rest.wrap(console, max(20, console.width - margin))), soft_wrap=True)
+        broken = first + Text("\n" + " " * margin).join(rest.wrap(console, max(20, console.width - margin)))
+        safe = shown(broken.plain)  # of which no new line is a command either
+        console.print(broken if safe == broken.plain else safe, soft_wrap=True)
 
 
 def _width(text: str) -> int:
