@@ -35,7 +35,7 @@ from gradcli.query.baseline import Baseline, Identities
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import only_follows, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
-from gradcli.query.options import FAIL_ON, ClaimInput, Options, Policy
+from gradcli.query.options import FAIL_ON, Options, Policy
 from gradcli.query.unused_names import UsedNames, names_among, refuse_glued
 from gradcli.report.data import id_text
 from gradcli.report.identities import given_of
@@ -399,7 +399,7 @@ class CheckedLines(RecordLines):
             return options
         return replace(
             options,
-            claims=tuple(ClaimInput(claim.of, claim.text, claim.numbers, claim.formula) for claim in given.expect),
+            claims=given.expect,
             rtol=given.rtol if self.rtol is None and given.rtol is not None else options.rtol,
             atol=given.atol if self.atol is None and given.atol is not None else options.atol,
         )

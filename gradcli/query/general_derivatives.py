@@ -18,6 +18,7 @@ import numpy as np
 from gradcli.check.sampling import Point
 from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, suggestion
+from gradcli.files.jsonl import ClaimInput
 from gradcli.formulas.printing import formula
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
@@ -35,7 +36,7 @@ from gradcli.query.cases import details_of
 from gradcli.query.evaluate import locate, run_statement
 from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.general_formulas import General, general
-from gradcli.query.options import POINTS, ClaimInput, Options
+from gradcli.query.options import POINTS, Options
 from gradcli.query.points import anywhere, in_range
 from gradcli.query.uncertainty import left_out
 from gradcli.query.unused_names import refuse_glued

@@ -18,6 +18,7 @@ from gradcli.cli.write.reports import wanted_kinds
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, Source, UsageError, one_of, text_lines
+from gradcli.files.jsonl import ClaimInput
 from gradcli.files.npy import folder_of
 from gradcli.files.settings import CONVENTIONS, Configuration, Settings, shown, verdicts
 from gradcli.graph.nodes import Expr
@@ -27,7 +28,7 @@ from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import CheckedLines, checked, claimed, left_undecided, line_of, marks_of, name_of, outcome_of, unrun
-from gradcli.query.options import CHECKING, ClaimInput, Options, Policy, policy_of
+from gradcli.query.options import CHECKING, Options, Policy, policy_of
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.identities import given_of
