@@ -228,10 +228,10 @@ def _cells(array: np.ndarray, whole: bool) -> tuple[np.ndarray, int]:
         np.unique(np.linspace(0, extent, min(extent, most) + 1).astype(int))
         for extent, most in zip(matrix.shape, (_ROWS, _COLUMNS), strict=True)
     ]
-    rows, columns = map(np.diff, edges)
+    heights, widths = map(np.diff, edges)
     with np.errstate(all="ignore"):
         sums = np.add.reduceat(np.add.reduceat(matrix, edges[0][:-1], axis=0), edges[1][:-1], axis=1)
-        return sums / np.outer(rows, columns), int(rows.max() * columns.max())
+        return sums / np.outer(heights, widths), int(heights.max() * widths.max())
 
 
 def _picture(cells: np.ndarray) -> str:

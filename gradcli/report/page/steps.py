@@ -78,9 +78,9 @@ class Story:
             words += self._arrival(each.operand, count[each.operand])
             yield Step("backward", (each.node, each.operand), words, equation)
         if explanation.gradients:
-            names = [node.id for node in explanation.nodes if node.name in explanation.gradients and node.op == "leaf"]
+            leaves = [node.id for node in explanation.nodes if node.name in explanation.gradients and node.op == "leaf"]
             words = "The adjoints of the names are the gradient. Play shows how they come about, step by step."
-            yield Step("end", names[::-1], words)
+            yield Step("end", leaves[::-1], words)
 
     def _forward(self, node: ExplainedNode) -> tuple[str, str]:
         label, value = self.label(node.id), self.number(node.value)
