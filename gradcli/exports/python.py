@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import math
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -161,33 +160,29 @@ def wrapped(line: str, width: int = 116) -> list[str]:
 # operation they share: C's.
 
 
-class Syntax(ABC):
-    """What the languages differ in."""
+@dataclass(frozen=True)
+class Syntax:
+    """What the languages differ in.
+
+    array                     how an array of a name and a size is declared
+    constant, variable, loop  templates of a name and a text; of an index and how far it goes
+    table                     of a type, a name and entries
+    """
 
     name: str
-    as_number = "(double)"
+    as_number: str
+    nan: str
+    infinity: str
+    array: Callable[[str, int], str]
+    constant: str
+    variable: str
+    loop: str
+    table: str
 
-    @abstractmethod
-    def number(self, value: float) -> str: ...
-    @abstractmethod
-    def table(self, name: str, values: np.ndarray) -> list[str]: ...
-    @abstractmethod
-    def array(self, name: str, size: int) -> str: ...
-    @abstractmethod
-    def scalar(self, name: str, text: str) -> str: ...
-    @abstractmethod
-    def variable(self, name: str, text: str) -> str: ...
-    @abstractmethod
-    def loop(self, index: str, extent: int) -> str: ...
-
-    def assigned(self, place: str, text: str) -> str:
-        return f"{place} = {text};"
-
-    def choice(self, condition: str, x: str, y: str) -> str:
-        return f"{condition} ? {x} : {y}"
-
-    def entry(self, name: str, index: str) -> str:
-        return f"{name}[{index}]"
+    def number(self, value: float) -> str:
+        if math.isfinite(value):
+            return repr(value)
+        return self.nan if value != value else "-" * (value < 0) + self.infinity
 
 
 _OF_NUMPY = re.compile(r"\b(?:np\.|special\.|_)(\w+)\(")
