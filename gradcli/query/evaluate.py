@@ -102,7 +102,7 @@ def claims_of(program: Program, root: Expr, record: Record, options: Options) ->
             given = Given(claim.of, None, claim.numbers, options.rtol, options.atol)
             if claim.text is not None:
                 node = program.read(claim.text, f"<claim of {claim.of}>")
-                if claim.formula or program.lowering.lookup.mentions:
+                if claim.formula or program.lowering.mentions:
                     given = Given(claim.of, node, around=claim.around)
                 else:
                     given = Given(claim.of, None, program.bindings.raw(node), options.rtol, options.atol)
