@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
 from gradcli.formulas.algebra import Algebra, family_of
+from gradcli.formulas.fractions import Fractions, Piece
 from gradcli.formulas.other_forms import absorbed, doubled, halved, joined
-from gradcli.formulas.powers import Base, Monomial, Number, Polynomial, Unsimplified, Value, lean, product
-from gradcli.formulas.simplify import Fractions, Piece, Simplifier
+from gradcli.formulas.powers import ZERO, Base, Monomial, Number, Polynomial, Unsimplified, Value, lean, product
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.ops.arrays.shapes import broadcast_to, getitem
+from gradcli.ops.arrays.shapes import broadcast_to, getitem, transpose
 from gradcli.ops.constants import E
 from gradcli.ops.elementwise import arithmetic, exponential
+from gradcli.ops.elementwise.logic import where
 from gradcli.ops.spec import Op
 
 # -- Quotients of functions as the functions that they are: sin(x)/cos(x) as tan(x), 1/cos(x) as
@@ -91,7 +93,10 @@ class Products(Fractions, ABC):
 
     def product_of(self, value: Value, *others: Expr) -> Expr:
         """A product as it stands, with other sums behind it."""
-        number, monomial = self._roots_below(value)
+        branch = None if others else self._into_branch(value)
+        if branch is not None:
+            return self.write(branch)
+        number, monomial = self._roots_below(self._with_inverse(value))
         bases = self.algebra.bases
         pieces: list[Piece] = [(_SUMS, ("~", i), node, 1) for i, node in enumerate(others)]
         exponents: list[Value] = []
@@ -130,6 +135,36 @@ class Products(Fractions, ABC):
         if number < 0:
             number, pieces = self._sign_inside(number, pieces)
         return self.fraction(number, pieces)
+
+    def _into_branch(self, value: Value) -> Value | None:
+        """c*where(b, x, 0) as where(b, c*x, 0), so that nothing is computed where it does not count."""
+        for number, exponent in value[1]:
+            base = self.algebra.bases[number]
+            if base.op is where and exponent == 1 and number in self.algebra.bases.joinable and value != (1, ((number, 1),)):
+                rest = (value[0], product(value[1], ((number, -1),)))
+                condition, *sides = base.operands
+                sides = [ZERO if side is None or side == ZERO else self.algebra.times(rest, side) for side in sides]
+                return self.algebra.function(base.op, [condition, *sides], {})
+        return None
+
+    def _with_inverse(self, value: Value) -> Value:
+        """adjugate(X).T/det(X) as inv(X).T."""
+        bases = self.algebra.bases
+        for number, exponent in value[1]:
+            base = bases[number]
+            if base.op is not transpose or exponent != 1 or base.operands[0] is None or len(base.operands[0][1]) != 1:
+                continue
+            source = bases[base.operands[0][1][0][0]]
+            if source.op is None or not source.op.core_dims:
+                continue
+            from gradcli.ops.linalg.matrix_functions import adjugate, det, inv  # which are there, or there is nothing to find
+
+            divisor = next((b for b, e in value[1] if e <= -1 and bases[b].op is det and bases[b].operands == source.operands), None)
+            if source.op is adjugate and divisor is not None:
+                inverse = self.algebra.function(inv, source.operands, inv.static, like=source)
+                turned = self.algebra.function(transpose, [inverse], base.static, like=base)
+                return self.algebra.times((value[0], product(value[1], ((number, -1), (divisor, 1)))), turned)
+        return value
 
     def place(self, number: int) -> tuple[str, int]:
         """Names by the alphabet, all else in the order in which it was met."""
@@ -225,6 +260,7 @@ class Products(Fractions, ABC):
                 if base.number in self.algebra.bases.sums:
                     return found
             self.bare[base.number] = found
+            self.algebra.known.setdefault(found, (1, ((base.number, 1),)))
         return found
 
     def called(self, base: Base) -> Expr:
@@ -232,8 +268,6 @@ class Products(Fractions, ABC):
         assert base.op is not None
         nodes = [None if o is None else self.write(o) for o in base.operands]
         if base.shapes:
-            from gradcli.ops.arrays.shapes import broadcast_to
-
             nodes = [n if n is None or n.shape == s else broadcast_to(n, shape=s) for n, s in zip(nodes, base.shapes, strict=True)]
         return self.graph.apply(base.op, nodes, base.static)
 
@@ -252,6 +286,7 @@ def _rank(base: Base) -> int:
 # operations.
 
 
+Effort = Literal["plain", "quick", "thorough"]
 _SHORT_SUM = 6  # terms that are tried with every factor around them
 _NESTED = 40  # values within values that are written; what is nested deeper is no textbook's formula
 
@@ -259,12 +294,12 @@ _NESTED = 40  # values within values that are written; what is nested deeper is 
 class Layout(Products):
     """Writes the values of an algebra into a graph."""
 
-    def __init__(self, graph: Graph, algebra: Algebra, thorough: bool) -> None:
+    def __init__(self, graph: Graph, algebra: Algebra, effort: Effort) -> None:
         super().__init__(graph, algebra)
-        self.thorough = thorough
+        self.thorough = thorough = effort == "thorough"
         self.nodes: dict[Value, tuple[int, Expr]] = {}  # with the depth at which they were found
-        self.deepest = 3 if thorough else 1
-        self.most = 1500 if thorough else 150
+        self.deepest = 3 if thorough else 1 if algebra.largest else 0
+        self.most: float = 1500 if thorough else 150 if algebra.largest else math.inf
         self.left = self.most
         self._depth = 0
         self._nested_values = 0
@@ -304,6 +339,7 @@ class Layout(Products):
             self._nested_values -= 1
             self.open.discard(value)
         self.nodes[value] = (depth if monomial else 0, found)
+        self.algebra.known.setdefault(found, value)
         return found
 
     def _shortest(self, value: Value, wide: bool) -> Expr:
@@ -311,7 +347,7 @@ class Layout(Products):
         for candidate in self.ways(value):
             if best is None or self.cost(candidate) < self.cost(best):
                 best = candidate
-            if not wide and (len(value[1]) > 1 or value[1][0][1] != 1):
+            if not self.algebra.largest or (not wide and (len(value[1]) > 1 or value[1][0][1] != 1)):
                 break
         assert best is not None
         return best
@@ -448,34 +484,36 @@ class Layout(Products):
         return not whole_sum, -degree, sorted((self.place(base), -exponent) for base, exponent in value[1]) or [(("~", 0), 0)]
 
 
-Effort = Literal["quick", "thorough"]
+_EFFORTS: dict[Effort, tuple[int, float]] = {"plain": (0, math.inf), "quick": (40, 220), "thorough": (300, 12_000)}
 
 
 class Textbook:
-    """What is known of the expressions of one graph while several of them are written."""
+    """What is known of the expressions of one graph while several of them are written.
+
+    plainly  writes them by few rules, in little time
+    """
 
     def __init__(self, graph: Graph, effort: Effort = "quick") -> None:
-        self.algebra = Algebra(300 if effort == "thorough" else 40)
-        self.layout = Layout(graph, self.algebra, effort == "thorough")
+        largest, self.work = _EFFORTS[effort]  # the work: products of terms, about, for each expression
+        self.algebra = Algebra(largest)
+        self.layout = Layout(graph, self.algebra, effort)
         self.algebra.written = self.layout.write
-        self.work = 12_000 if effort == "thorough" else 220  # products of terms, about, for each expression
-        self.plainly = Simplifier(graph).simplify  # in little time
+        self.plainly = Textbook(graph, "plain") if largest else self
         self.values: dict[Expr, Value] = {}
 
     def __call__(self, expr: Expr) -> Expr:
-        order = reachable([expr])
-        simple = expr
-        if any(node.shape or (node.op is not None and node.op.algebra == "choice") for node in order):
+        order, simple = reachable([expr]), expr
+        if self.plainly is not self and any(node.shape or (node.op is not None and node.op.algebra == "choice") for node in order):
             simple = self.plainly(expr)
             order = reachable([simple])
         try:
-            self.algebra.left = self.work
+            self.algebra.left, self.layout.left = self.work, self.layout.most
             value = interpret(order, self.algebra, self.values)[simple]
             self.layout.left = self.layout.most
-            found = self.layout.write(self.algebra.without_conjugates(value))
+            found = self.layout.write(self.algebra.without_conjugates(value) if self.algebra.largest else value)
         except Unsimplified:
             self.layout.abandon()
-            return self.plainly(expr)
+            return expr if self.plainly is self else self.plainly(expr)
         return found if found.shape == expr.shape else broadcast_to(found, shape=expr.shape)
 
     def ways(self, expr: Expr) -> list[Expr]:
@@ -497,8 +535,8 @@ class Textbook:
 def textbook(expr: Expr, *, effort: Effort = "quick") -> Expr:
     """A node of the same graph and shape that equals ``expr`` and is written with fewer operations, where any is found.
 
-    effort  "quick" is for what prints a formula beside many other things, in about the time that a sweep takes; "thorough" tries more
-            ways to write the same, within some 50 ms
+    effort  "plain" finds like terms and factors, and no more; "quick" is for what prints a formula beside many other things, in about
+            the time that a sweep takes; "thorough" tries more ways to write the same, within some 50 ms
 
     Equal means: at every point where ``expr`` has a value the result has the same, but for rounding, and but for points where a factor
     that was cancelled is zero. The result may be defined where ``expr`` is not (the derivative of log(x) is 1/x for negative x, too).
@@ -506,3 +544,9 @@ def textbook(expr: Expr, *, effort: Effort = "quick") -> Expr:
     is given back as it is. Whoever prints the result holds it against the engine's gradient first, as `query/general_formulas.py` does.
     """
     return Textbook(expr.graph, effort)(expr)
+
+
+def simplify(roots: list[Expr], graph: Graph) -> list[Expr]:
+    """Simplified nodes that equal the roots, in the same graph, found by few rules."""
+    write = Textbook(graph, "plain")
+    return [write(root) for root in roots]
