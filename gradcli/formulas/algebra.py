@@ -192,36 +192,8 @@ class Sums(Powers):
         outer = (sign * outer[0], outer[1])
         if terms is not None and len(base_.origins) < 3:
             inverse = self.raised(outer, -1)
-            origin = [self.times((c, m), inverse) for m, c in terms.items()]
-            base_.origins.append(origin)
-            base_.origins += self._flattened(origin)
+            base_.origins.append([self.times((c, m), inverse) for m, c in terms.items()])
         return self.times(outer, (1, ((base_.number, 1),)))
-
-    def _flattened(self, terms: list[Value]) -> list[list[Value]]:
-        """The sums in a sum as what they were made of, like terms together."""
-        merged: Polynomial = {}
-        changed = False
-        for number, monomial in terms:
-            inner = next((b for b, e in monomial if e == 1 and self.bases[b].origins), None)
-            if inner is None:
-                add_term(merged, monomial, number)
-                continue
-            changed = True
-            rest = (number, product(monomial, ((inner, -1),)))
-            for term in self.bases[inner].origins[0]:
-                c, m = self.times(rest, term)
-                add_term(merged, m, c)
-            if len(merged) > 8:
-                return []
-        if not changed or len(merged) < 2:
-            return []
-        groups: dict[frozenset[int], list[Value]] = {}
-        for m, c in merged.items():
-            groups.setdefault(frozenset([b for b, e in m if e < 0 and b in self.bases.sums]), []).append((c, m))
-        flat = [(c, m) for m, c in merged.items()]
-        if not 1 < len(groups) < len(flat):
-            return [flat]
-        return [flat, [self.total(group) for group in groups.values()]]
 
     def _parts(self, terms: Polynomial) -> list[Value]:
         """The factors of a sum that is new, whose product it is."""

@@ -51,7 +51,7 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
 def of_library(builder: Builder, base: str, name: str) -> Any:
     """``base.name`` of a module by its canonical path: a module, a function, a constant, a dtype. Raises UnknownNameError."""
     path = f"{base}.{name}"
-    if path in MODULES or calls.is_class(base, name):
+    if path in MODULES or calls.class_at(path) is not None:
         return Module(path)
     for library in dict.fromkeys((owner(base), library_of(base))):
         function = qualified(name, path, library)

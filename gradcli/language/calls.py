@@ -206,16 +206,13 @@ def glued(name: str, known: Collection[str]) -> list[str] | None:
     """The names and constants that a name without a value is written together of, as few as can be; None if it is not."""
     if not 2 <= len(name) <= _LONGEST or name in textbook.GREEK:
         return None
-    best: list[list[str] | None] = [[], *[None] * len(name)]
+    best: list[list[str] | None] = [[]]  # of the first so many letters
     for end in range(1, len(name) + 1):
-        for start in range(end):
-            before, part = best[start], name[start:end]
-            if before is not None and part != name and (part in known or part in ("e", "pi", "π")):
-                found = best[end]
-                if found is None or len(before) + 1 < len(found):
-                    best[end] = [*before, part]
-    parts = best[-1]
-    return parts if parts is not None and any(part in known for part in parts) else None
+        parts = [(before, name[start:end]) for start, before in enumerate(best) if before is not None and end - start < len(name)]
+        found = [[*before, part] for before, part in parts if part in known or part in ("e", "pi", "π")]
+        best.append(min(found, key=len, default=None))
+    parts_of_all = best[-1]
+    return parts_of_all if parts_of_all is not None and any(part in known for part in parts_of_all) else None
 
 
 def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> GradcliError:
@@ -373,17 +370,13 @@ def is_several(result: Any, mentions: bool) -> bool:
     return mentions or all(isinstance(part, Expr) and part.is_constant and type(part.payload) is int for part in result)
 
 
-def is_class(path: str, name: str) -> bool:
-    """Return whether a name in a part of a library is a class's: gamma in scipy.stats, MSELoss in torch.nn."""
-    home = SCIPY if path.rpartition(".")[2] == "stats" else TORCH if library_of(path) == TORCH and name[:1].isupper() else ""
-    return isinstance(class_of(name, home), Class) if home else False
-
-
 def class_at(path: str) -> Class | None:
-    """The class that a path of a library names, None where it names none."""
+    """The class that a path of a library names, as scipy.stats.gamma and torch.nn.MSELoss do, None where it names none."""
     part, _, name = path.rpartition(".")
-    home = SCIPY if part.rpartition(".")[2] == "stats" else library_of(path)
-    known = class_of(name, home)
+    of_stats = part.rpartition(".")[2] == "stats"
+    if not of_stats and (library_of(part) != TORCH or not name[:1].isupper()):
+        return None
+    known = class_of(name, SCIPY if of_stats else TORCH)
     return known if isinstance(known, Class) else None
 
 
