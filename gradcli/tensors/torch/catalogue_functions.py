@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from string import ascii_letters
+from operator import index
 from typing import Any
 
 import numpy as np
 
+from gradcli.namespace.compositions import lettered
 from gradcli.ops.calling.meanings import names, qualified
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import find, named, public_names
@@ -76,7 +77,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 def einsum(equation: Any, *operands: Any) -> Any:
     """Sums of products over named axes; ``einsum(x, [0, 1], y, [1, 2], [0, 2])`` names them by numbers."""
     if isinstance(equation, Tensor) and operands:
-        equation, operands = lettered((equation, *operands))
+        equation, operands = lettered((equation, *operands), index)
     if isinstance(operands[0] if operands else None, (list, tuple)):
         operands = tuple(operands[0])
     if not operands:
@@ -97,17 +98,6 @@ def _sums(equation: str) -> bool:
     term, arrow, result = equation.replace(" ", "").partition("->")
     letters = set(term) - {"."}
     return bool(letters - set(result)) if arrow else any(term.count(letter) > 1 for letter in letters)
-
-
-def lettered(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """Tensors that lists of numbers follow, and perhaps a list for the result, as an equation and its operands."""
-    pairs = len(given) // 2 * 2
-    terms = ",".join(map(_letters, given[1:pairs:2]))
-    return terms + (f"->{_letters(given[-1])}" if len(given) % 2 else ""), given[:pairs:2]
-
-
-def _letters(places: Any) -> str:
-    return "".join("..." if place is Ellipsis else ascii_letters[place] for place in places)
 
 
 def where(condition: Any, *choices: Any, **keywords: Any) -> Any:

@@ -8,11 +8,13 @@ them; or one made of others, by whose calls gradients pass.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import UnreadArgumentError
+from gradcli.namespace.compositions import lettered, line, moving, ratios
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
@@ -20,7 +22,7 @@ from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST, requires_grad
 from gradcli.tensors.dispatch.library_calls import caller, known
-from gradcli.tensors.torch.catalogue_functions import einsum, lettered
+from gradcli.tensors.torch.catalogue_functions import einsum
 
 # What NumPy computes in doubles, where PyTorch keeps whole numbers, or refuses them.
 _IN_DOUBLES = frozenset({"average", "corrcoef", "cov", "fabs", "float_power", "modf", "rint"})
@@ -123,31 +125,13 @@ def of_constants(function: Callable[..., Any], first: int = 0) -> Callable[..., 
 
 
 def _moving(function: Callable[..., Any], at: int = 0) -> Callable[..., Any]:
-    """A function that only moves entries: NumPy's, of their places.
-
-    at  which argument has the entries: an array, or nested lists of arrays
-    """
+    """A function that only moves entries: those of its argument at a place, an array or nested lists of arrays."""
+    moved = moving(function, tensor_of, at)
 
     def run(*given: Any, out: None = None, **named: Any) -> Any:
         refuse(function.__name__, out=out)
-        leaves: list[Any] = []
-
-        def places(part: Any) -> Any:
-            if isinstance(part, (list, tuple)):
-                return type(part)(map(places, part))
-            leaf, start = tensor_of(part), sum(len(before) for before in leaves)
-            leaves.append(np.ravel(leaf))
-            return start + np.arange(len(leaves[-1])).reshape(leaf.shape)
-
-        def taken(found: Any) -> Any:
-            if isinstance(found, (list, tuple)):
-                return type(found)(map(taken, found))
-            return entries[found]
-
-        before, where, after = given[:at], places(given[at]), given[at + 1 :]
-        entries = leaves[0] if len(leaves) == 1 else np.concatenate(leaves)
-        named = {key: plain(value) for key, value in named.items()}
-        return taken(function(*plain(before), where, *plain(after), **named))
+        arguments = [argument if place == at else plain(argument) for place, argument in enumerate(given)]
+        return moved(*arguments, **{key: plain(value) for key, value in named.items()})
 
     return run
 
@@ -159,7 +143,7 @@ def _einsum(equation: Any, *operands: Any, optimize: Any = False, **keywords: An
     """With letters, or with lists of labels: ``np.einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
     refuse("einsum", **keywords)
     if not isinstance(equation, str):
-        equation, operands = lettered((equation, *operands))
+        equation, operands = lettered((equation, *operands), index)
     return einsum(equation, *map(tensor_of, operands))
 
 
@@ -230,21 +214,35 @@ def _inserted(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     return joined([given, put.to(given.dtype)])
 
 
-def _spaced(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
-    dtype: Any = None, axis: int = 0,
+def _linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
 ) -> Any:  # fmt: skip
     """Numbers in equal distances between tensors."""
-    first, last = np.broadcast_arrays(tensor_of(start), tensor_of(stop))
-    count = num - 1 if endpoint else num
-    share = (np.arange(num) / max(count, 1)).reshape(-1, *[1] * np.ndim(first))
-    share = share.astype(np.result_type(plain(first), plain(last), 1.0))
-    made = first + (last - first) * share
-    if endpoint and num > 1:
-        made = np.where(share == 1, last, made)
-    made = np.moveaxis(made, 0, axis)
-    made = made if dtype is None else made.astype(dtype)
-    return (made, (last - first) / count) if retstep else made
+    numbers, step = line(*_floats(start, stop), index(num), endpoint)
+    made = _arranged(numbers, dtype, axis)
+    return (made, step) if retstep else made
+
+
+def _logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:  # fmt: skip
+    return _arranged(np.power(base, line(*_floats(start, stop), index(num), endpoint)[0]), dtype, axis)
+
+
+def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    first, last = _floats(start, stop)
+    if np.any(np.sign(plain(first)) * np.sign(plain(last)) <= 0):
+        raise ValueError("geomspace needs two ends of one sign, neither of them 0")
+    return _arranged(ratios(first, last, index(num), endpoint), dtype, axis)
+
+
+def _floats(*ends: Any) -> Any:
+    return [_float(tensor_of(end)) for end in np.broadcast_arrays(*map(tensor_of, ends))]
+
+
+def _arranged(numbers: Any, dtype: Any, axis: int) -> Any:
+    made = np.moveaxis(numbers, 0, axis)
+    return made if dtype is None else made.astype(dtype)
 
 
 def inner_products(x1: Any, x2: Any, /, *, axis: int = -1, **keywords: Any) -> Any:
@@ -289,7 +287,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "unique": _unique,
     "real_if_close": lambda a, tol=100: a, "imag": np.zeros_like,
     "angle": lambda z, deg=False: np.degrees(by_name("angle", z)) if deg else by_name("angle", z),
-    "linspace": _spaced,
+    "linspace": _linspace, "logspace": _logspace, "geomspace": _geomspace,
     "linalg.vecdot": inner_products,
     **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")},
 }  # fmt: skip

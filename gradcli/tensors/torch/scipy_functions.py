@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import UnreadArgumentError
-from gradcli.ops.axes import folds
+from gradcli.namespace import ufuncs
+from gradcli.namespace.compositions import cho_factor, cho_solve
 from gradcli.ops.calling.meanings import is_part, qualified
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY
-from gradcli.ops.registry import registry
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
@@ -23,6 +21,7 @@ from gradcli.tensors.dispatch.library_calls import caller, known
 from gradcli.tensors.torch.custom_functions import Function
 from gradcli.tensors.torch.numpy_functions import (
     FUNCTIONS,
+    by_name,
     called,
     inner_products,
     of_constants,
@@ -176,6 +175,10 @@ MADE: dict[str, Callable[..., Any]] = {
     "signal.convolve": _convolve, "linalg.solve_sylvester": _sylvester,
     "linalg.sqrtm": lambda A: _SquareRoot.apply(tensor_of(A)),
     "linalg.lu_factor": _factors, "linalg.lu_solve": _solution,
+    "linalg.cho_factor": lambda a, lower=False, overwrite_a=False, check_finite=True: cho_factor(tensor_of(a), lower),
+    "linalg.cho_solve": lambda c_and_lower, b, overwrite_b=False, check_finite=True: (
+        cho_solve(tensor_of(c_and_lower[0]), c_and_lower[1], tensor_of(b))
+    ),
 }  # fmt: skip
 UFUNCS = {name.removeprefix("special."): made for name, made in MADE.items() if name.startswith("special.")}
 
@@ -237,29 +240,19 @@ def function_on_tensors(x: Tensor, function: Any, types: Any, arguments: tuple[A
     return called(qualified(name, path, NUMPY) if of_matrices else name, arguments, keywords, function)
 
 
-@cache
-def _reduction(ufunc: str) -> str | None:
-    """The operation that reduces by a ufunc, if there is one."""
-    found = known(ufunc, NUMPY)
-    joins = None if found is None else found[0].name
-    return next((op.name for op in registry().values() if joins and folds(op) == joins), None)
-
-
 def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: Any) -> Any:
     """A ufunc or one of its methods, recorded as the operations of that name."""
     out = keywords.pop("out", None)
     out = out if out is None or len(out) > 1 else out[0]
     name = f"np.{ufunc.__name__}"
     if isinstance(out, tuple):
-        said = f"{name} of tensors does not support out= for several results"
-        raise UnreadArgumentError(said, help="leave it out")
+        raise UnreadArgumentError(f"{name} of tensors does not support out= for several results", help="leave it out")
     if isinstance(out, Tensor):
         raise TypeError(f"{name}: tensors cannot be written to by out=; use the in-place methods")
-    if how not in _METHODS:
-        said = f"{name}.{how} of tensors is not supported"
-        raise TypeError(f"{said}; tensor.detach().numpy() is the array")
+    if how == "at":
+        raise TypeError(f"{name}.at of tensors is not supported; tensor.detach().numpy() is the array")
     mask = keywords.pop("where", True) if how == "__call__" else True
-    result = _METHODS[how](ufunc, *inputs, **keywords)
+    result = (_call if how == "__call__" else partial(_method, how))(ufunc, *inputs, **keywords)
     if out is not None:
         return written(out, result, mask)
     if mask is not True:
@@ -291,53 +284,27 @@ def _scaled(x: Any, exponents: Any) -> Any:
         raise TypeError("np.ldexp: the second argument is of whole numbers")
     x, half = tensor_of(x), whole // 2
     kind = np.result_type(x.array, 1.0)
-    powers = (np.exp2(part.astype(kind)) for part in (half, whole - half))
-    return functools.reduce(np.multiply, powers, x)
+    first, second = (np.exp2(part.astype(kind)) for part in (half, whole - half))
+    return x * first * second
 
 
-def _reduce(
-    ufunc: Any, x: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
-    initial: Any = np._NoValue, where: Any = True,
-) -> Any:  # fmt: skip
-    """One operation where there is one; else one application after the other along an axis."""
-    name, given = _reduction(ufunc.__name__), tensor_of(x)
-    given = given if dtype is None else given.astype(dtype)
-    further = {"initial": initial} if initial is not np._NoValue and initial is not None else {}
-    if name is not None:
-        flags = {"keepdims": True} if keepdims else {}
-        keywords = {"axis": axis, "where": where, **flags, **further}
-        return called(name, (given,), keywords, ufunc)
-    refuse(f"np.{ufunc.__name__}.reduce", where=None if where is True else where)
-    if axis is None and given.ndim == 1:
-        axis = 0
-    if not isinstance(axis, int):
-        said = f"np.{ufunc.__name__}.reduce of tensors takes one axis"
-        raise UnreadArgumentError(said, help="reduce one axis after the other")
-    rows = [*further.values(), *np.moveaxis(given, axis, 0)]
-    if not rows:
-        return tensor_of(ufunc.reduce(given.detach().array, axis=axis, keepdims=keepdims))
-    result = functools.reduce(ufunc, rows)
-    return np.expand_dims(result, axis) if keepdims else result
+def _method(how: str, ufunc: Any, x: Any, *arguments: Any, **keywords: Any) -> Any:
+    """``np.add.reduce`` and its kin: with dtype and out in their places, if they are given by position."""
+    name, given = ufunc.__name__, tensor_of(x)
+    if how == "outer":
+        return ufuncs.outer(lambda of, *operands: _call(ufunc, *operands, **keywords), name, given, tensor_of(arguments[0]))
+    keywords |= dict(zip(_PARAMETERS[how], arguments, strict=False))
+    keywords = {key: value for key, value in keywords.items() if key != "out" and value is not np._NoValue}
+    kind = keywords.pop("dtype", None)
+    if keywords.get("where") is True:
+        del keywords["where"]
+    return getattr(ufuncs, how)(by_name, name, given if kind is None else given.astype(kind), **keywords)
 
 
-def _accumulate(ufunc: Any, x: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-    given = tensor_of(x) if dtype is None else tensor_of(x).astype(dtype)
-    name = {"add": "cumsum", "multiply": "cumprod"}.get(ufunc.__name__)
-    if name is not None:
-        return called(name, (given,), {"axis": axis}, ufunc)
-    rows = list(itertools.accumulate(np.moveaxis(given, axis, 0), ufunc))
-    return np.stack(rows, axis=axis) if rows else given
-
-
-def _outer(ufunc: Any, x: Any, y: Any, **keywords: Any) -> Any:
-    left, right = tensor_of(x), tensor_of(y)
-    return _call(ufunc, np.reshape(left, left.shape + (1,) * right.ndim), right, **keywords)
-
-
-_MADE: dict[str, Callable[..., Any]] = {
-    "ldexp": _scaled, "vecdot": inner_products,
-    "conjugate": np.positive,
+_PARAMETERS = {
+    "reduce": ("axis", "dtype", "out", "keepdims", "initial", "where"), "accumulate": ("axis", "dtype", "out"),
+    "reduceat": ("indices", "axis", "dtype", "out"),
 }  # fmt: skip
-_METHODS: dict[str, Callable[..., Any]] = {
-    "__call__": _call, "reduce": _reduce, "accumulate": _accumulate, "outer": _outer,
+_MADE: dict[str, Callable[..., Any]] = {
+    "ldexp": _scaled, "vecdot": inner_products, "conjugate": np.positive,
 }  # fmt: skip
