@@ -130,7 +130,7 @@ def _homes(value: Any) -> Iterator[str]:
     home = getattr(value, "__module__", None)
     if home is not None and home.startswith("gradcli."):
         yield home
-    for place in ("core.casts", "torch.creation", "torch.display", "torch.random_fills", "core.modes", "core.dtypes"):
+    for place in ("core.casts", "torch.creation", "torch.display", "core.modes", "core.dtypes"):
         if callable(value) and not isinstance(value, dtypes.dtype):
             yield f"gradcli.tensors.{place}"
 

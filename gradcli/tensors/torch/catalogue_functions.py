@@ -24,8 +24,8 @@ from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import caller, known, missing, named_results
 from gradcli.tensors.torch.own_methods import BITS, CASTS, MEMORY, METHODS
 from gradcli.tensors.torch.own_methods import FUNCTIONS as QUESTIONS
-from gradcli.tensors.torch.random_fills import COUNTS, RANDOM
-from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
+from gradcli.tensors.torch.creation import COUNTS, RANDOM
+from gradcli.tensors.torch.creation import OF_NETWORKS as RANDOM_OF_NETWORKS
 
 
 @cache

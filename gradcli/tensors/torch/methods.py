@@ -33,7 +33,7 @@ from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.catalogue_functions import where_of
 from gradcli.tensors.torch.display import shown
 from gradcli.tensors.torch.own_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, METHODS, PLAIN_METHODS, rearranged
-from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
+from gradcli.tensors.torch.creation import RANDOM, RANDOM_IN_PLACE
 from gradcli.tensors.torch.scipy_functions import function_on_tensors, ufunc_on_tensors
 
 # -- Methods that give a tensor new content, or a new shape, in place ------------------------------

@@ -12,20 +12,19 @@ from gradcli.tensors.core.modes import device, get_default_device, set_default_d
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import missing
-from gradcli.tensors.torch import catalogue_functions, creation, display, random_fills
+from gradcli.tensors.torch import catalogue_functions, creation, display
 from gradcli.tensors.transforms import vectorizing
 
 _PUBLIC = {
     creation: (
         "tensor", "from_numpy", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like", "eye", "arange",
         "linspace", "logspace", "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal",
-        "scalar_tensor", "asarray",
+        "scalar_tensor", "asarray", "Generator", "manual_seed", "initial_seed", "seed", "default_generator",
     ),
     vectorizing: ("vmap",),
     modes: (
         "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     ),
-    random_fills: ("Generator", "manual_seed", "initial_seed", "seed", "default_generator"),
     display: ("set_printoptions",),
     dtypes: ("dtype", "Size", "set_default_dtype", "get_default_dtype"),
 }  # fmt: skip
