@@ -62,8 +62,9 @@ class Entries(Thing):
     def attribute(self, builder: Builder, name: str) -> Any:
         if name == "get":
             return Routine(name, f"{_PARAMETERS}, -bounds_value|fill_value", lambda builder: getitem(self.base, index=self.index))
-        if name in _UPDATES:
-            return Routine(name, f"values, {_PARAMETERS}", lambda builder, values: self._updated(builder.value(values), _UPDATES[name]))
+        if name == "set" or name in (updates := _updates()):
+            update = None if name == "set" else updates[name]
+            return Routine(name, f"values, {_PARAMETERS}", lambda builder, values: self._updated(builder.value(values), update))
         if name == "apply":
             raise TypeMismatchError("a function cannot be handed to apply", help="write x.at[0].set(sin(x[0]))")
         raise UnknownNameError(
@@ -102,12 +103,12 @@ class Entries(Thing):
         return made
 
 
-# What methods do with what is there and a new value; None puts the new one in its place.
-_UPDATES: dict[str, Callable[[Any, Any], Any] | None] = {
-    "set": None, "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "mul": operator.mul,
-    "divide": operator.truediv, "div": operator.truediv, "power": operator.pow, "pow": operator.pow, "min": bounds.minimum,
-    "max": bounds.maximum,
-}  # fmt: skip
+def _updates() -> dict[str, Callable[[Any, Any], Any]]:
+    """Return what JAX's methods do with what is there and a new value."""
+    return {
+        "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "mul": operator.mul, "divide": operator.truediv,
+        "div": operator.truediv, "power": operator.pow, "pow": operator.pow, "min": bounds.minimum, "max": bounds.maximum,
+    }  # fmt: skip
 
 
 def _rounds(places: np.ndarray) -> list[np.ndarray]:
@@ -282,7 +283,7 @@ def method_of_ufunc(function: Function, name: str) -> Routine:
     def reduceat(builder: Builder, array: Expr, indices: Expr, axis: Any = 0) -> Any:
         return ufuncs.reduceat(_caller(builder), of, array, builder.static(indices), builder.integer(axis, "an axis"))
 
-    bodies = {"reduce": reduce, "accumulate": accumulate, "outer": outer, "reduceat": reduceat}
+    bodies: dict[str, Callable[..., Any]] = {"reduce": reduce, "accumulate": accumulate, "outer": outer, "reduceat": reduceat}
     return Routine(f"{of}.{name}", _OF_UFUNCS[name], bodies[name])
 
 

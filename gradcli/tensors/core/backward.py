@@ -15,9 +15,8 @@ from gradcli.ops.arrays.shapes import transpose
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.dtypes import holds_halves, narrowed, widened
-from gradcli.tensors.core.function_nodes import FUNCTION, cast_array, zeros_of
+from gradcli.tensors.core.in_place import cast
 from gradcli.tensors.core.levels import (
     Batched,
     BatchLevel,
@@ -32,7 +31,7 @@ from gradcli.tensors.core.levels import (
     tangent_of,
 )
 from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn
-from gradcli.tensors.core.node import Hooks, Node, Watch, check_backward, named, watched
+from gradcli.tensors.core.node import FUNCTION, Hooks, Node, Watch, cast_array, check_backward, named, watched, zeros_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
 

@@ -16,8 +16,7 @@ from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node
-from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import geometry, start, strides
+from gradcli.tensors.core.tensor import Tensor, geometry, start, strides
 
 # -- Tensors that stand for a batch: a function sees one example, the memory has all of them along
 # axes in front.

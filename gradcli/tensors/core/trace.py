@@ -22,8 +22,7 @@ from gradcli.ops.structure import detach, output
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, Shaped, Versions, node_of_part
-from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import geometry
+from gradcli.tensors.core.tensor import Tensor, geometry
 
 _Array = np.ndarray
 

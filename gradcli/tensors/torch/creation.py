@@ -19,13 +19,12 @@ from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.nn.softmax_and_attention import softmax
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.casts import as_tensor
-from gradcli.tensors.core.entries import array_of, default_float
-from gradcli.tensors.core.in_place import assign, check_places, check_writable, replace
+from gradcli.tensors.core.dtypes import array_of, default_float
+from gradcli.tensors.core.in_place import as_tensor, assign, check_places, check_writable, replace
 from gradcli.tensors.core.levels import check_no_examples
 from gradcli.tensors.core.modes import check_device, warn
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.checked_calls import checked
+from gradcli.tensors.dispatch.apply import checked
 
 # -- The source of random numbers: PyTorch's uniform and normal ones of a CPU for the same seed ----
 #
@@ -404,6 +403,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, kind: _Kind, generato
         raise RuntimeError(str(error)) from None
     noise = _source(generator).normal(shape, kind)
     return np.asarray(noise * spread + middle).astype(kind)
+
 
 # -- Methods that fill ---------------------------------------------------------------------------------------------
 

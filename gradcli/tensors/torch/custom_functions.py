@@ -17,9 +17,8 @@ from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.levels import Batched, batched_in, innermost, levels_of, one_by_one, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Mode, state, warn
 from gradcli.tensors.core.node import Node, node_class, remember
-from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.tensor import Origin, Tensor, rebase, refuse_writing, regraph
 from gradcli.tensors.core.trace import FREED, SECOND_TIME
-from gradcli.tensors.core.views import Origin, rebase, refuse_writing, regraph
 from gradcli.tensors.dispatch.apply import viewing
 
 # -- What forward hands to backward in a user's `autograd.Function`: PyTorch's ``ctx`` -------------

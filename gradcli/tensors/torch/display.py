@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.entries import as_numbers
+from gradcli.tensors.core.dtypes import as_numbers
 from gradcli.tensors.core.levels import tangent_of
 from gradcli.tensors.core.modes import check_device, device, state
 from gradcli.tensors.core.tensor import Tensor

@@ -11,7 +11,7 @@ from gradcli.tensors.core.backward import grad
 from gradcli.tensors.core.levels import NotBatchedError
 from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.torch.catalogue_functions import stack
+from gradcli.tensors.torch.namespace import stack
 from gradcli.tensors.transforms.derivatives import jacfwd
 
 Tensors = tuple[Tensor, ...]

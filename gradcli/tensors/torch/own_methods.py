@@ -11,16 +11,13 @@ import numpy as np
 
 from gradcli.errors import LinAlgError
 from gradcli.spelling import words
-from gradcli.tensors.core import dtypes, views
-from gradcli.tensors.core.casts import cast, clone_of
-from gradcli.tensors.core.in_place import check_writable, common_shape, update
+from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.in_place import cast, check_writable, clone_of, common_shape, update
 from gradcli.tensors.core.levels import Batched, by_example, in_front, rewrapped
 from gradcli.tensors.core.modes import Mode, check_device, state
 from gradcli.tensors.core.modes import device as torch_device
-from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import regraph
-from gradcli.tensors.dispatch.apply import region
-from gradcli.tensors.dispatch.checked_calls import checked
+from gradcli.tensors.core.tensor import Tensor, address, regraph, stands_in_order, start, strides
+from gradcli.tensors.dispatch.apply import checked, region
 from gradcli.tensors.dispatch.library_calls import caller
 
 
@@ -182,8 +179,8 @@ class iinfo(_Limits):
 
 
 _OF_ENTRIES: dict[str, Callable[..., Any]] = {
-    "allclose": lambda *given, **named: bool(_is_close(*given, **named).array.all()), "isclose": _is_close, "equal": _equal, "all": _truth(np.all),
-    "any": _truth(np.any), "nonzero": _nonzero, "argwhere": _nonzero, "unique": _unique,
+    "allclose": lambda *given, **named: bool(_is_close(*given, **named).array.all()), "isclose": _is_close,
+    "equal": _equal, "all": _truth(np.all), "any": _truth(np.any), "nonzero": _nonzero, "argwhere": _nonzero, "unique": _unique,
     "count_nonzero": _count_nonzero, "bincount": _bincount,
 }  # fmt: skip
 _OF_TENSORS: dict[str, Callable[..., Any]] = {
@@ -194,7 +191,7 @@ _OF_TENSORS: dict[str, Callable[..., Any]] = {
 PLAIN_METHODS: dict[str, Callable[..., Any]] = {
     **_OF_TENSORS, "size": lambda x, dim=None: x.shape if dim is None else x.array.shape[dim],
     **dict.fromkeys(("dim", "ndimension"), lambda x: x.array.ndim), "nelement": _OF_TENSORS["numel"],
-    "element_size": lambda x: x.array.itemsize, "data_ptr": lambda x: views.address(x.array),
+    "element_size": lambda x: x.array.itemsize, "data_ptr": lambda x: address(x.array),
 }  # fmt: skip
 METHODS = {name: by_example(function) for name, function in _OF_ENTRIES.items()}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -276,13 +273,13 @@ CASTS: dict[str, Callable[..., Any]] = {
 
 
 def _stride(x: Tensor, dim: int | None = None) -> Any:
-    found = views.strides(x.array)
+    found = strides(x.array)
     return found if dim is None else found[dim]
 
 
 def _contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if its entries are in memory in their order, or a copy of which that holds."""
-    if views.stands_in_order(x.array):
+    if stands_in_order(x.array):
         return x
     if isinstance(x, Batched):
         found: Tensor = rewrapped(_contiguous(x.physical), x.levels)
@@ -310,7 +307,7 @@ def _sizes(given: Any) -> tuple[int, ...]:
 def _as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of a tensor's storage with these sizes, strides and offset."""
     memory = x.physical.array if isinstance(x, Batched) else x.array
-    offset = views.start(memory) if storage_offset is None else int(storage_offset)
+    offset = start(memory) if storage_offset is None else int(storage_offset)
     return region(x, _sizes(size), _sizes(stride), offset)
 
 
@@ -341,8 +338,8 @@ def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 MEMORY: dict[str, Callable[..., Any]] = {
-    "stride": _stride, "storage_offset": lambda x: views.start(x.array),
-    "is_contiguous": lambda x, *, memory_format=None: views.stands_in_order(x.array), "contiguous": _contiguous, "view": _view,
+    "stride": _stride, "storage_offset": lambda x: start(x.array),
+    "is_contiguous": lambda x, *, memory_format=None: stands_in_order(x.array), "contiguous": _contiguous, "view": _view,
     "as_strided": _as_strided,
 }  # fmt: skip
 
