@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
-from gradcli.language import conversions
+from gradcli.language import index_makers as conversions
 from gradcli.language.calls import call, result_of
 from gradcli.language.constructors import array, full, item, ones, zeros
 from gradcli.language.index_makers import nonzero, nonzero_rows
