@@ -28,7 +28,72 @@ def filled(node: Expr, value: float) -> Expr:
     return found
 
 
-class Tangents(Domain[Any]):
+class ForwardMode:
+    """How results of operations move as their operands do, for carriers of any kind."""
+
+    def times(self, tangent: Any, partial: Any) -> Any:
+        """A tangent times a partial."""
+        raise NotImplementedError
+
+    def still(self, x: Any) -> Any:
+        """The tangent of what does not move."""
+        raise NotImplementedError
+
+    def cotangents(self, op: Op, result: Any) -> Sequence[Any]:
+        """Variables in the place of cotangents of results."""
+        raise NotImplementedError
+
+    def gradients(self, y: Any, seed: Any, variables: Sequence[Any]) -> Sequence[Any]:
+        """The gradients of y by variables, where it depends on them."""
+        raise NotImplementedError
+
+    def moved(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, tangents: Sequence[Any]) -> Any:
+        """How the result of an operation moves; of several results, each; None if it does not."""
+        if all(part is None for part in tangents) or (op.partials is None and op.vjp is None):
+            return None
+        if op.linear and not op.elementwise:
+            return op(*[self.still(x) if t is None and x is not None else t for x, t in zip(operands, tangents, strict=True)], **static)
+        values = [result, *operands]
+        total: Any = None
+        for place, tangent in enumerate(tangents):
+            partial = None if op.partials is None else op.partials[place]
+            if tangent is None or (partial is None and op.partials is not None):
+                continue
+            if partial is None:
+                term = self._transposed(op, operands, static, result, place, tangent)
+            elif type(partial) is Pieces:
+                term = partial.flowing(self.times, tangent, values, static)
+            else:
+                term = self.times(tangent, partial(*values, **static))
+            if term is None:
+                continue
+            if op.outputs == 1 and term.shape != result.shape:
+                term = broadcast_to(term, shape=tuple(result.shape))
+            total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
+        return total if total is not None or op.outputs > 1 else self.still(result)
+
+    def _transposed(
+        self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, place: int, tangent: Any
+    ) -> Any:  # fmt: skip
+        """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
+        assert op.vjp is not None
+        wanted = tuple(i == place for i in range(len(operands)))
+        cotangents = tuple(self.cotangents(op, result))
+        pulled = op.vjp(wanted, cotangents if op.outputs > 1 else cotangents[0], result, *operands, **static)
+        part = pulled[place] if place < len(pulled) else None
+        if part is None:
+            return None
+        if part.shape != tangent.shape:
+            tangent = broadcast_to(tangent, shape=tuple(part.shape))
+        found = self.gradients(part, tangent, cotangents)
+        return tuple(found) if op.outputs > 1 else found[0]
+
+
+def _sum(x: Any, y: Any) -> Any:
+    return y if x is None else x if y is None else x + y
+
+
+class Tangents(Domain[Any], ForwardMode):
     """How nodes move: a node for each that does, None for the others."""
 
     def __init__(self) -> None:
@@ -47,32 +112,7 @@ class Tangents(Domain[Any]):
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         """The tangent of one node from those of its operands."""
-        if all(part is None for part in operands) or (op.partials is None and op.vjp is None):
-            return None
-        if op.linear and not op.elementwise:
-            moving = [
-                part if part is not None else filled(o, 0.0) for part, o in zip(operands, node.operands, strict=True) if o is not None
-            ]
-            return op(*moving, **node.static)
-        total: Any = None
-        for place, part in enumerate(operands):
-            if part is None:
-                continue
-            term = self._moved(node, op.partials[place], part) if op.partials is not None else _transposed(node, op, place, part)
-            if term is None:
-                continue
-            if op.outputs == 1 and term.shape != node.shape:
-                term = broadcast_to(term, shape=node.shape)
-            total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
-        return total if total is not None else filled(node, 0.0)
-
-    def _moved(self, node: Expr, partial: Any, tangent: Expr) -> Any:
-        if partial is None:
-            return None
-        values = [node, *node.operands]
-        if type(partial) is Pieces:
-            return partial.flowing(self.times, tangent, values, node.static)
-        return self.times(tangent, partial(*values, **node.static))
+        return self.moved(op, node.operands, node.static, node, operands)
 
     def times(self, tangent: Expr, partial: Any) -> Any:
         """tangent * partial, where what does not move around the point stays zero, however large the partial is."""
@@ -84,27 +124,15 @@ class Tangents(Domain[Any]):
         product = tangent * partial
         return product if moving is True else where(moving, product, 0.0)
 
+    def still(self, x: Expr) -> Expr:
+        return filled(x, 0.0)
 
-def _sum(x: Expr | None, y: Expr | None) -> Expr | None:
-    return y if x is None else x if y is None else x + y
+    def cotangents(self, op: Op, result: Expr) -> Sequence[Expr]:
+        return [result.graph.leaf("cotangent", shape) for shape in (result.shape if op.outputs > 1 else (result.shape,))]
 
-
-def _transposed(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
-    """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
-    operand = node.operands[place]
-    assert op.vjp is not None
-    assert operand is not None
-    wanted = tuple(i == place for i in range(len(node.operands)))
-    shapes = node.shape if op.outputs > 1 else (node.shape,)
-    cotangents = [node.graph.leaf("cotangent", shape) for shape in shapes]
-    pulled = op.vjp(wanted, tuple(cotangents) if op.outputs > 1 else cotangents[0], node, *node.operands, **node.static)[place]
-    if pulled is None:
-        return None
-    if pulled.shape != tangent.shape:
-        tangent = broadcast_to(tangent, shape=pulled.shape)
-    found = backward(reachable([pulled]), {pulled: tangent}, cotangents, itself)
-    parts = tuple(found.get(c, filled(c, 0.0)) for c in cotangents)
-    return parts if op.outputs > 1 else parts[0]
+    def gradients(self, y: Expr, seed: Expr, variables: Sequence[Expr]) -> Sequence[Expr]:
+        found = backward(reachable([y]), {y: seed}, variables, itself)
+        return [found.get(c, filled(c, 0.0)) for c in variables]
 
 
 class Motion:
@@ -241,18 +269,10 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
         raise ShapeError(f"the tangent has the shape {vector.shape}, the variable {x.shape}; they must be the same")
     rows = {"jacobian": min(math.prod(y.shape), math.prod(x.shape)), "hessian": math.prod(x.shape)}
     growth = _growth(y, rows.get(kind, 1))
+    make: Any = {"vjp": grad, "jvp": lambda y, x, v: jvp(y, {x: v}), "hvp": hvp, "jacobian": jacobian, "hessian": hessian}[kind]
     made = y.graph.room
     with _bounded(y.graph, growth):
-        if kind == "vjp":
-            expanded = grad(y, x, vector)
-        elif kind == "jvp":
-            assert vector is not None
-            expanded = jvp(y, {x: vector})
-        elif kind == "hvp":
-            assert vector is not None
-            expanded = hvp(y, x, vector)
-        else:
-            expanded = jacobian(y, x) if kind == "jacobian" else hessian(y, x)
+        expanded = make(y, x) if vector is None else make(y, x, vector)
     made -= y.graph.room
     node: Expr = derivative(expanded, of=Derivation(kind, y, x, vector, growth.more(made)))
     return node
@@ -351,16 +371,14 @@ def jacobian(y: Expr, x: Expr) -> Expr:
         )
     if not y.shape:
         return grad(y, x)
-    matrix: Expr
     if rows * columns == 0:
-        matrix = broadcast_to(y.graph.constant(0.0), shape=(*y.shape, *x.shape))
+        matrix: Expr = broadcast_to(y.graph.constant(0.0), shape=(*y.shape, *x.shape))
         return matrix
     if rows <= columns:
         parts = [vjp(y, [x], y.graph.constant(one_hot(i, y.shape)))[0] for i in range(rows)]
-        matrix = reshape(stack(*parts, axis=0), shape=(*y.shape, *x.shape))
-        return matrix
-    parts = [jvp(y, {x: x.graph.constant(one_hot(i, x.shape))}) for i in range(columns)]
-    matrix = reshape(stack(*parts, axis=-1), shape=(*y.shape, *x.shape))
+    else:
+        parts = [jvp(y, {x: x.graph.constant(one_hot(i, x.shape))}) for i in range(columns)]
+    matrix = reshape(stack(*parts, axis=0 if rows <= columns else -1), shape=(*y.shape, *x.shape))
     return matrix
 
 

@@ -44,16 +44,11 @@ _watch = attrgetter("watch")
 def seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
     """The cotangent that hooks make of one, which is kept if its tensor retains its gradient."""
     for hook in list(watch.hooks.values()):
-        given = cotangent if isinstance(cotangent, Tensor) else Tensor(np.asarray(cotangent))
+        given = as_tensor(cotangent)
         replaced = hook(given)
         if replaced is not None:
-            if not isinstance(replaced, Tensor):
-                raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
-            if replaced.array.shape != given.array.shape:
-                raise RuntimeError(
-                    f"hook '{getattr(hook, '__name__', 'hook')}' has changed the size of value. It is {replaced.shape}, not {given.shape}"
-                )
-            cotangent = replaced if create_graph else replaced.array
+            (made,) = _checked(hook, (replaced,), (given,))
+            cotangent = made if create_graph else made.array
     tensor = None if watch.retained is None else watch.retained()
     if tensor is not None:
         add_to_grad(tensor, cotangent, create_graph)
@@ -64,34 +59,33 @@ def as_tensor(part: Any) -> Any:
     return part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part))
 
 
+def _as_tensors(cotangent: Any) -> tuple[Any, ...]:
+    return tuple(map(as_tensor, cotangent if isinstance(cotangent, Parts) else (cotangent,)))
+
+
 def prepared(hooks: Hooks, cotangent: Any, tensors: bool) -> Any:
     """The cotangents of a node's results that hooks before it make of these."""
-    several = isinstance(cotangent, Parts)
-    given = tuple(map(as_tensor, cotangent if several else (cotangent,)))
-    for hook in list(hooks.values()):
-        replaced = hook(given)
-        if replaced is not None:
-            given = _checked(hook, replaced, given)
-    bare = [part if part is None or tensors else part.array for part in given]
-    if not several:
-        return bare[0]
-    made = Parts(bare)
-    made.shape, made.dtype = cotangent.shape, cotangent.dtype
-    return made
+    bare = _hooked(hooks, _as_tensors(cotangent), tensors)
+    return Parts.like(cotangent, bare) if isinstance(cotangent, Parts) else bare[0]
 
 
 def passed_on(hooks: Hooks, node: Node, parts: Sequence[Any], cotangent: Any, tensors: bool) -> Sequence[Any]:
     """Return what hooks after a node make of what it passes to its operands."""
-    fitted = []
-    for part, operand in zip(parts, node.operands, strict=True):
-        whole = None if part is None or operand is None else as_tensor(part)
-        if whole is not None and operand is not None and tuple(whole.shape) != operand.shape:
-            whole = sum_to(whole, shape=operand.shape)
-        fitted.append(whole)
-    given = tuple(fitted)
-    outputs = tuple(map(as_tensor, cotangent if isinstance(cotangent, Parts) else (cotangent,)))
+    return _hooked(hooks, _fitted(node, parts), tensors, _as_tensors(cotangent))
+
+
+def _fitted(node: Node, parts: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what a node passes to its operands, in their shapes."""
+    return tuple([
+        None if part is None or operand is None
+        else as_tensor(part if tuple(part.shape) == operand.shape else sum_to(as_tensor(part), shape=operand.shape))
+        for part, operand in zip(parts, node.operands, strict=True)
+    ])  # fmt: skip
+
+
+def _hooked(hooks: Hooks, given: tuple[Any, ...], tensors: bool, *more: Any) -> list[Any]:
     for hook in list(hooks.values()):
-        replaced = hook(given, outputs)
+        replaced = hook(given, *more)
         if replaced is not None:
             given = _checked(hook, replaced, given)
     return [part if part is None or tensors else part.array for part in given]
@@ -106,9 +100,9 @@ def _checked(hook: Any, replaced: Any, given: tuple[Any, ...]) -> tuple[Any, ...
         raise RuntimeError(f"hook '{name}' has returned an incorrect number of values (got {len(parts)}, but expected {len(given)})")
     for new, old in zip(parts, given, strict=True):
         if new is not None and not isinstance(new, Tensor):
-            raise TypeError(f"expected Variable, but hook '{name}' returned '{type(new).__name__}'")
+            raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
         if new is not None and old is not None and new.shape != old.shape:
-            raise RuntimeError(f"hook '{name}' has changed the size of value. It returned {new.shape} for {old.shape}")
+            raise RuntimeError(f"hook '{name}' has changed the size of value. It is {new.shape}, not {old.shape}")
     return parts
 
 
@@ -282,17 +276,11 @@ def called(node: Node, *gradients: Any) -> Any:
     node.opened()
     if node.saved is FREED:
         raise RuntimeError(SECOND_TIME)
-    cotangent: Any = gradients[0]
-    if count > 1:
-        cotangent = Parts(gradients)
-        cotangent.shape, cotangent.dtype = node.shape, node.dtype
+    cotangent: Any = Parts.like(node, gradients) if count > 1 else gradients[0]
     wanted = tuple([operand is not None for operand in node.operands])
     parts = contributions(node, wanted, cotangent, saved_tensors(node, node.saved), guarded)
-    fitted = [
-        None if part is None or operand is None else as_tensor(part if part.shape == operand.shape else sum_to(part, shape=operand.shape))
-        for part, operand in zip(parts or [None] * len(node.operands), node.operands, strict=True)
-    ]
-    return fitted[0] if len(fitted) == 1 else tuple(fitted)
+    fitted = _fitted(node, parts or [None] * len(node.operands))
+    return fitted[0] if len(fitted) == 1 else fitted
 
 
 Node.__call__ = called  # type: ignore[method-assign, assignment]  # the rule runs in the room of the pass

@@ -269,9 +269,7 @@ def widened(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.astype(np.float32) if is_half(value.dtype) else value
     if isinstance(value, Parts):
-        parts = Parts(map(widened, value))
-        parts.shape, parts.dtype = value.shape, value.dtype
-        return parts
+        return Parts.like(value, map(widened, value))
     return tuple(map(widened, value)) if type(value) is tuple else value
 
 

@@ -250,13 +250,11 @@ def named_results(name: str, fields: tuple[str, ...], parts: tuple[Any, ...]) ->
 # results alone are rounded.
 
 
-def in_float32(record: Composite, operands: list[Any], apply: Callable[[list[Any]], Any]) -> Any:
+def in_float32(operands: list[Any], apply: Callable[[list[Any]], Any]) -> Any:
     """Return what a function gives of operands in float32, in the dtype that they had; None where it is to compute with them as they are.
 
     It is where a result shows an operand's memory: such functions move entries, and round nothing.
     """
-    if record.torch.memory not in ("", "own"):
-        return None
     given: list[tuple[Tensor, Tensor]] = []
 
     def wide(operand: Any) -> Any:
@@ -268,11 +266,10 @@ def in_float32(record: Composite, operands: list[Any], apply: Callable[[list[Any
         return given[-1][1]
 
     result = apply([wide(operand) for operand in operands])
-    kind = given[0][0].array.dtype
     parts = result if isinstance(result, tuple) else (result,)
     if any(np.may_share_memory(part.array, x.array) for part in parts if isinstance(part, Tensor) for _, x in given):
         return None
-    rounded = tuple([_rounded(part, kind) for part in parts])
+    rounded = tuple([_rounded(part, given[0][0].array.dtype) for part in parts])
     return rounded if isinstance(result, tuple) else rounded[0]
 
 
@@ -374,28 +371,29 @@ def _call_and_keep(
 
 def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A function of a library applied to tensors."""
-    if state.batch_levels and levels_of(batched_in((arguments, list(keywords.values())))):
-        try:
-            return _settled(name, library, arguments, dict(keywords))
-        except NotBatchedError:  # its parameters are taken of a tensor's entries
-            return one_by_one(lambda *given, **named: call(name, library, given, named), arguments, keywords)
-    return _settled(name, library, arguments, keywords)
+    try:
+        return _settled(name, library, arguments, keywords)
+    except NotBatchedError:  # its parameters are taken of a tensor's entries
+        if not levels_of(batched_in((arguments, list(keywords.values())))):
+            raise
+        return one_by_one(lambda *given, **named: call(name, library, given, named), arguments, keywords)
 
 
 def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
-    check = check_of(name) if library == TORCH else None
+    if library != TORCH:
+        return _called(name, library, arguments, keywords)
+    check = check_of(name)
     error = None if check is None else check(arguments, keywords)
     if error is not None:
         raise error
-    if library == TORCH and arguments:
-        if keywords.get("dtype") is None:  # in which it is computed
-            check_taken(name, arguments)
-        settled = settle(name, arguments, keywords)
-        if settled is not None:
-            result = _called(name, library, settled.arguments, settled.keywords)
-            return result if settled.kind is None else _of_dtype(result, settled.kind)
-    return _called(name, library, arguments, keywords)
+    if arguments and keywords.get("dtype") is None:  # in which it is computed
+        check_taken(name, arguments)
+    settled = settle(name, arguments, keywords) if arguments else None
+    if settled is None:
+        return _called(name, library, arguments, keywords)
+    result = _called(name, library, settled.arguments, settled.keywords)
+    return result if settled.kind is None else _of_dtype(result, settled.kind)
 
 
 def _of_dtype(result: Any, kind: dtypes.dtype) -> Any:
@@ -430,8 +428,8 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
             raise TypeError(f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'")
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
         arguments = _of_kind(host, record, name, arguments, kind)
-        found_there = _called(name, library, arguments, keywords if out is None else {**keywords, "out": out})
-        return found_there.to(kind) if isinstance(found_there, Tensor) else found_there
+        result: Any = _called(name, library, arguments, keywords if out is None else {**keywords, "out": out})
+        return result.to(kind) if isinstance(result, Tensor) else result
     try:
         given = binding.bind(host, name, signature, arguments, keywords)
         record = binding.chosen(host, record, given)
@@ -439,50 +437,49 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         if host is HOST and operands and not is_of_numbers(name) and not any(isinstance(o, (Tensor, list)) for o in operands):
             raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)
         start = next_index()
-        result: Any = region_of(record, operands, static)
+        result = region_of(record, operands, static)
         if result is None:
             result = _applied(host, record, name, signature, operands, static)
     except (ArgumentError, ShapeError) as error:
         raise also_value_error(error) from None
     given_tensors = (*arguments, *keywords.values())
+    if not isinstance(result, tuple):
+        result = _own(record, given_tensors, result, start)
+        return result if out is None else _written(name, out, result)
+    if out is not None:
+        raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
+    parts = [_own(record, given_tensors, part, start) for part in result]
+    for place, word in enumerate(record.results[: len(parts)]):
+        _, colon, kind = word.partition(":")
+        if colon:  # outside of the graph: what LAPACK or the format of floats says in whole numbers
+            parts[place] = parts[place].detach() if not kind else parts[place].detach().to(getattr(dtypes, kind))
+    if record.torch.memory == "parts":
+        for place, part in enumerate(parts):
+            one_of_several(part, place)
+    names = record.result_names if isinstance(record, Composite) else ()
+    return named_results(name, names, tuple(parts)) if len(names) == len(parts) else tuple(parts)
+
+
+def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any, start: int) -> Any:
+    """A result, or one of several, in memory of its own where PyTorch has it so; of a function made of operations, under its name.
+
+    start  nodes that were made since then are the function's
+    """
     if isinstance(result, tuple):
-        if out is not None:
-            raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
-        result = tuple(_own(record, given_tensors, _as_result(part)) for part in result)
-        aside = [word.partition(":")[1:] for word in record.results] or [("", "")] * len(result)
-        result = tuple(_aside(kind, part) if colon else part for (colon, kind), part in zip(aside, result, strict=False))
-        for place, part in enumerate(result):
-            _relabel(record, part, start)
-            if record.torch.memory == "parts" and isinstance(part, Tensor):
-                one_of_several(part, place)
-        names = record.result_names if isinstance(record, Composite) else ()
-        return named_results(name, names, result) if len(names) == len(result) else result
-    result = _own(record, given_tensors, _as_result(result))
-    _relabel(record, result, start)
-    return result if out is None else _written(name, out, result)
-
-
-def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any) -> Any:
-    """A result, which may be one of several, in memory of its own where PyTorch has it so."""
-    if isinstance(result, Batched):
         return result
-    if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
-        result = apply(reshape, [result], {"shape": result.array.shape})
-    if isinstance(result, Tensor) and result._view is not None and not any(_shows(result, argument) for argument in arguments):
-        result._view = None  # of something that was made on the way
-    if not isinstance(result, Tensor):
-        return result
-    if record.torch.memory == "own":
-        if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
-            result = apply(clone, [result], {})
-        result._view = None
+    result = result if isinstance(result, Tensor) else Tensor(np.asarray(result))
+    if not isinstance(result, Batched):
+        if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
+            result = apply(reshape, [result], {"shape": result.array.shape})
+        if result._view is not None and not any(_shows(result, argument) for argument in arguments):
+            result._view = None  # of something that was made on the way
+        if record.torch.memory == "own":
+            if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
+                result = apply(clone, [result], {})
+            result._view = None
+    if isinstance(record, Composite) and result.node is not None and result.node.index > start:
+        result.node.label = node_name(record)
     return result
-
-
-def _aside(kind: str, part: Any) -> Any:
-    """One of several results, outside of the graph: what LAPACK or the format of floats says in whole numbers."""
-    bare = part.detach() if isinstance(part, Tensor) else part
-    return bare.to(getattr(dtypes, kind)) if kind and isinstance(bare, Tensor) else bare
 
 
 def _shows(result: Tensor, argument: Any) -> bool:
@@ -500,8 +497,8 @@ def _applied(host: Any, record: Op | Composite, name: str, signature: Signature,
     if isinstance(record, Op) and host is HOST:
         return binding.applied(host, record, name, signature, operands, static)
     common = _float_among(operands)
-    if common is not None and is_half(common) and not isinstance(record, Op):
-        result = in_float32(record, operands, lambda wide: _applied(host, record, name, signature, wide, static))
+    if common is not None and is_half(common) and isinstance(record, Composite) and record.torch.memory in ("", "own"):
+        result = in_float32(operands, lambda wide: _applied(host, record, name, signature, wide, static))
         if result is not None:
             return result
     before = dtypes.set_constants(common)
@@ -538,16 +535,6 @@ def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any,
     if host is not HOST:  # a ufunc computes in the dtype
         return tuple([as_tensor(host.value(a)).to(kind) if isinstance(a, (Tensor, np.ndarray)) else a for a in arguments])
     return (as_tensor(host.value(first)).to(kind), *rest)
-
-
-def _relabel(record: Op | Composite, result: Any, start: int) -> None:
-    """Give the last node of a function that is made of operations the function's name."""
-    if isinstance(record, Composite) and isinstance(result, Tensor) and result.node is not None and result.node.index > start:
-        result.node.label = node_name(record)
-
-
-def _as_result(part: Any) -> Any:
-    return part if isinstance(part, (Tensor, tuple)) else Tensor(np.asarray(part))
 
 
 def _written(name: str, out: Tensor, result: Tensor) -> Tensor:

@@ -42,8 +42,7 @@ def called(name: str, arguments: Any, keywords: dict[str, Any], function: Any = 
     """A function of NumPy's, by its name. Raises TypeError, by name, for what there is not."""
     found = known(name, NUMPY)
     if found is None:
-        module = getattr(function, "__module__", None) or "numpy"
-        path = f"{module}.{getattr(function, '__name__', name)}"
+        path = f"{getattr(function, '__module__', None) or 'numpy'}.{getattr(function, '__name__', name)}"
         raise TypeError(f"gradcli has no {path} on tensors; tensor.detach().numpy() is the array")
     keywords = {
         key: np.dtype(value) if isinstance(value, str) and key == "dtype" else value
@@ -80,8 +79,7 @@ def refuse(name: str, **given: Any) -> None:
     """Refuse, by name, keywords that would change what is computed."""
     for keyword, value in given.items():
         if value is not None and value is not np._NoValue:
-            said = f"{name} of tensors does not support this {keyword}="
-            raise UnreadArgumentError(said, help="leave it out")
+            raise UnreadArgumentError(f"{name} of tensors does not support this {keyword}=", help="leave it out")
 
 
 def tensor_of(argument: Any) -> Any:
@@ -122,8 +120,7 @@ def of_constants(function: Callable[..., Any], first: int = 0) -> Callable[..., 
 
     def run(*given: Any, **named: Any) -> Any:
         if requires_grad([*given[first:], *named.values()]):
-            said = f"{function.__name__}: a tensor that requires grad loses its gradient here"
-            raise TypeError(f"{said}: write x.detach()")
+            raise TypeError(f"{function.__name__}: a tensor that requires grad loses its gradient here: write x.detach()")
         found = _of_entries(function)(*given, **named)
         return Tensor(np.asarray(found)) if first else found
 
@@ -178,8 +175,7 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *given: Any, **named: Any) 
 
 
 def _transposed(a: Any, axes: Any = None) -> Any:
-    given = {} if axes is None else {"axes": tuple(np.atleast_1d(axes).tolist())}
-    return by_name("transpose", a, **given)
+    return by_name("transpose", a, **({} if axes is None else {"axes": tuple(np.atleast_1d(axes).tolist())}))
 
 
 def _ordering(name: str) -> Callable[..., Any]:
@@ -210,11 +206,11 @@ def _unique(
 
 
 def _inserted(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """Return what is put in takes the array's dtype, as in an assignment."""
+    """An array with values put in, which take its dtype, as in an assignment."""
     given, put = tensor_of(arr), tensor_of(values)
     if put.requires_grad and not given.dtype.is_floating_point:
-        said = "insert: floats that require grad cannot be put into whole numbers"
-        raise UnreadArgumentError(said, help="make the array one of floats")
+        help = "make the array one of floats"
+        raise UnreadArgumentError("insert: floats that require grad cannot be put into whole numbers", help=help)
     joined = _moving(lambda pair: np.insert(pair[0], plain(obj), pair[1], axis))
     return joined([given, put.to(given.dtype)])
 
@@ -371,11 +367,10 @@ def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
     windows: Any = np.pad(x, [(m - 1, m - 1) for _, m in extents]) if extents else x
     for axis, (_, m) in enumerate(extents):
         windows = windows.unfold(axis, m, 1)
-    full = np.tensordot(windows, np.flip(y) if extents else y, x.ndim)
-    kept = []
+    full, kept = np.tensordot(windows, np.flip(y) if extents else y, x.ndim), []
     for n, m in extents:
-        same = slice((m - 1) // 2, (m - 1) // 2 + n)
-        kept.append({"full": slice(None), "same": same}.get(mode, slice(min(n, m) - 1, max(n, m))))
+        first = {"full": 0, "same": (m - 1) // 2}.get(mode, min(n, m) - 1)
+        kept.append(slice(first, first + {"full": n + m - 1, "same": n}.get(mode, max(n, m) - min(n, m) + 1)))
     return full[tuple(kept)]
 
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.sweep import guarded
+from gradcli.graph.transforms import ForwardMode
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import movedim
-from gradcli.ops.arrays.shapes import broadcast_to, getitem
+from gradcli.ops.arrays.shapes import getitem
 from gradcli.ops.batching import on_batch
 from gradcli.ops.carrying import multilinear
-from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
@@ -104,7 +104,7 @@ def _moving(op: Op, operands: Sequence[Any], static: Mapping[str, Any], place: i
         result = apply(op, operands, static)
         constants = dtypes.set_constants(None if op.always else (result[0] if isinstance(result, tuple) else result).array.dtype)
         try:
-            tangents = _tangent(op, operands, {**op.static, **static}, result, [tangent_of(x, level) for x in operands])
+            tangents = _tangents(op, operands, {**op.static, **static}, result, [tangent_of(x, level) for x in operands])
         finally:
             dtypes.set_constants(constants)
     finally:
@@ -118,35 +118,41 @@ def _moving(op: Op, operands: Sequence[Any], static: Mapping[str, Any], place: i
     return result
 
 
-def _tangent(op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, tangents: Sequence[Any]) -> Any:
-    """How the result of an operation moves, as its operands do; of several results, each; None if it does not."""
-    if (op.partials is None and op.vjp is None) or (isinstance(result, Tensor) and result.array.dtype.kind not in dtypes.FLOATS):
+def _tangents(op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, tangents: Sequence[Any]) -> Any:
+    if isinstance(result, Tensor) and result.array.dtype.kind not in dtypes.FLOATS:
         return None
-    if op.linear and not op.elementwise:
-        moving = [t if t is not None or x is None else _still(x) for x, t in zip(operands, tangents, strict=True)]
-        return apply(op, moving, static)
     if op.accuracy.carries is multilinear:
         parts = [apply(op, [*operands[:i], t, *operands[i + 1 :]], static) for i, t in enumerate(tangents) if t is not None]
         return sum(parts[1:], parts[0])
-    total: Any = None
-    for i, tangent in enumerate(tangents):
-        if tangent is None:
-            continue
-        term = (
-            _through(op.partials[i], operands, static, result, tangent)
-            if op.partials is not None
-            else _pushed(op, operands, static, result, i, tangent)
-        )
-        if term is None:
-            continue
-        if op.outputs > 1:
-            total = (
-                term if total is None else tuple(y if x is None else x if y is None else x + y for x, y in zip(total, term, strict=True))
-            )
-        else:
-            term = term if term.shape == result.shape else broadcast_to(term, shape=tuple(result.shape))
-            total = term if total is None else total + term
-    return total if total is not None or op.outputs > 1 else _still(result)
+    return _OfTensors().moved(op, operands, static, result, tangents)
+
+
+class _OfTensors(ForwardMode):
+    """How tensors move."""
+
+    times = staticmethod(guarded)
+
+    def __init__(self) -> None:
+        self.keep = state.recording
+
+    def still(self, x: Any) -> Tensor:
+        array = x.array if isinstance(x, Tensor) else np.asarray(x)
+        return Tensor(np.zeros(array.shape, array.dtype))
+
+    def cotangents(self, op: Op, result: Any) -> Sequence[Tensor]:
+        return [Tensor(np.zeros(part.array.shape, part.array.dtype), True) for part in (result if op.outputs > 1 else (result,))]
+
+    def _transposed(self, *given: Any) -> Any:
+        before = state.change(recording=True)
+        try:
+            return super()._transposed(*given)
+        finally:
+            state.change(**before)
+
+    def gradients(self, y: Tensor, seed: Tensor, variables: Sequence[Tensor]) -> Sequence[Any]:
+        if not y.requires_grad:
+            return [None] * len(variables)
+        return grad([y], variables, [seed], create_graph=self.keep, allow_unused=True)
 
 
 def _apart(tangent: Tensor, part: Tensor, operands: Sequence[Any], level: Any) -> Tensor:
@@ -158,42 +164,6 @@ def _apart(tangent: Tensor, part: Tensor, operands: Sequence[Any], level: Any) -
             copied: Tensor = clone(tangent)
             return copied
     return tangent
-
-
-def _still(x: Any) -> Tensor:
-    array = x.array if isinstance(x, Tensor) else np.asarray(x)
-    return Tensor(np.zeros(array.shape, array.dtype))
-
-
-def _through(partial: Any, operands: Sequence[Any], static: Mapping[str, Any], result: Any, tangent: Tensor) -> Any:
-    if partial is None:
-        return None
-    values = [result, *operands]
-    if type(partial) is Pieces:
-        return partial.flowing(guarded, tangent, values, static)
-    return guarded(tangent, partial(*values, **static))
-
-
-def _pushed(op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, place: int, tangent: Tensor) -> Any:
-    """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
-    assert op.vjp is not None
-    wanted = tuple(i == place for i in range(len(operands)))
-    parts = result if op.outputs > 1 else (result,)
-    keep = state.recording
-    before = state.change(recording=True)
-    try:
-        cotangents = tuple(Tensor(np.zeros(part.array.shape, part.array.dtype), True) for part in parts)
-        given: Any = cotangents if op.outputs > 1 else cotangents[0]
-        pulled = op.vjp(wanted, given, result, *operands, **static)
-        part = pulled[place] if place < len(pulled) else None
-        if part is None or not part.requires_grad:
-            return None
-        if part.shape != tangent.shape:
-            tangent = broadcast_to(tangent, shape=tuple(part.shape))
-        found = grad([part], cotangents, [tangent], create_graph=keep, allow_unused=True)
-    finally:
-        state.change(**before)
-    return tuple(found) if op.outputs > 1 else found[0]
 
 
 # -- ``torch.vmap``: a function of one example, applied to many at once ---------------------------
