@@ -30,7 +30,7 @@ from gradcli.tensors.core.levels import (
     rewrapped,
     tangent_of,
 )
-from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn
+from gradcli.tensors.core.modes import ERRORS, IGNORED, Mode, state, warn
 from gradcli.tensors.core.node import FUNCTION, Hooks, Node, Watch, cast_array, check_backward, named, watched, zeros_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
@@ -356,15 +356,12 @@ def of_moving(
     The second derivative is the same in either order, so that no graph of tangents has to be kept: y' has one of its own.
     """
     level = state.forward_levels[place]
-    before = state.change(forward_levels=state.forward_levels[:place])
-    try:
+    with Mode(forward_levels=state.forward_levels[:place]):
         vs = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
         found = products(ys, xs, vs, True, create_graph)
         pairs = [(y, t) for y, v in zip(ys, vs, strict=True) if (t := tangent_of(v, level)) is not None]
         pairs += [(t, v) for y, v in zip(ys, vs, strict=True) if (t := tangent_of(y, level)) is not None and t.requires_grad]
         moved = products([y for y, _ in pairs], xs, [v for _, v in pairs], retain, create_graph) if pairs else [None] * len(xs)
-    finally:
-        state.change(**before)
     results: list[Tensor | None] = []
     for x, product, tangent in zip(xs, found, moved, strict=True):
         part = product

@@ -29,7 +29,7 @@ from gradcli.tensors.core.levels import (
     set_tangent,
     tangent_of,
 )
-from gradcli.tensors.core.modes import check_device, state, warn
+from gradcli.tensors.core.modes import Mode, check_device, state, warn
 from gradcli.tensors.core.node import Node, remember
 from gradcli.tensors.core.tensor import Origin, Tensor, crowded, node_from_base, rebase, refuse_writing, regraph, repeats, writable
 
@@ -159,6 +159,14 @@ def check_memory(array: np.ndarray) -> None:
         raise RuntimeError("the array that this tensor shares memory with is read-only: write to a clone() of the tensor")
 
 
+def write_memory(x: Tensor, place: Any, entries: Any) -> None:
+    """Write entries into a tensor's memory, and tell who watches it."""
+    if state.before_writing is not None:
+        state.before_writing(x)
+    x.array[place] = entries
+    x._version_counter[0] += 1
+
+
 def assign(x: Tensor, result: Tensor) -> Tensor:
     """Make a computed result the new content of x."""
     if isinstance(result, Batched) or isinstance(x, Batched):
@@ -169,10 +177,7 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
         raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {x.dtype.in_messages}")
     if not writable(x.array):
         check_places(x)
-    if state.before_writing is not None:
-        state.before_writing(x)
-    x.array[...] = result.array
-    x._version_counter[0] += 1
+    write_memory(x, ..., result.array)
     if state.recording and x.array.dtype.kind in dtypes.FLOATS and (result.requires_grad or x.requires_grad):
         _keep_written(x, result)
         if x._view is not None:
@@ -211,8 +216,7 @@ def _carry(x: Tensor, result: Tensor) -> None:
         new, old = tangent_of(result, level), tangent_of(x, level)
         if new is None and old is None:
             continue
-        before_ = state.change(forward_levels=state.forward_levels[:place])
-        try:
+        with Mode(forward_levels=state.forward_levels[:place]):
             if old is None and x._view is not None:
                 base = x._view.base
                 set_tangent(base, level, Tensor(np.zeros_like(base.array)))
@@ -222,8 +226,6 @@ def _carry(x: Tensor, result: Tensor) -> None:
                 set_tangent(x, level, new)
             else:
                 assign(old, clone(new) if new is not None else Tensor(np.zeros_like(x.array)))
-        finally:
-            state.change(**before_)
 
 
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
@@ -245,6 +247,14 @@ def check_expandable(new: np.ndarray, shape: Shape) -> None:
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
 
 
+def broadcasts(shape: Shape, wanted: Shape) -> bool:
+    """Return whether an array of a shape broadcasts to another one."""
+    try:
+        return np.broadcast_shapes(shape, wanted) == tuple(wanted)
+    except ValueError:
+        return False
+
+
 def common_shape(*shapes: Shape) -> Shape:
     """Return the shape that operands broadcast to. Raises RuntimeError, as PyTorch, if there is none."""
     try:
@@ -259,10 +269,7 @@ def replace(x: Tensor, value: Any, label: str) -> Tensor:
     if isinstance(value, Tensor):
         check_expandable(value.array, x.array.shape)
     if not followed and state.recorder is None and state.interpreter is None:
-        if state.before_writing is not None:
-            state.before_writing(x)
-        x.array[...] = value.array if isinstance(value, Tensor) else value
-        x._version_counter[0] += 1
+        write_memory(x, ..., value.array if isinstance(value, Tensor) else value)
         return x
     result: Tensor = overwrite(before(x), value, index=_EVERYTHING)
     if result.node is not None:
@@ -528,10 +535,7 @@ def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
     _check_fits(new.array, shape)
     if not followed and state.usual:
         check_places(region)
-        if state.before_writing is not None:
-            state.before_writing(region)
-        region.array[numpy_index(chosen)] = new.array
-        region._version_counter[0] += 1
+        write_memory(region, numpy_index(chosen), new.array)
         return
     result: Tensor = overwrite(before(region), new, index=chosen)
     if result.node is not None:
@@ -548,11 +552,7 @@ def _without_leading(new: Tensor, ndim: int) -> Tensor:
 
 
 def _check_fits(new: np.ndarray, shape: tuple[int, ...]) -> None:
-    try:
-        fits = np.broadcast_shapes(new.shape, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts(new.shape, shape):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(new.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
         )

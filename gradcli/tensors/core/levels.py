@@ -259,23 +259,17 @@ class ForwardLevel:
     """Inputs that move by themselves: one `jvp`, or one dual level, that is under way."""
 
 
-class Entered:
-    """Levels that are under way inside of a block: operations are interpreted there (dispatch/interpreter.py)."""
+class Entered(Mode):
+    """Levels that are under way inside of a block: operations are interpreted there (transforms/vectorizing.py)."""
 
     def __init__(self, *, forward: Any = None, batch: Any = None) -> None:
-        self.forward, self.batch = forward, batch
-
-    def __enter__(self) -> Entered:
+        self.forward = forward
         fields: dict[str, Any] = {"interpreter": Tensor.interpret}
-        if self.forward is not None:
-            fields["forward_levels"] = (*state.forward_levels, self.forward)
-        if self.batch is not None:
-            fields["batch_levels"] = (*state.batch_levels, self.batch)
-        self._before = state.change(**fields)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        state.change(**self._before)
+        if forward is not None:
+            fields["forward_levels"] = (*state.forward_levels, forward)
+        if batch is not None:
+            fields["batch_levels"] = (*state.batch_levels, batch)
+        super().__init__(**fields)
 
 
 def tangent_of(x: Any, level: ForwardLevel) -> Any:

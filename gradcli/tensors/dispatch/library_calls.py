@@ -24,7 +24,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import float32, is_half
 from gradcli.tensors.core.in_place import as_tensor, cast, check_places, check_writable, one_of_several, update
 from gradcli.tensors.core.levels import Batched, NotBatchedError, batched_in, levels_of, moves, one_by_one
-from gradcli.tensors.core.modes import state, warn
+from gradcli.tensors.core.modes import Mode, state, warn
 from gradcli.tensors.core.node import FUNCTION, Node, Program, Shaped, Step, next_index
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import INFERENCE
@@ -358,11 +358,8 @@ def _call_and_keep(
 ) -> Any:
     """A call whose form is kept for those that follow."""
     steps = Steps(tensors)
-    before = state.change(recorder=steps)
-    try:
+    with Mode(recorder=steps):
         result = call(name, library, arguments, keywords)
-    finally:
-        state.change(**before)
     if len(FORMS) >= _MOST_FORMS:
         FORMS.clear()
     FORMS[key] = steps.form(record, result) or False

@@ -7,17 +7,15 @@ one level further out, and what the record's rules say of how its result moves, 
 from __future__ import annotations
 
 import functools
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.graph.sweep import guarded
 from gradcli.graph.transforms import ForwardMode
-from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import movedim
-from gradcli.ops.arrays.shapes import getitem
 from gradcli.ops.batching import on_batch
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.spec import Op
@@ -42,7 +40,7 @@ from gradcli.tensors.core.levels import (
     set_tangent,
     tangent_of,
 )
-from gradcli.tensors.core.modes import Transforming, state
+from gradcli.tensors.core.modes import Mode, Transforming, state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply, plain
 
@@ -99,16 +97,13 @@ def _promoted(operands: Sequence[Any]) -> list[Any]:
 
 def _moving(op: Op, operands: Sequence[Any], static: Mapping[str, Any], place: int) -> Any:
     level = state.forward_levels[place]
-    before = state.change(forward_levels=state.forward_levels[:place])
-    try:
+    with Mode(forward_levels=state.forward_levels[:place]):
         result = apply(op, operands, static)
         constants = dtypes.set_constants(None if op.always else (result[0] if isinstance(result, tuple) else result).array.dtype)
         try:
             tangents = _tangents(op, operands, {**op.static, **static}, result, [tangent_of(x, level) for x in operands])
         finally:
             dtypes.set_constants(constants)
-    finally:
-        state.change(**before)
     if tangents is not None:
         single = not isinstance(result, tuple)
         for part, tangent in zip((result,) if single else result, (tangents,) if single else tangents, strict=True):
@@ -143,11 +138,8 @@ class _OfTensors(ForwardMode):
         return [Tensor(np.zeros(part.array.shape, part.array.dtype), True) for part in (result if op.outputs > 1 else (result,))]
 
     def _transposed(self, *given: Any) -> Any:
-        before = state.change(recording=True)
-        try:
+        with Mode(recording=True):
             return super()._transposed(*given)
-        finally:
-            state.change(**before)
 
     def gradients(self, y: Tensor, seed: Tensor, variables: Sequence[Tensor]) -> Sequence[Any]:
         if not y.requires_grad:
@@ -173,24 +165,17 @@ def _apart(tangent: Tensor, part: Tensor, operands: Sequence[Any], level: Any) -
 # their ends.
 
 
-class Spec:
+class Spec(NamedTuple):
     """The structure of a tree: its kind, what its parts are called, and their structures; of an end, nothing."""
 
-    __slots__ = ("kind", "names", "parts")
-
-    def __init__(self, kind: Any = None, names: Any = (), parts: tuple[Spec, ...] = ()) -> None:
-        self.kind, self.names, self.parts = kind, names, parts
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Spec) and (self.kind, self.names, self.parts) == (other.kind, other.names, other.parts)
-
-    def __hash__(self) -> int:
-        return hash((self.kind, self.parts))
+    kind: Any = None
+    names: tuple[Any, ...] = ()
+    parts: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         if self.kind is None:
             return "*"
-        if self.kind in (dict, OrderedDict, defaultdict):
+        if issubclass(self.kind, dict):
             return "{" + ", ".join(f"{name!r}: {part}" for name, part in zip(self.names, self.parts, strict=True)) + "}"
         return ("[{}]" if self.kind is list else "({})").format(", ".join(map(repr, self.parts)))
 
@@ -200,18 +185,12 @@ class Spec:
 
     def unflatten(self, ends: Iterable[Any]) -> Any:
         """The tree with these ends, one after the other."""
-        return self._filled(iter(ends))
-
-    def _filled(self, ends: Iterator[Any]) -> Any:
+        ends = iter(ends)
         if self.kind is None:
             return next(ends)
-        parts = [part._filled(ends) for part in self.parts]
-        if self.kind in (dict, OrderedDict):
+        parts = [part.unflatten(ends) for part in self.parts]
+        if issubclass(self.kind, dict):
             return self.kind(zip(self.names, parts, strict=True))
-        if self.kind is defaultdict:
-            made: Any = defaultdict(None)
-            made.update(zip(self.names, parts, strict=True))
-            return made
         return self.kind(*parts) if self.names else self.kind(parts)
 
 
@@ -220,8 +199,9 @@ _END = Spec()
 
 def flatten(tree: Any) -> tuple[list[Any], Spec]:
     """The ends of a tree, from left to right, and its structure."""
-    kind = type(tree)
-    if kind in (dict, OrderedDict, defaultdict):
+    kind: Any = type(tree)
+    if isinstance(tree, dict):
+        kind = OrderedDict if isinstance(tree, OrderedDict) else dict
         names, parts = tuple(tree), [flatten(part) for part in tree.values()]
     elif kind in (list, tuple) or hasattr(kind, "_fields"):
         names, parts = getattr(kind, "_fields", ()), [flatten(part) for part in tree]
@@ -240,39 +220,42 @@ def spread(prefix: Any, spec: Spec) -> list[Any] | None:
     """The ends of a tree whose own ends stand for whole parts of another structure, one for each end of that; None if they do not fit."""
     if spec.kind is None:
         return [prefix]
-    kind = type(prefix)
-    if kind not in (list, tuple, dict, OrderedDict, defaultdict) and not hasattr(kind, "_fields"):
+    _, own = flatten(prefix)
+    if own.kind is None:
         return [prefix] * spec.count()
-    given = list(prefix.values()) if isinstance(prefix, dict) else list(prefix)
-    if kind is not spec.kind or len(given) != len(spec.parts) or (isinstance(prefix, dict) and tuple(prefix) != spec.names):
+    if (own.kind, len(own.parts)) != (spec.kind, len(spec.parts)) or own.names != spec.names:
         return None
-    found = [spread(part, inner) for part, inner in zip(given, spec.parts, strict=True)]
+    found = [spread(part, inner) for part, inner in zip(prefix.values() if isinstance(prefix, dict) else prefix, spec.parts, strict=True)]
     return None if any(part is None for part in found) else [end for part in found for end in part or ()]
 
 
-def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, *, chunk_size: int | None = None) -> Callable[..., Any]:
+def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
     """The function of batches that a function of examples is.
 
-    in_dims     the axis of each argument that has the examples, None for one that they share
-    out_dims    the axis of each result to have them
-    chunk_size  how many examples are computed at once
+    in_dims   the axis of each argument that has the examples, None for one that they share
+    out_dims  the axis of each result to have them
     """
     name = getattr(func, "__name__", repr(func))
     mapped(lambda end: _check_out_dim(end, name, out_dims), out_dims)
-    if chunk_size is not None and chunk_size <= 0:
-        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
     def wrapped(*arguments: Any, **keywords: Any) -> Any:
         size, dims, ends, spec = _inputs(name, in_dims, arguments)
-        if chunk_size is None or chunk_size >= size:
-            return _run(func, name, size, dims, ends, spec, keywords, out_dims)
-        starts = range(0, size, chunk_size)
-        parts = []
-        for start in starts:
-            chunk = [x if d is None else _slice(x, d, start, start + chunk_size) for x, d in zip(ends, dims, strict=True)]
-            parts.append(_run(func, name, min(chunk_size, size - start), dims, chunk, spec, keywords, out_dims))
-        return _joined(parts, out_dims)
+        level = BatchLevel(size)
+        with Entered(batch=level), Transforming():
+            given = [x if d is None else at_level(moved(x, d, 0), level) for x, d in zip(ends, dims, strict=True)]
+            result = func(*spec.unflatten(given), **keywords)
+            outputs, structure = flatten(result)
+            if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+                places: list[Any] | None = list(out_dims)
+            else:
+                places = None if isinstance(result, Tensor) and not isinstance(out_dims, (int, type(None))) else spread(out_dims, structure)
+            if places is None:
+                raise ValueError(
+                    f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
+                    f"out_dims has structure {flatten(out_dims)[1]} but outputs has structure {structure}."
+                )
+            return structure.unflatten([_output(name, x, place, level) for x, place in zip(outputs, places, strict=True)])
 
     return wrapped
 
@@ -330,27 +313,6 @@ def _inputs(name: str, in_dims: Any, arguments: tuple[Any, ...]) -> tuple[int, l
     return sizes[0], dims, ends, spec
 
 
-def _run(
-    func: Callable[..., Any], name: str, size: int, dims: list[int | None], ends: list[Any], spec: Spec, keywords: dict[str, Any],
-    out_dims: Any,
-) -> Any:  # fmt: skip
-    level = BatchLevel(size)
-    with Entered(batch=level), Transforming():
-        given = [x if d is None else at_level(moved(x, d, 0), level) for x, d in zip(ends, dims, strict=True)]
-        result = func(*spec.unflatten(given), **keywords)
-        outputs, structure = flatten(result)
-        if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
-            places: list[Any] | None = list(out_dims)
-        else:
-            places = None if isinstance(result, Tensor) and not isinstance(out_dims, (int, type(None))) else spread(out_dims, structure)
-        if places is None:
-            raise ValueError(
-                f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. out_dims "
-                f"has structure {flatten(out_dims)[1]} but outputs has structure {structure}."
-            )
-        return structure.unflatten([_output(name, x, place, level) for x, place in zip(outputs, places, strict=True)])
-
-
 def _output(name: str, x: Any, place: int | None, level: BatchLevel) -> Any:
     if place is None:
         if isinstance(x, Batched) and level in x.levels:
@@ -368,16 +330,3 @@ def _output(name: str, x: Any, place: int | None, level: BatchLevel) -> Any:
 def moved(x: Any, source: int, destination: int) -> Any:
     """An axis at another place."""
     return x if source == destination else movedim(x, source=source, destination=destination)
-
-
-def _slice(x: Any, dim: int, start: int, stop: int) -> Any:
-    return getitem(x, index=(*((None, None, None),) * dim, (start, stop, None)))
-
-
-def _joined(parts: list[Any], out_dims: Any) -> Any:
-    """Results of chunks, one after the other."""
-    rows = [flatten(part)[0] for part in parts]
-    structure = flatten(parts[0])[1]
-    places = spread(out_dims[0] if structure.kind is None and isinstance(out_dims, tuple) else out_dims, structure) or []
-    ends = [column[0] if d is None else concatenate(*column, axis=d) for column, d in zip(zip(*rows, strict=True), places, strict=True)]
-    return structure.unflatten(ends)
