@@ -27,6 +27,7 @@ from gradcli.tensors.core.levels import (
     innermost,
     levels_of,
     moving_by,
+    physical,
     rewrapped,
     tangent_of,
 )
@@ -172,7 +173,7 @@ def run(
         order = _leaves_when_due(order, needed)
     found: dict[Node, Any] = {}
     if tensors:
-        seeds = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
+        seeds = [*map(as_tensor, seeds)]
     elif not usual:
         seeds = [seed.array if isinstance(seed, Tensor) else seed for seed in seeds]
     asked: Any = () if targets is None or accumulate else targets
@@ -320,7 +321,7 @@ def of_batch(
     for y, seed in zip(ys, seeds, strict=True):
         own = levels_of([y])
         every = levels_of([y, Batched(Tensor(np.zeros([level.size for level in further])), further)]) if further else own
-        whole = in_front(seed if isinstance(seed, Tensor) else Tensor(seed), every, full=True)
+        whole = in_front(as_tensor(seed), every, full=True)
         order = [every.index(level) for level in (*further, *own)]
         given.append(rewrapped(_permuted(whole, order), further))
     for x in xs:
@@ -329,7 +330,7 @@ def of_batch(
                 "vmap: the gradient by a tensor that all examples share would be summed over them; take it by torch.func.grad, which gives "
                 "each example its own"
             )
-    bare = [[t.physical if isinstance(t, Batched) else t for t in tensors] for tensors in (ys, xs)]
+    bare = [[*map(physical, tensors)] for tensors in (ys, xs)]
     found = products(bare[0], bare[1], given, retain, create_graph)
     results: list[Tensor | None] = []
     for x, part in zip(xs, found, strict=True):
@@ -357,7 +358,7 @@ def of_moving(
     """
     level = state.forward_levels[place]
     with Mode(forward_levels=state.forward_levels[:place]):
-        vs = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
+        vs = [*map(as_tensor, seeds)]
         found = products(ys, xs, vs, True, create_graph)
         pairs = [(y, t) for y, v in zip(ys, vs, strict=True) if (t := tangent_of(v, level)) is not None]
         pairs += [(t, v) for y, v in zip(ys, vs, strict=True) if (t := tangent_of(y, level)) is not None and t.requires_grad]
@@ -404,8 +405,7 @@ def backward(
 def _physical(outputs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
     """The cotangents of the tensors that stand for batches."""
     return [
-        in_front(seed if isinstance(seed, Tensor) else Tensor(seed), y.levels, full=True) if isinstance(y, Batched) else seed
-        for y, seed in zip(outputs, seeds, strict=True)
+        in_front(as_tensor(seed), y.levels, full=True) if isinstance(y, Batched) else seed for y, seed in zip(outputs, seeds, strict=True)
     ]
 
 
@@ -502,7 +502,7 @@ def _roots(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> tuple[l
             )
         roots.append(root)
         seeds.append(seed)
-    return roots, [s if isinstance(s, Tensor) else Tensor(s) for s in seeds] if create_graph else seeds
+    return roots, [*map(as_tensor, seeds)] if create_graph else seeds
 
 
 def _seed(i: int, output: Tensor, gradient: Any, create_graph: bool) -> Any:

@@ -26,6 +26,7 @@ from gradcli.tensors.core.levels import (
     memory_of,
     one_by_one,
     part_of,
+    physical,
     set_tangent,
     tangent_of,
 )
@@ -196,7 +197,7 @@ def _assign_batch(x: Tensor, result: Tensor) -> Tensor:
     if not set(levels_of([result])) <= set(levels):
         raise NotBatchedError(NOT_BATCHED.format("inplace arithmetic(self, *extra_args)"))
     check_places(x)
-    assign(x.physical if isinstance(x, Batched) else x, in_front(result, levels, full=True))
+    assign(physical(x), in_front(result, levels, full=True))
     return x
 
 

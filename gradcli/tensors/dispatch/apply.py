@@ -20,7 +20,7 @@ from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, computed_with, is_half
 from gradcli.tensors.core.in_place import common_shape
-from gradcli.tensors.core.levels import Batched, levels_of, rewrapped, same_region, set_tangent, tangent_of
+from gradcli.tensors.core.levels import Batched, levels_of, physical, rewrapped, same_region, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Mode, silent, state
 from gradcli.tensors.core.node import Node, Shaped, node_of_part, remember
 from gradcli.tensors.core.tensor import Tensor, View, distance, geometry, placed, start, strides
@@ -452,11 +452,11 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
     if isinstance(view, str) or not isinstance(x, Tensor):
         return None
     levels = levels_of([x])
-    physical = x.physical if isinstance(x, Batched) else x
-    if 0 in physical.array.shape[: len(levels)]:
+    whole = physical(x)
+    if 0 in whole.array.shape[: len(levels)]:
         return None
     try:
-        found: Tensor = rewrapped(_region_of_each(physical, len(levels), lambda array: view(array, **static)), levels)
+        found: Tensor = rewrapped(_region_of_each(whole, len(levels), lambda array: view(array, **static)), levels)
     except (ValueError, TypeError, IndexError):
         return None  # the function itself says what is wrong
     return found

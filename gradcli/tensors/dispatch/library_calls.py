@@ -23,7 +23,7 @@ from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import float32, is_half
 from gradcli.tensors.core.in_place import as_tensor, cast, check_places, check_writable, one_of_several, update
-from gradcli.tensors.core.levels import Batched, NotBatchedError, batched_in, levels_of, moves, one_by_one
+from gradcli.tensors.core.levels import Batched, NotBatchedError, levels_in, moves, one_by_one
 from gradcli.tensors.core.modes import Mode, state, warn
 from gradcli.tensors.core.node import FUNCTION, Node, Program, Shaped, Step, next_index
 from gradcli.tensors.core.tensor import Tensor
@@ -371,7 +371,7 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
     try:
         return _settled(name, library, arguments, keywords)
     except NotBatchedError:  # its parameters are taken of a tensor's entries
-        if not levels_of(batched_in((arguments, list(keywords.values())))):
+        if not levels_in(arguments, keywords):
             raise
         return one_by_one(lambda *given, **named: call(name, library, given, named), arguments, keywords)
 

@@ -20,7 +20,7 @@ from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.nn.softmax_and_attention import softmax
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import array_of, default_float
-from gradcli.tensors.core.in_place import as_tensor, assign, check_places, check_writable, replace
+from gradcli.tensors.core.in_place import as_tensor, assign, check_places, check_writable, common_shape, replace
 from gradcli.tensors.core.levels import check_no_examples
 from gradcli.tensors.core.modes import check_device, warn
 from gradcli.tensors.core.tensor import Tensor
@@ -397,10 +397,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, kind: _Kind, generato
     if size is None and not (isinstance(mean, Tensor) or isinstance(std, Tensor)):
         raise TypeError("normal(): a mean and a deviation that are numbers want a size")
     kind = kind or (kinds or [default_float()])[0]
-    try:
-        shape = np.broadcast_shapes(np.shape(middle), np.shape(spread)) if size is None else size_of((size,))
-    except ValueError as error:
-        raise RuntimeError(str(error)) from None
+    shape = common_shape(np.shape(middle), np.shape(spread)) if size is None else size_of((size,))
     noise = _source(generator).normal(shape, kind)
     return np.asarray(noise * spread + middle).astype(kind)
 

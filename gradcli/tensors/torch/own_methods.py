@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.errors import LinAlgError
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.in_place import cast, check_writable, clone_of, common_shape, update
+from gradcli.tensors.core.in_place import as_tensor, cast, check_writable, clone_of, common_shape, update
 from gradcli.tensors.core.levels import Batched, by_example, in_front, rewrapped
 from gradcli.tensors.core.modes import Mode, check_device, state
 from gradcli.tensors.core.modes import device as torch_device
@@ -35,7 +35,7 @@ def _is_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08
     if x.dtype != other.dtype:
         raise RuntimeError(f"both tensors must have one dtype, not {x.dtype.name} and {other.dtype.name}")
     common_shape(x.array.shape, other.array.shape)
-    return Tensor(np.asarray(np.isclose(x.array, other.array, rtol, atol, equal_nan)))
+    return as_tensor(np.isclose(x.array, other.array, rtol, atol, equal_nan))
 
 
 def _truth(reduce: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -65,7 +65,7 @@ def _nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
 
 def _count_nonzero(x: Tensor, *dims: Any, dim: Any = None) -> Tensor:
     axis = dim if not dims else dims[0] if len(dims) == 1 else dims
-    return Tensor(np.asarray(np.count_nonzero(x.array, axis=_axes(axis))))
+    return as_tensor(np.count_nonzero(x.array, axis=_axes(axis)))
 
 
 def _unique(
@@ -85,7 +85,7 @@ def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> T
 
 def _isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     given = (array(elements), array(test_elements))
-    return Tensor(np.asarray(np.isin(*given, assume_unique=assume_unique, invert=invert)))
+    return as_tensor(np.isin(*given, assume_unique=assume_unique, invert=invert))
 
 
 def _searchsorted(
@@ -125,7 +125,7 @@ def _matrix_rank(
     if rtol is None:
         rtol = 0.0 if absolute or tol is not None else np.finfo(values.dtype).eps * max(A.array.shape[-2:])
     bound = np.maximum(absolute, rtol * values.max(-1, initial=0))
-    return Tensor(np.asarray((values > bound[..., None]).sum(-1)))
+    return as_tensor((values > bound[..., None]).sum(-1))
 
 
 # -- indices and limits -----------------------------------------------------------------------------------------
@@ -367,7 +367,7 @@ def _pairs(name: str, function: Callable[..., Any], booleans: bool = True, other
         if kind.kind in dtypes.FLOATS or (kind.kind == "b" and not booleans):
             raise dtypes.untaken(name, kind)
         common_shape(*map(np.shape, arrays))
-        return Tensor(np.asarray(function(*(np.asarray(a).astype(kind) for a in arrays))))  # which wraps around
+        return as_tensor(function(*(np.asarray(a).astype(kind) for a in arrays)))  # which wraps around
 
     run.__name__ = run.__qualname__ = name
     return run
@@ -377,7 +377,7 @@ def _pairs(name: str, function: Callable[..., Any], booleans: bool = True, other
 def bitwise_not(x: Tensor) -> Tensor:
     if x.array.dtype.kind in dtypes.FLOATS:
         raise dtypes.untaken("bitwise_not", x.array.dtype)
-    return Tensor(np.asarray(np.bitwise_not(x.array)))
+    return as_tensor(np.bitwise_not(x.array))
 
 
 _SIGNS = {

@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.graph.nodes import reachable
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.tensors.core.backward import grad as tape_gradient
-from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, check_tangent, moving_by, set_tangent, spread, tangent_of
+from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, check_tangent, moving_by, physical, set_tangent, spread, tangent_of
 from gradcli.tensors.core.modes import Mode, Transforming, enable_grad, state
 from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
@@ -351,7 +351,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 def _without(y: Tensor, level: ForwardLevel) -> Tensor:
     """A result outside of the level, at which it does not move any more."""
-    set_tangent(y.physical if isinstance(y, Batched) else y, level, None)
+    set_tangent(physical(y), level, None)
     return y
 
 
