@@ -172,12 +172,14 @@ def logspace(
 
 def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0) -> Any:
     """Numbers of constant ratio from start to stop, both of one sign. Raises ArgumentError for ends of two signs, and for 0."""
-    signs = [np.sign(np.asarray(builder.scope.evaluate(builder.value(end)), float)) for end in (start, stop)]
+    known = [np.asarray(builder.scope.evaluate(builder.value(end)), float) for end in (start, stop)]
 
-    def ratios(*ends: Any) -> tuple[Any, Any]:
-        if np.any(signs[0] * signs[1] <= 0):
+    def ratios(first: Expr, last: Expr, count: int, ends: bool) -> tuple[Any, Any]:
+        if np.any(np.sign(known[0]) * np.sign(known[1]) <= 0):
             raise ArgumentError("geomspace needs two ends of one sign, neither of them 0")
-        return compositions.ratios(*ends), None
+        if builder.varies([start, stop]):
+            return compositions.ratios(first, last, count, ends), None
+        return builder.graph.constant(np.geomspace(*known, count, endpoint=ends)), None
 
     return _spaced(builder, "geomspace", ratios, start, stop, num, endpoint, dtype, axis)[0]
 

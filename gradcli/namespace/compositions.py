@@ -16,7 +16,7 @@ from gradcli.errors import ArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape
 from gradcli.ops.elementwise.arithmetic import abs_, sign
-from gradcli.ops.elementwise.exponential import log10
+from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.registry import named
 
@@ -36,7 +36,7 @@ def line(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Any, Any]:
 
 def ratios(start: Any, stop: Any, count: int, endpoint: bool) -> Any:
     """So many numbers of constant ratio from start to stop, both of one sign."""
-    numbers = sign(start) * 10.0 ** line(log10(abs_(start)), log10(abs_(stop)), count, endpoint)[0]
+    numbers = sign(start) * exp(line(log(abs_(start)), log(abs_(stop)), count, endpoint)[0])
     places = np.arange(count).reshape(-1, *(1,) * (len(numbers.shape) - 1))
     numbers = where(places == 0, start, numbers)
     return where(places == count - 1, stop, numbers) if endpoint and count > 1 else numbers

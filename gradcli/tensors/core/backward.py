@@ -21,6 +21,8 @@ from gradcli.tensors.core.levels import (
     Batched,
     BatchLevel,
     Entered,
+    Levels,
+    all_along,
     along_level,
     at_level,
     in_front,
@@ -316,37 +318,25 @@ def of_batch(
     products: Products, ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool
 ) -> list[Tensor | None]:
     """Of batched tensors: the graph is that of the physical ones. Seeds that are batched along further levels stay so."""
-    further = tuple(level for level in levels_of(seeds) if level not in levels_of(ys))
-    given = []
-    for y, seed in zip(ys, seeds, strict=True):
-        own = levels_of([y])
-        every = levels_of([y, Batched(Tensor(np.zeros([level.size for level in further])), further)]) if further else own
-        whole = in_front(as_tensor(seed), every, full=True)
-        order = [every.index(level) for level in (*further, *own)]
-        given.append(rewrapped(_permuted(whole, order), further))
     for x in xs:
         if not set(levels_of(ys)) <= set(levels_of([x])):
             raise RuntimeError(
                 "vmap: the gradient by a tensor that all examples share would be summed over them; take it by torch.func.grad, which gives "
                 "each example its own"
             )
-    bare = [[*map(physical, tensors)] for tensors in (ys, xs)]
-    found = products(bare[0], bare[1], given, retain, create_graph)
-    results: list[Tensor | None] = []
-    for x, part in zip(xs, found, strict=True):
-        own = levels_of([x])
-        if not isinstance(part, Batched):
-            results.append(rewrapped(part, own))
-            continue
-        every = tuple(sorted((*further, *own), key=lambda level: level.depth))
-        stands = (*further, *own)
-        results.append(rewrapped(_permuted(part.physical, [stands.index(level) for level in every]), every))
-    return results
+    given = [all_along(as_tensor(seed), levels_of([y])) for y, seed in zip(ys, seeds, strict=True)]
+    found = products([*map(physical, ys)], [*map(physical, xs)], given, retain, create_graph)
+    return [_examples(part, levels_of([x])) for x, part in zip(xs, found, strict=True)]
 
 
-def _permuted(x: Any, order: Sequence[int]) -> Any:
-    """The first axes in an order."""
-    return x if list(order) == sorted(order) else transpose(x, axes=(*order, *range(len(order), x.ndim)))
+def _examples(x: Any, levels: Levels) -> Any:
+    """A tensor whose first axes have the examples of levels, as one of them."""
+    every = (*levels_of([x]), *levels)
+    order = sorted(range(len(every)), key=lambda place: every[place].depth)
+    whole = physical(x)
+    if order != sorted(order):
+        whole = transpose(whole, axes=(*order, *range(len(order), whole.ndim)))
+    return rewrapped(whole, tuple([every[place] for place in order]))
 
 
 def of_moving(

@@ -20,7 +20,6 @@ from gradcli.tensors.core.levels import (
     Batched,
     NotBatchedError,
     batched_in,
-    example,
     in_front,
     levels_of,
     memory_of,
@@ -349,11 +348,8 @@ class Subscript:
 def get(x: Tensor, index: Any) -> Tensor:
     """The entries at an index: a view, unless arrays choose them."""
     if state.batch_levels and levels_of(batched_in(list(index) if isinstance(index, tuple) else index)):
-        parts: Tensor = one_by_one(
-            lambda y, *places: get(y, places if isinstance(index, tuple) else places[0]),
-            (x, *(index if isinstance(index, tuple) else (index,))),
-            {},
-        )
+        places = index if isinstance(index, tuple) else (index,)
+        parts: Tensor = one_by_one(lambda y, *each: get(y, each if places is index else each[0]), (x, *places), {})
         return parts
     try:
         if type(index) is int and x.array.ndim:
@@ -513,13 +509,8 @@ def _write_batch(x: Tensor, index: Any, value: Any) -> None:
     if level not in levels_of([x]):
         raise NotBatchedError(NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
     check_places(x)
-    for i in range(level.size):
-        part = example(x, level, i)
-        write(
-            part,
-            example(index, level, i) if not isinstance(index, tuple) else tuple([example(p, level, i) for p in index]),
-            example(value, level, i),
-        )
+    places = index if isinstance(index, tuple) else (index,)
+    one_by_one(lambda y, new, *each: write(y, each if places is index else each[0], new), (x, value, *places), {})
 
 
 def _write(region: Tensor, chosen: Any, new: Tensor) -> None:

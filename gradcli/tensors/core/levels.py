@@ -206,6 +206,13 @@ def along_level(x: Tensor, level: BatchLevel) -> Any:
     return rewrapped(in_front(x, (*own, level), full=True), own)
 
 
+def all_along(x: Any, levels: Levels) -> Any:
+    """The examples of several levels along the first axes."""
+    for level in reversed(levels):
+        x = along_level(x, level)
+    return x
+
+
 # -- one example after the other --------------------------------------------------------------------------------
 
 

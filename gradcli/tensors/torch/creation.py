@@ -209,8 +209,7 @@ def _constructor(entries: Callable[..., Any], name: str = "") -> Callable[..., T
     ) -> Tensor:  # fmt: skip
         check_device(device)
         if out is not None:
-            help = "leave it out, and give the result a name"
-            raise UnreadArgumentError("gradcli does not support out= of constructors", help=help)
+            raise UnreadArgumentError("gradcli does not support out= of constructors", help="leave it out, and give the result a name")
         kind = None if dtype is None else dtypes.as_numpy(dtype)
         return Tensor(entries(*given, kind=kind, **named)).requires_grad_(requires_grad)
 
