@@ -19,13 +19,12 @@ from gradcli.cli.request import CheckRequest, DiffRequest, Request
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import read_within
-from gradcli.files.settings import shown
 from gradcli.inert import shell_command, shell_word
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs, words
 from gradcli.query.options import names_of
-from gradcli.storage.whole_files import absolute
+from gradcli.storage.whole_files import absolute, shown
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings

@@ -426,7 +426,7 @@ def written(value: Any) -> str | None:
 
 def transcript_of(request: ReplRequest) -> Transcript:
     """An empty transcript with its settings. Raises UsageError."""
-    limits_of(request, ("text",))
+    limits_of(request)
     if request.file is not None and not os.path.exists(request.file):
         raise UsageError(f"there is no file '{request.file}'", help=f"gradcli eval '{request.file}' evaluates an expression")
     return Transcript(Settings(request.check, dialect=request.dialect, dtype=request.dtype, color=request.color, limit=[*request.limit]))
