@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import stat
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -332,11 +331,6 @@ def _refuse_lost_expression(bindings: dict[str, str]) -> None:
 
 
 _LONGEST = 200  # characters of an expression that is repeated
-
-
-def one_word(text: str) -> str:
-    """A text as one word of a line of a session."""
-    return shlex.quote(text)
 
 
 def helped(failure: Failure, command: str, inputs: Inputs) -> None:
