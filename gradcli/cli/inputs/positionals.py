@@ -361,20 +361,10 @@ def command_of(words: list[str]) -> str | None:
     text, rest = words[0].strip(), words[1:]
     if os.path.isfile(text):
         return _command("eval", "-f", *words)
-    if len(text) > _LONGEST or any(word.startswith("--") for word in rest):
+    if len(text) > _LONGEST or text.isidentifier() or any(word.startswith("--") for word in rest):
         return None
     binds = any("=" in word for word in rest)
-    if text.isidentifier() and rest and not all(map(_is_name, rest)):  # deriv 'x^3': a command that is none
-        name = "eval" if binds else "diff"
-        meant = command_of(rest)
-        return None if meant is None else f"did you mean {_command(name, *rest)}?"
-    if has_formulas(text) and not binds:
-        return _command("diff", *words)
-    return _command("eval", *words) if has_value(text, rest) else None
-
-
-def _is_name(word: str) -> bool:
-    return word.isidentifier()
+    return _command("diff" if not binds and has_formulas(text) else "eval", *words)
 
 
 def has_formulas(text: str) -> bool:
@@ -385,17 +375,6 @@ def has_formulas(text: str) -> bool:
         return bool(differentiate(text, check=False).formulas)
     except GradcliError:
         return False
-
-
-def has_value(text: str, bindings: list[str]) -> bool:
-    """Return whether a text has a value with bindings NAME=VALUE in front of it."""
-    from gradcli.query.interface import evaluate
-
-    try:
-        evaluate("\n".join([*bindings, text]), check=False, formula=False, wrt=())
-    except GradcliError:
-        return False
-    return True
 
 
 def _bindings(inputs: Inputs) -> list[str]:

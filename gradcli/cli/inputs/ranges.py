@@ -97,7 +97,7 @@ def plot_inputs(request: PlotRequest, limits: Limits) -> tuple[Inputs, Programs,
     inputs = found.inputs(request, expression, "plot", PLOT_EXAMPLE)
     programs = programs_of(request, inputs, limits)
     box = _within(programs, {name: _ends(name, text, programs) for name, text in ranges.items()})
-    return inputs, programs, AskedPlot(box, _wrt(request), request.points, _log(request, box))
+    return inputs, programs, AskedPlot(box, names_of(request.wrt), request.points, _log(request, box))
 
 
 def _only_name(bare: Sequence[str], ranges: dict[str, str], programs: Programs, expressions: Sequence[str]) -> str:
@@ -139,13 +139,6 @@ def _ends(name: str, text: str, programs: Programs) -> Ends:
     if high - low > sys.float_info.max:
         raise UsageError(f"the range '{name}={text}' is too wide for floats")
     return low, high
-
-
-def _wrt(request: PlotRequest) -> tuple[str, ...] | None:
-    names = names_of(request.wrt)
-    if names is not None and not names:
-        raise UsageError("--wrt names nothing", help="write --wrt x,a with names of the expression")
-    return names
 
 
 def _log(request: PlotRequest, box: dict[str, Ends]) -> str:
