@@ -141,12 +141,6 @@ class SampledPoints:
                 table.update(old)
             scope.replaced = replaced
 
-    def lower(self) -> Lowered | None:
-        """The statement lowered, while its names have values. Raises GradcliError."""
-        for deferral in self.needs.bindings:
-            self.program.execute(deferral.binding)
-        return self.program.execute(self.statement)
-
     @contextmanager
     def in_passing(self) -> Iterator[None]:
         """The same function once more: sympy's derivative of it has been seen, and repairs are sought for what is told only."""
@@ -160,7 +154,10 @@ class SampledPoints:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
         best, inside = self.gravest_of(list(anywhere(self.keys, points, state)))
         if best is None:
-            best, inside = self.gravest_of(self.points_in_domains(points, state))
+            candidates: list[dict[Any, Any]] = []
+            with suppress(GradcliError), self.lowered() as lowered:
+                candidates = self.points_in_domains(lowered, points, state)
+            best, inside = self.gravest_of(candidates)
         if best is None:
             best = self._asked(next(anywhere(self.keys, 0, state)))
             if best.error is None:
@@ -219,10 +216,12 @@ class SampledPoints:
         return verdict, -check.worst.gravity
 
     @contextmanager
-    def lowered(self) -> Iterator[Lowered]:
-        """The statement lowered, while its names have some numbers. Raises GradcliError."""
-        with self.bound(dict.fromkeys(self.needs.names, np.float64(0.5))):
-            found = self.lower()
+    def lowered(self, apart: float = 0.0) -> Iterator[Lowered]:
+        """The statement lowered, while its names have numbers from 0.5 on, so far apart. Raises GradcliError."""
+        with self.bound({name: np.float64(0.5 + apart * i) for i, name in enumerate(self.needs.names)}):
+            for deferral in self.needs.bindings:
+                self.program.execute(deferral.binding)
+            found = self.program.execute(self.statement)
             assert found is not None
             yield found
 
@@ -231,13 +230,11 @@ class SampledPoints:
         leaves = self.program.scope.leaves
         return Columns(self.program.scope, lowered.value, {name: leaves[name] for name in self.needs.names}, {})
 
-    def points_in_domains(self, points: int, state: int) -> list[dict[Any, Any]]:
+    def points_in_domains(self, lowered: Lowered, points: int, state: int) -> list[dict[Any, Any]]:
         """Points in the domains of the operations of a query, where names of many operations are hardly met by chance."""
-        with suppress(GradcliError), self.lowered() as lowered:
-            leaves = [self.program.scope.leaves[name] for name in self.needs.names]
-            found = in_domains(definition_order(lowered.value), leaves, points, state)
-            return [dict(zip(self.keys, point.values(), strict=True)) for point in found]
-        return []
+        leaves = [self.program.scope.leaves[name] for name in self.needs.names]
+        found = in_domains(definition_order(lowered.value), leaves, points, state)
+        return [dict(zip(self.keys, point.values(), strict=True)) for point in found]
 
     def _together(self, points: Sequence[Mapping[Any, Any]]) -> tuple[set[int], set[int]]:
         """The places of points where a query that works entry by entry has no finite value, and of those that agree judged at once."""

@@ -19,7 +19,6 @@ from gradcli.check.sampling import Point
 from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, suggestion
 from gradcli.formulas.printing import formula
-from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.inert import shell_word
 from gradcli.language.calls import is_function
@@ -443,16 +442,31 @@ def _refuse_two_readings(program: Program, query: Query, whatever: bool) -> None
 
 
 def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Asked, record: DerivativeRecord) -> None:
-    """Put the formulas into a record."""
+    """Put the formulas into a record, and what is to be said of the names."""
+    scope = program.scope
     sampled = SampledPoints(program, subject.query, needs, asked.options)
-    points = [*anywhere(sampled.keys, _TRIALS, asked.state)]
-    made = _made(sampled, points, subject, asked, record)
-    if needs.names and made is not None and _defined(made) < _ENOUGH:
-        points += [*anywhere(sampled.keys, _MORE, asked.state), *sampled.points_in_domains(asked.points, asked.state)]
-        made = _made(sampled, points, subject, asked, record)
-    if made is None:
-        record.warnings.append("there is no name to differentiate by: the expression is a constant")
-        return
+    with sampled.lowered(apart=0.25) as lowered:
+        order = reachable([lowered.value])
+        present = {*mentioned(_expressions(subject.query, needs), scope.functions), *needs.names}
+        present |= {node.payload.name for node in order if node.is_leaf}
+        asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
+        options = replace(asked.options, wrt=asked_for, everywhere=True)
+        record.dialect, record.read_as = program.lowering.dialect, lowered.read_as or _reading(subject, scope)
+        nodes, warnings = variables(scope, order, options, lowered.static_uses)
+        names = list(nodes)
+        if subject.names is None and needs.names:
+            names = [name for name in needs.names if name in nodes]
+        record.names = tuple(names) if subject.names is None else tuple(dict.fromkeys(subject.names))
+        record.known = tuple(sorted({*nodes, *(node.payload.name for node in order if node.is_leaf)}))
+        record.absent = tuple(name for name in record.names if name not in present)
+        said = [f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent]
+        record.warnings = [*lowered.notes, *warnings, *said, *left_out(scope, [lowered.value], "a formula")]
+        if not record.names:
+            record.warnings.append("there is no name to differentiate by: the expression is a constant")
+            return
+        points = [[*point.values()] for point in _trials(sampled, lowered, asked)]
+        trials = [dict(zip(needs.names, point, strict=True)) for point in points]
+        made = general(scope, lowered.value, {name: nodes[name] for name in names}, trials, asked.order)
     record.formulas = made.derivatives(record.names, asked.order, asked.latex)
     if asked.observer is not None:
         asked.observer(made, record)
@@ -460,32 +474,14 @@ def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Ask
         record.picture = made.picture()
 
 
-def _made(
-    sampled: SampledPoints, points: Sequence[Mapping[Any, Any]], subject: Subject, asked: Asked, record: DerivativeRecord
-) -> General | None:
-    """The expression for all values of its names; None without a name. What is said of them stands in the record."""
-    program = sampled.program
-    scope = program.scope
-    trials = [dict(zip(sampled.needs.names, point.values(), strict=True)) for point in points]
-    with sampled.bound(trials[0] if trials else {}):
-        lowered = sampled.lower()
-        assert lowered is not None
-        present = _present(program, subject, sampled.needs, lowered)
-        asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
-        options = replace(asked.options, wrt=asked_for, everywhere=True)
-        record.dialect, record.read_as = program.lowering.dialect, lowered.read_as or _reading(subject, scope)
-        found = variables(scope, reachable([lowered.value]), options, lowered.static_uses)
-        names = list(found.nodes)
-        if subject.names is None and sampled.needs.names:
-            names = [name for name in sampled.needs.names if name in found.nodes]
-        record.names = tuple(names) if subject.names is None else tuple(dict.fromkeys(subject.names))
-        record.known = tuple(sorted({*found.nodes, *(node.payload.name for node in reachable([lowered.value]) if node.is_leaf)}))
-        record.absent = tuple(name for name in record.names if name not in present)
-        said = [f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent]
-        record.warnings = [*lowered.notes, *found.warnings, *said, *left_out(scope, [lowered.value], "a formula")]
-        if not record.names:
-            return None
-        return general(scope, lowered.value, {name: found.nodes[name] for name in names}, trials, asked.order)
+def _trials(sampled: SampledPoints, lowered: Lowered, asked: Asked) -> list[Mapping[Any, Any]]:
+    """Points at which forms of a formula are compared: more of them where hardly one is in the domain."""
+    points: list[Mapping[Any, Any]] = [*anywhere(sampled.keys, _TRIALS, asked.state)]
+    if sampled.needs.names and lowered.value.kind == "float":
+        values = sampled.function(lowered)(*np.array([[*point.values()] for point in points]).T).values
+        if np.isfinite(values.reshape(len(points), -1)).all(axis=1).sum() < _ENOUGH:
+            points += [*anywhere(sampled.keys, _MORE, asked.state), *sampled.points_in_domains(lowered, asked.points, asked.state)]
+    return points
 
 
 def _reading(subject: Subject, scope: Scope) -> str | None:
@@ -503,23 +499,10 @@ def _reading(subject: Subject, scope: Scope) -> str | None:
     return f"{left} = {rewritten(read, scope.functions)}"
 
 
-def _present(program: Program, subject: Subject, needs: Needs, lowered: Lowered) -> set[str]:
-    """The names that an expression mentions, itself or by what it mentions."""
-    leaves = {node.payload.name for node in reachable([lowered.value]) if node.is_leaf}
-    return {*mentioned(_expressions(subject.query, needs), program.scope.functions), *needs.names, *leaves}
-
-
 def _expressions(query: Query, needs: Needs) -> list[Expression]:
     """The expressions of a query, and of what it depends on."""
     statements = [query, *(deferral.binding for deferral in needs.bindings)]
     return [expression for statement in statements for expression in expressions_of(statement)]
-
-
-def _defined(made: General) -> int:
-    """At how many trial points the expression has a finite value."""
-    with np.errstate(all="ignore"):
-        values = [forward([made.root], point)[made.root] for point in made.points]
-    return sum(bool(np.isfinite(np.asarray(value, float)).all()) for value in values)
 
 
 def refuse_absent(names: Path | None, records: Sequence[DerivativeRecord]) -> None:
