@@ -29,18 +29,28 @@ def workspace_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
     return 5 * max(_sizes(op, out, operands))
 
 
+def steps_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
+    """About how many scalar operations the reference of an operation takes.
+
+    As many as the largest array has entries; of products of matrices one for each product of entries, and of other functions of matrices
+    as many for each row.
+    """
+    first = operands[0] if operands else None
+    if op.core_dims is None or not first:
+        return max(_sizes(op, out, operands))
+    if op.adds == "products":
+        return math.prod(out) * first[-1]
+    return max(_sizes(op, out, operands)) * first[-1] * getattr(op.reference, "work", 1)
+
+
 def operations_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
     """How many scalar operations take the time of an operation, of about a nanosecond each.
 
-    Where nothing is said, as many as the largest array has entries, four times as many for functions that are smooth; for matrices, a
-    sixteenth of what the reference takes, which has no library that works on blocks.
+    They are those of the reference, four times as many for functions of entries that are smooth; for matrices, a sixteenth, as it has no
+    library that works on blocks.
     """
-    if op.work is not None:
-        return int(op.work(out if op.outputs == 1 else out[0], *operands)) // _IN_REGISTERS
-    largest = max(_sizes(op, out, operands))
-    if op.core_dims is not None and operands and operands[0]:
-        return largest * int(operands[0][-1]) // _IN_REGISTERS
-    return largest * additions_of(op)
+    steps = steps_of(op, out, operands)
+    return steps // _IN_REGISTERS if op.core_dims is not None else steps * additions_of(op)
 
 
 def hold(limits: Allowance, op: Op, out: Any, operands: Sequence[Shape | None]) -> bool:

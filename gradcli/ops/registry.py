@@ -85,6 +85,14 @@ def named(name: str) -> Op | Composite:
     return _BY_NAME[name]
 
 
+@cache
+def general(op: Op) -> Composite:
+    """The function made of operations that an operation is where a call gives more than it takes: NumPy's form of it, or its definition."""
+    found = _COMPOSITES.get(f"numpy_{op.name}")
+    assert found or op.definition, op
+    return found or Composite(op.name, op.signature, op.about, op.static, definition=op.definition)
+
+
 def _by_name(record: Any) -> tuple[Function, tuple[str]]:
     return named, (record.name,)
 
@@ -110,7 +118,8 @@ KINDS = {"Alike", "Arrays", "Index", "Number", "Stated"}
 
 def composite(name: str, signature: str, body: Function, *, doc: str, **record: Any) -> Composite:
     """Register a function made of operations."""
-    found: Composite = register(composition(name, signature, body, doc=doc, **record))
+    fields = {"public": not FORM.match(name), **record}
+    found: Composite = register(Composite(name, signature, doc, definition=body, **grouped(fields, "torch")))
     return found
 
 
@@ -167,8 +176,6 @@ def function(
         if is_node:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
             parts = {} if "axes" in record else {"parts": body}
-            if ":number" in signature:
-                own["wider"] = composition(called, signature, body, static=fields["static"])
             return register(Op(called, signature, about, **grouped({**own, **parts, **fields})))
         return register(Composite(called, signature, about, definition=body, **grouped(fields, "torch")))
 
@@ -184,11 +191,6 @@ def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     """Return what the definition of a function of entries is of numbers of a context."""
     entry = import_module("gradcli.ops.operands").Entry  # operators of operands are operations, which are made here
     return body(*[entry(m, x) for x in operands], **static).value
-
-
-def composition(name: str, signature: str, body: Function, *, doc: str = "", **record: Any) -> Composite:
-    """A function made of operations that has no name of its own: what an operation is, more widely."""
-    return Composite(name, signature, doc, definition=body, **grouped({"public": not FORM.match(name), **record}, "torch"))
 
 
 def is_number(parameter: Any) -> bool:

@@ -121,7 +121,8 @@ class Text(Fixed):
                  template of the operands by their places, or one for each tuple of which are given, or a function of the operands'
                  shapes and the static parameters that gives one. By default the call of the ufunc, or of SciPy's function, that
                  ``forward`` is; empty: none
-    torch, jax   the same for these libraries; by default NumPy's under their names
+    torch        the same for PyTorch; by default NumPy's under its names. For JAX it is NumPy's under JAX's names, or this one where that
+                 has a function which JAX lacks, and this names nothing of PyTorch
     """
 
     written: ByStatic | None = None
@@ -129,7 +130,6 @@ class Text(Fixed):
     c: InC | Mapping[tuple[bool, ...], InC] = ""
     numpy: Exported = None
     torch: Exported = None
-    jax: Exported = None
 
     @property
     def sign(self) -> str:

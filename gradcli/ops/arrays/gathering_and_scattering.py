@@ -16,7 +16,6 @@ from gradcli.ops.arrays.shapes import (
     ALL,
     StaticArray,
     add_along,
-    behind,
     broadcast_to,
     getitem,
     indexed_shape,
@@ -342,19 +341,9 @@ def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, i
     return overwrite(cotangent, 0.0, index=index) if wanted[0] else None, getitem(cotangent, index=index) if wanted[1] else None
 
 
-def _overwrite_on_batch(lead: Shape, base: Any, new: Any, index: Any) -> Any:
-    place = behind(lead, index)
-    if place is None:
-        return None
-    region = indexed_shape(tuple(base.shape), index=place)
-    own = tuple(new.shape[len(lead) :])
-    filled = reshape(new, shape=(*lead, *(1,) * (len(region) - len(lead) - len(own)), *own))
-    return overwrite(base, filled, index=place)
-
-
 @function(
-    vjp=_overwrite_vjp, forward=_overwrite, shape=lambda base, new, index: base, ulps=0, parts=None, result="float", public=False,
-    backward="IndexPut", batched=_overwrite_on_batch,
+    vjp=_overwrite_vjp, forward=_overwrite, shape=lambda base, new, index: base, ulps=0, parts=None, dtype="float", public=False,
+    backward="IndexPut",
 )  # fmt: skip
 def overwrite(base: Any, new: Any, *, index: Any = ()) -> Any:
     """The base with new entries at an index."""

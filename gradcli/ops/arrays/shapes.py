@@ -89,7 +89,7 @@ reshape: Op = structural(
     ulps=0, doc="The same entries in another shape; one extent may be -1. >>> reshape(x, (2, -1))",
     backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
-    axes=axes.reshaped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
+    axes=axes.reshaped,
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
 
@@ -113,18 +113,13 @@ def _broadcast(x: Any, shape: Shape) -> Any:
     return filled
 
 
-def _broadcast_on_batch(lead: Shape, x: Any, shape: Shape) -> Any:
-    own = x.shape[len(lead) :]
-    return broadcast_to(reshape(x, shape=(*lead, *(1,) * (len(shape) - len(own)), *own)), shape=(*lead, *shape))
-
-
 broadcast_to: Op = structural(
     "broadcast_to", "x", _broadcast, witness("moving.broadcast_to"),
     vjp=lambda wanted, cotangent, out, x, shape: (named("sum_to_size")(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, ulps=0,
     written="broadcast_to({x}, {shape})", algebra="repetition",
     axes=lambda m, x, shape: m.repeated(x, shape),
-    simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", memory="view",
+    simpler=same_shape, backward="Expand", memory="view",
     doc="The entries repeated along new or one-entry axes. >>> broadcast_to(x, (3, 2))",
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
@@ -138,18 +133,12 @@ def _transpose(x: Any, axes: Any) -> Any:
     return x.transpose(axes) if type(x) is _Array else np.transpose(x, axes)
 
 
-def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
-    front, rank = len(lead), len(x.shape) - len(lead)
-    order = range(rank)[::-1] if axes is None else [a % rank for a in axes]
-    return transpose(x, axes=(*range(front), *[front + a for a in order]))
-
-
 transpose: Op = structural(
     "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, ulps=0,
     doc="The axes reversed, or in the given order. >>> x.T", backward="Permute", memory="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
-    simpler=_simpler_transpose, axes=axes.transposed, batched=_transpose_on_batch,
+    simpler=_simpler_transpose, axes=axes.transposed,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
     torch=lambda shapes, axes: f"torch.permute({{0}}, {order_text(shapes, axes)})",
 )  # fmt: skip
@@ -212,25 +201,20 @@ def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) ->
     return (scatter_add(cotangent, index=index, shape=x.shape),)
 
 
-def behind(lead: Shape, index: Index) -> Index | None:
-    """The same index where more axes stand in front; None where NumPy would put axes of the index before these."""
+def behind(lead: Shape, index: Index) -> Index:
+    """The same index where more axes stand in front. Raises NoLoop where NumPy would put axes of the index before these."""
     arrays = any(isinstance(part, StaticArray) for part in index)
     places = [i for i, part in enumerate(index) if isinstance(part, StaticArray) or (arrays and type(part) is int)]
     if places and places[-1] - places[0] >= len(places):
-        return None
+        raise axes.NoLoop
     return (*(ALL,) * len(lead), *index)
-
-
-def _getitem_on_batch(lead: Shape, x: Any, index: Index) -> Any:
-    place = behind(lead, index)
-    return None if place is None else getitem(x, index=place)
 
 
 getitem: Op = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
     ulps=0, public=False, doc="x[index], as in NumPy.",
     backward=pytorch.node_of_getitem, memory="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
-    axes=lambda m, x, index: m.chosen(x, index), batched=_getitem_on_batch,
+    axes=lambda m, x, index: m.chosen(x, index),
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
         f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
@@ -248,17 +232,12 @@ def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
     return out
 
 
-def _scatter_on_batch(lead: Shape, x: Any, index: Index, shape: Shape) -> Any:
-    place = behind(lead, index)
-    return None if place is None else scatter_add(x, index=place, shape=(*lead, *shape))
-
-
 scatter_add: Op = structural(
     "scatter_add", "x", _scatter_add, witness("moving.scatter_add"),
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, public=False, ulps=1, rounding="terms",
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", simpler=_simpler_scatter,
-    axes=lambda m, x, index, shape: m.added(x, index, shape), batched=_scatter_on_batch,
+    axes=lambda m, x, index, shape: m.added(x, index, shape),
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
     torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip
@@ -289,7 +268,7 @@ def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
 take_along: Op = structural(
     "take_along", "x index:index", _take_along, witness("moving.take_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
-    shape=_take_along_shape, static={"axis": -1}, saves="index", result="same", ulps=0, carries=taken,
+    shape=_take_along_shape, static={"axis": -1}, saves="index", dtype="same", ulps=0, carries=taken,
     backward="Gather", axes=lambda m, x, index, axis: m.picked(x, index, axis),
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
     numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",

@@ -23,7 +23,7 @@ from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
-    kind="piecewise", doc="x + y", integral=True,
+    kind="piecewise", doc="x + y", dtype="number",
     extended=Entrywise((lambda x, y: 1, lambda x, y: 1)),
     written="+", latex=Form("{x:sum} + {y:sum}", SUM), algebra="sum",
     c="({0} + {1})",
@@ -31,7 +31,7 @@ add = elementwise(
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
-    kind="piecewise", aliases="subtract", doc="x - y", integral=True,
+    kind="piecewise", aliases="subtract", doc="x - y", dtype="number",
     extended=Entrywise((lambda x, y: 1, lambda x, y: -1)),
     refuses=pytorch.no_differences_of_booleans, written="-",
     latex=Form("{x:sum} - {y:term}", SUM), algebra="difference",
@@ -40,7 +40,7 @@ sub = elementwise(
 mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
-    kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True,
+    kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", dtype="number",
     extended=Entrywise((lambda x, y: y, lambda x, y: x)),
     written="*", latex=product_in_latex, algebra="product",
     carries=product,
@@ -67,14 +67,14 @@ div = elementwise(
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases="negative", doc="-x", ulps=0, integral=True,
+    kind="piecewise", aliases="negative", doc="-x", ulps=0, dtype="number",
     extended=Entrywise((lambda x: -1,)), refuses=pytorch.no_booleans, written="-",
     latex=Form("-{x:term}", UNARY), algebra="negation",
     c="(-{0})",
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
-    kind="piecewise", doc="+x", ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
+    kind="piecewise", doc="+x", ulps=0, dtype="number", extended=Entrywise((lambda x: 1,)),
     algebra="identity",
     c="({0})",
 )
@@ -111,7 +111,7 @@ chain = elementwise(
 
 def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str, **record: Any) -> Op:
     return elementwise(
-        name, "x", forward, reference, None, kind="flat", doc=doc, aliases=aliases, integral=True,
+        name, "x", forward, reference, None, kind="flat", doc=doc, aliases=aliases, dtype="number",
         kinks=Kink(where, place, "0, as everywhere", SAME), carries=(), **record,
     )  # fmt: skip
 
@@ -151,7 +151,7 @@ rint = _flat(
 abs_ = elementwise(
     "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
     kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0,
-    integral=True, extended=Entrywise((np.sign,)),
+    dtype="number", extended=Entrywise((np.sign,)),
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
     latex=r"\left|{x}\right|", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
@@ -162,7 +162,7 @@ abs_ = elementwise(
 
 
 @function(
-    forward=np.floor_divide, partials=(None, None), kind="flat", integral=True, written="//",
+    forward=np.floor_divide, partials=(None, None), kind="flat", dtype="number", written="//",
     kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
     refuses=pytorch.no_division_by_zero,
     carries=((), (0.0,)),
@@ -175,7 +175,7 @@ def floor_divide(x: Any, y: Any) -> Any:
 @function(
     forward=np.remainder,
     partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y))),
-    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases="mod", saves="y: x y", ulps=0, integral=True,
+    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases="mod", saves="y: x y", ulps=0, dtype="number",
     extended=extended.REMAINDER, kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
     domain="y is not 0",
     refuses=pytorch.no_division_by_zero,
@@ -194,7 +194,7 @@ def remainder(x: Any, y: Any) -> Any:
     forward=np.fmod,
     partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y))),
     kind="piecewise", saves="y: x y out", ulps=0,
-    extended=extended.FMOD, domain="y is not 0", integral=True,
+    extended=extended.FMOD, domain="y is not 0", dtype="number",
     kinks=Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),
     refuses=pytorch.no_division_by_zero,
     carries=remaining,
@@ -206,7 +206,7 @@ def fmod(x: Any, y: Any) -> Any:
 
 @function(
     forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x",
-    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", algebra="square",
+    dtype="number", extended=Entrywise((lambda x: 2 * x,)), backward="Pow", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
 )
 def square(x: Any) -> Any:

@@ -68,7 +68,7 @@ pow_ = elementwise(
     written="**", latex=Form("{x:atom}^{{{y}}}", POWER), algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0). >>> x**3",
     ulps=2,
-    integral=True,
+    dtype="number",
     extended=Entrywise((
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
@@ -98,7 +98,6 @@ cbrt = elementwise(
     saves="out",
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.",
     carries=(),
-    torch="_cbrt({0})",
 )
 exp = elementwise(
     "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves="out",

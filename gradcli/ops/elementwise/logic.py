@@ -26,7 +26,7 @@ def _comparison(
         return None if a is None or b is None else bool(forward(a, b))
 
     return elementwise(
-        name, "x y", forward, reference, kind="flat", result="bool", aliases=aliases,
+        name, "x y", forward, reference, kind="flat", dtype="bool", aliases=aliases,
         doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
         algebra="comparison", simpler=simpler, written=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM),
         c=f"({{0}} {symbol} {{1}})",
@@ -42,7 +42,7 @@ greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, lam
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
-    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, **record)
+    return elementwise(name, operands, forward, reference, kind="flat", dtype="bool", doc=doc, **record)
 
 
 def _simpler_and(out: Any, x: Any, y: Any) -> Any:
@@ -155,7 +155,7 @@ where = elementwise(
     lambda m, c, x, y: x if c else y,
     kind="piecewise",
     vjp=_where_vjp,
-    result="same",
+    dtype="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves="condition",
     extended=Entrywise((None, lambda c, x, y: np.where(c, LONG_DOUBLE(1), 0), lambda c, x, y: np.where(c, LONG_DOUBLE(0), 1))),

@@ -106,7 +106,7 @@ def _pivots(x: Any) -> Any:
 
 
 pivots_of = structural(
-    "pivots", "x", _pivots, witness("factors.pivots"), shape=lambda x: (*x[:-2], min(x[-2:])), core_dims=(2,), result="int",
+    "pivots", "x", _pivots, witness("factors.pivots"), shape=lambda x: (*x[:-2], min(x[-2:])), core_dims=(2,), dtype="int",
     public=False, ulps=0, doc="LAPACK's pivots: the row that each row was exchanged with in turn, counting from 1.",
 )  # fmt: skip
 
@@ -126,7 +126,7 @@ def _permutation(pivots: Any, n: int) -> Any:
 
 permutation = structural(
     "permutation", "pivots:index", _permutation, witness("factors.permutation"),
-    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, result="bool", public=False,
+    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, dtype="bool", public=False,
     ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
 )  # fmt: skip
 

@@ -66,10 +66,10 @@ def _solve_triangular_vjp(
     return by_x, back
 
 
-def _solved(library: str, shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
+def _solved(shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
     if len(shapes[0]) != 2:
         return ""
-    return f"{library}.solve_triangular({{0}}, {{1}}, lower={not upper}, unit_diagonal={unitriangular})"
+    return f"linalg.solve_triangular({{0}}, {{1}}, lower={not upper}, unit_diagonal={unitriangular})"
 
 
 def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
@@ -85,9 +85,8 @@ solve_triangular: Op = structural(
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read. "
     ">>> solve_triangular(A, b, lower=True)",
-    numpy=lambda shapes, upper, unitriangular: _solved("linalg", shapes, upper, unitriangular),
+    numpy=_solved,
     torch=_solved_in_torch,
-    jax=lambda shapes, upper, unitriangular: _solved("jax.scipy.linalg", shapes, upper, unitriangular),
 )  # fmt: skip
 
 

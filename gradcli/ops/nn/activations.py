@@ -30,7 +30,7 @@ from gradcli.ops.writing import one_axis
 relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else m.zero,
     Pieces(lambda out, x: less_equal(out, 0)),
-    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, integral=True, algebra="extreme",
+    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, dtype="number", algebra="extreme",
     extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=Kink(lambda x: x == 0, "x = 0", "0", SAME),
     doc="x where it is positive, 0 elsewhere. >>> relu(x)", parts=lambda x: maximum(x, 0.0),
     carries=(),

@@ -287,7 +287,7 @@ def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
 
 
 class_labels = elementwise(
-    "class_labels", "x:index", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", result="int",
+    "class_labels", "x:index", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", dtype="int",
     static={"classes": 1, "ignored": None}, public=False,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
     numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",

@@ -17,7 +17,7 @@ from gradcli.ops.elementwise.logic import equal, isfinite, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
-from gradcli.ops.registry import Number, Stated, composition, function
+from gradcli.ops.registry import Number, Stated, composite, function
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach
@@ -76,13 +76,11 @@ logsumexp: Op = reduction(
     parts=_logsumexp_of_entries,
     doc="log(sum(exp(x))), without overflow.",
     signature="x axis:stated",
-    wider=composition(
-        "logsumexp",
-        "x b?",
-        _log_of_scaled_sum,
-        static={"axis": None, "keepdims": False, "return_sign": False},
-    ),
 )
+composite(
+    "numpy_logsumexp", "x b?", _log_of_scaled_sum, static={"axis": None, "keepdims": False, "return_sign": False},
+    doc="log(sum(b*exp(x))) of factors b, without overflow, and with return_sign the sign of the sum.",
+)  # fmt: skip
 
 
 def _softmax_shape(shape: Shape, axis: Any) -> Shape:

@@ -67,7 +67,7 @@ def _running_text(function: str) -> Function:
 
 
 @function(
-    vjp=_cumsum_vjp, forward=np.cumsum, shape=_running_shape, parts=None, rounding="partial sums", ulps=8, integral=True,
+    vjp=_cumsum_vjp, forward=np.cumsum, shape=_running_shape, parts=None, rounding="partial sums", ulps=8, dtype="number",
     extended=Whole("CUMSUM"), numpy=_running_text("np.cumsum"),
 )  # fmt: skip
 def cumsum(x: Any, *, axis: int | None = None) -> Any:
@@ -106,7 +106,7 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
 
 @function(
     vjp=_cumprod_vjp, forward=np.cumprod, shape=_running_shape, parts=None, saves="x out", ulps=8, algebra="product of entries",
-    carries=carried.product_of_entries, rounding=carried.product_rounds, integral=True, numpy=_running_text("np.cumprod"),
+    carries=carried.product_of_entries, rounding=carried.product_rounds, dtype="number", numpy=_running_text("np.cumprod"),
 )  # fmt: skip
 def cumprod(x: Any, *, axis: int | None = None) -> Any:
     """Running products along an axis; its gradient is right with zeros among the entries."""

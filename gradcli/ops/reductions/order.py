@@ -45,14 +45,14 @@ def _first(x: Any, axis: Any, keepdims: bool, best: Function = np.argmax) -> Any
 
 
 argmax = structural(
-    "argmax", "x", _first, witness("reducing.argmax"), shape=reduced, static=AXES, result="int", ulps=0, carries=carried.largest_place,
+    "argmax", "x", _first, witness("reducing.argmax"), shape=reduced, static=AXES, dtype="int", ulps=0, carries=carried.largest_place,
     kinks=TIES, doc="The index of the (first) largest entry. Not differentiated.",
     numpy=lambda shapes, axis, keepdims: reduced_text("np.argmax", shapes, axis, keepdims),
 )  # fmt: skip
 
 
 @function(
-    forward=partial(_first, best=np.argmin), shape=reduced, result="int", ulps=0, parts=None, kinks=TIES,
+    forward=partial(_first, best=np.argmin), shape=reduced, dtype="int", ulps=0, parts=None, kinks=TIES,
     numpy=lambda shapes, axis, keepdims: reduced_text("np.argmin", shapes, axis, keepdims),
 )  # fmt: skip
 def argmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -72,13 +72,20 @@ def _argsort(x: Any, axis: int | None, descending: bool) -> Any:
     return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
 
 
+def _argsort_text(shapes: Any, axis: int | None, descending: bool) -> str:
+    if not descending:
+        return f"np.argsort({{0}}, axis={axis}, stable=True)"
+    if axis is None or not shapes[0]:
+        return ""
+    return f"({shapes[0][axis] - 1} - np.flip(np.argsort(np.flip({{0}}, {axis}), axis={axis}, stable=True), {axis}))"
+
+
 argsort = structural(
-    "argsort", "x", _argsort, witness("reducing.argsort"), shape=ordered_shape, static={"axis": -1, "descending": False}, result="int",
+    "argsort", "x", _argsort, witness("reducing.argsort"), shape=ordered_shape, static={"axis": -1, "descending": False}, dtype="int",
     ulps=0, carries=carried.sorted_places, kinks=TIES,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
-    numpy=lambda shapes, axis, descending: "" if descending else f"np.argsort({{0}}, axis={axis}, kind='stable')",
+    numpy=_argsort_text,
     torch=lambda shapes, axis, descending: f"torch.argsort({{0}}, dim={axis}, descending={descending}, stable=True)",
-    jax=lambda shapes, axis, descending: f"jnp.argsort({{0}}, axis={axis}, descending={descending}, stable=True)",
 )  # fmt: skip
 
 
@@ -92,7 +99,7 @@ def _argcummax(x: Any, axis: int) -> Any:
 
 
 argcummax = structural(
-    "argcummax", "x", _argcummax, witness("reducing.argcummax"), shape=ordered_shape, static={"axis": REQUIRED}, result="int",
+    "argcummax", "x", _argcummax, witness("reducing.argcummax"), shape=ordered_shape, static={"axis": REQUIRED}, dtype="int",
     public=False, ulps=0, doc="The index of the (last) largest entry so far.", kinks=_LAST_TIES,
 )  # fmt: skip
 
@@ -254,7 +261,7 @@ def _lower_median(x: Any, ignore_nan: bool) -> Any:
 
 lower_median = structural(
     "lower_median", "x", _lower_median, witness("reducing.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
-    public=False, integral=True, static={"ignore_nan": False},
+    public=False, dtype="number", static={"ignore_nan": False},
     vjp=lambda wanted, cotangent, out, x, ignore_nan: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=noted("several entries equal to the median", "shared evenly among them"),
     doc="torch.median of all entries: the lower one of two in the middle; of those that are numbers, if NaN is ignored.",

@@ -182,8 +182,6 @@ beta = elementwise(
     domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
     carries=((-math.inf, 0.0), (-math.inf, 0.0)),
     numpy="special.beta({0}, {1})",
-    torch="_beta({0}, {1})",
-    jax="_beta({0}, {1})",
 )
 
 
@@ -195,7 +193,6 @@ betaln = elementwise(
     doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
     carries=((-math.inf, 0.0), (-math.inf, 0.0)),
     numpy="special.betaln({0}, {1})",
-    torch="",
     definition=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
 )
 binomial = elementwise(
@@ -205,8 +202,6 @@ binomial = elementwise(
     aliases="binom comb", domain="n > -1 and -1 < k < n + 1",
     doc="The binomial coefficient n over k, with gamma functions as factorials. >>> binomial(n, 2)", ulps=400,
     numpy="special.binom({0}, {1})",
-    torch="_binomial({0}, {1})",
-    jax="_binomial({0}, {1})",
 )
 
 

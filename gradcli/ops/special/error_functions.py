@@ -35,8 +35,6 @@ erfi = elementwise(
     "erfi", "x", OfSciPy("erfi"), lambda m, x: m.erfi(x), lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI,
     doc="The imaginary error function, -i*erf(i*x).", ulps=160,
     carries=(),
-    torch="",
-    jax="",
 )
 
 _TERMS = 200  # of a continued fraction, at its slowest for x = 1
@@ -79,13 +77,12 @@ erfcx_integral: Op = elementwise(
     doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives never cancel.",
     carries=(),
     numpy=lambda shapes, n: "_erfcx_integral({0})" if n == 1 else "",
-    jax="",
 )
 
 
 @function(
     forward=OfSciPy("erfcx"), partials=(lambda out, x: -2 * erfcx_integral(x, n=1),), backward="SpecialErfcx", ulps=600,
-    jax="_erfcx({0})", carries=(),
+    carries=(),
 )  # fmt: skip
 def erfcx(x: Any) -> Any:
     """exp(x**2)*erfc(x), without underflow."""

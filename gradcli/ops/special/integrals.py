@@ -25,7 +25,6 @@ from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
 from gradcli.ops.writing import OfSciPy
 
-_SCIPYS: Any = {"torch": "", "jax": ""}  # functions that only SciPy has
 _FAR = 1e18  # where the first term of an asymptotic series is all that counts
 
 
@@ -60,13 +59,11 @@ hypergeometric: Op = elementwise(
     symbolic=_in_sympy, static={"above": (2.0,), "below": (3.0,)}, public=False, ulps=2000,
     doc="The generalized hypergeometric function of one or two parameters above and one below.",
     numpy=lambda shapes, above, below: f"special.hyp{len(above)}f1({', '.join(map(repr, (*above, *below)))}, {{0}})",
-    **_SCIPYS,
 )  # fmt: skip
 
 
 @function(
     forward=OfSciPy("exprel"), partials=(lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2,), ulps=200, carries=(),
-    **_SCIPYS,
 )  # fmt: skip
 def exprel(x: Any) -> Any:
     """(exp(x) - 1)/x, and 1 at 0."""
@@ -94,13 +91,12 @@ lambertw: Op = elementwise(
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
     carries=(-0.36787944117144233, 0.0),
     numpy=lambda shapes, k: f"special.lambertw({{0}}, {k}).real",
-    **_SCIPYS,
 )
 
 
 @function(
     forward=OfSciPy("dawsn"), partials=(lambda out, x: hypergeometric(-square(x), above=(1.0,), below=(0.5,)),),
-    symbolic=lambda s, x: s.sqrt(s.pi) / 2 * s.exp(-(x**2)) * s.erfi(x), ulps=2000, carries=steady, **_SCIPYS,
+    symbolic=lambda s, x: s.sqrt(s.pi) / 2 * s.exp(-(x**2)) * s.erfi(x), ulps=2000, carries=steady,
 )  # fmt: skip
 def dawsn(x: Any) -> Any:
     """Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x)."""
@@ -109,7 +105,7 @@ def dawsn(x: Any) -> Any:
 
 @function(
     forward=OfSciPy("ellipk"), partials=(lambda out, m: hypergeometric(m, above=(1.5, 1.5), below=(2.0,)) * PI / 8,), domain="m < 1",
-    ulps=2000, carries=(1.0,), **_SCIPYS,
+    ulps=2000, carries=(1.0,),
 )  # fmt: skip
 def ellipk(m: Any) -> Any:
     """The complete elliptic integral of the first kind of the parameter m (the modulus squared)."""
@@ -118,7 +114,7 @@ def ellipk(m: Any) -> Any:
 
 @function(
     forward=OfSciPy("ellipe"), partials=(lambda out, m: hypergeometric(m, above=(0.5, 1.5), below=(2.0,)) * PI / -8,), domain="m <= 1",
-    ulps=2000, carries=(1.0,), **_SCIPYS,
+    ulps=2000, carries=(1.0,),
 )  # fmt: skip
 def ellipe(m: Any) -> Any:
     """The complete elliptic integral of the second kind of the parameter m (the modulus squared)."""
@@ -349,7 +345,7 @@ def _integral(name: str, family: str, place: int, partial: Any, doc: str, **reco
     return elementwise(
         name, "x", lambda x: np.where(np.less(x, 0), np.nan, both(x)[1])[()] if place else both(x)[0],
         lambda m, x: getattr(m, name.lower())(x), partial, symbolic=lambda s, x: getattr(s, name)(x), doc=doc,
-        domain="x > 0" * place, numpy=f"special.{family}({{0}})[{place}]", **_SCIPYS, **record,
+        domain="x > 0" * place, numpy=f"special.{family}({{0}})[{place}]", **record,
     )  # fmt: skip
 
 
@@ -372,7 +368,6 @@ ei = elementwise(
     aliases="expi",
     domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
     carries=(0.0,),
-    torch="",
 )
 
 
@@ -396,7 +391,6 @@ expn: Op = elementwise(
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first. >>> expn(2, x)",
     carries=(0.0,),
     numpy=lambda shapes, n: f"special.expn({n}, {{0}})",
-    torch="",
 )
 
 
