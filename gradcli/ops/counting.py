@@ -40,7 +40,7 @@ def steps_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
         return max(_sizes(op, out, operands))
     if op.adds == "products":
         return math.prod(out) * first[-1]
-    return max(_sizes(op, out, operands)) * first[-1] * getattr(op.reference, "work", 1)
+    return max(_sizes(op, out, operands)) * first[-1] * int(getattr(op.reference, "work", 1))
 
 
 def operations_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:

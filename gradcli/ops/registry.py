@@ -12,9 +12,18 @@ from typing import Any, TypeAlias
 
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
-from gradcli.ops.facts import Function
+from gradcli.ops.facts import SAME, Choice, Function, Kink, noted
+from gradcli.ops.room import nodes_for, room_for
 from gradcli.ops.spec import FORM, REQUIRED, Composite, Kind, Op, grouped
 from gradcli.ops.text import IN_HEADERS
+from gradcli.ops.writing import OfSciPy, Shape, axes_of, one_axis, shape_by_example, witness
+
+__all__ = [  # what records are written with: here, and from where it is
+    "OPERATORS", "REQUIRED", "SAME", "Alike", "Arrays", "Choice", "Composite", "Function", "Index", "Kink", "Number", "OfSciPy", "Op",
+    "Shape", "Stated", "axes_of", "composite", "composites", "declare", "elementwise", "families", "find", "function", "general",
+    "is_number", "load", "named", "nodes_for", "noted", "one_axis", "public_names", "registry", "room_for", "shape_by_example",
+    "signature_of", "structural", "witness",
+]  # fmt: skip
 
 ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation
 
@@ -89,8 +98,10 @@ def named(name: str) -> Op | Composite:
 def general(op: Op) -> Composite:
     """The function made of operations that an operation is where a call gives more than it takes: NumPy's form of it, or its definition."""
     found = _COMPOSITES.get(f"numpy_{op.name}")
-    assert found or op.definition, op
-    return found or Composite(op.name, op.signature, op.about, op.static, definition=op.definition)
+    if found is None:
+        assert op.definition is not None, op
+        found = Composite(op.name, op.signature, op.about, op.static, definition=op.definition)
+    return found
 
 
 def _by_name(record: Any) -> tuple[Function, tuple[str]]:

@@ -35,7 +35,8 @@ class Witness:
 
 def witness(place: str, work: int = 1, ends: str = "") -> Function:
     """The reference of a name in a file of the room of witnesses: ``witness("moving.transpose")``."""
-    return Witness(*place.split("."), work, ends)
+    file, _, name = place.partition(".")
+    return Witness(file, name, work, ends)
 
 
 def shape_by_example(forward: Function) -> Function:

@@ -29,19 +29,14 @@ from gradcli.ops.arrays.shapes import (
     vector_of,
 )
 from gradcli.ops.axes import numbered, numpy_index
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import remainder
 from gradcli.ops.elementwise.bounds import clip, maximum
 from gradcli.ops.elementwise.logic import equal, greater, not_equal, where
-from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.order import argsort
 from gradcli.ops.reductions.sums import is_truth, max_, min_, prod
-from gradcli.ops.registry import Arrays, Index, Number, function, is_number
-from gradcli.ops.room import room_for
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Arrays, Function, Index, Kink, Number, Op, Shape, declare, function, is_number, one_axis, room_for
 from gradcli.ops.structure import to_int
-from gradcli.ops.writing import Shape, one_axis
 
 # -- Entries chosen by indices, along an axis or among all of them ---------------------------------
 

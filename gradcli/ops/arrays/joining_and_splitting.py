@@ -11,11 +11,8 @@ import numpy as np
 from gradcli.errors import ArgumentError, PlaceError, ShapeError
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d
 from gradcli.ops.arrays.shapes import ALL, StaticArray, getitem, part_of, parts_of, reshape, vector_of
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.looping import listed
-from gradcli.ops.registry import function, structural
-from gradcli.ops.room import nodes_for
-from gradcli.ops.writing import one_axis, shape_by_example, witness
+from gradcli.ops.registry import declare, function, nodes_for, one_axis, shape_by_example, structural, witness
 
 # -- Arrays in a row, along an axis that they have -------------------------------------------------
 

@@ -21,12 +21,8 @@ from gradcli.ops.arrays.shapes import (
     transpose,
     vector_of,
 )
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.facts import Function
-from gradcli.ops.registry import function
-from gradcli.ops.spec import Op
-from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example
+from gradcli.ops.registry import Function, Op, Shape, axes_of, declare, function, one_axis, shape_by_example
 
 # -- Axes removed, added, joined and taken apart ---------------------------------------------------
 

@@ -13,15 +13,11 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.axes import numpy_index
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import number_inside, same_shape
 from gradcli.ops.looping import fits_along, listed, order_text, runs_backwards, subscript_text
 from gradcli.ops.reductions.carried import added, taken
-from gradcli.ops.registry import function, named, structural
-from gradcli.ops.room import room_for
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Op, Shape, axes_of, declare, function, named, one_axis, room_for, shape_by_example, structural, witness
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
-from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example, witness
 
 
 class StaticArray:

@@ -15,8 +15,7 @@ from gradcli.ops.arrays.joining_and_splitting import mixed
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, scatter_add, vector_of
 from gradcli.ops.axes import numbered
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.registry import function
-from gradcli.ops.writing import Shape
+from gradcli.ops.registry import Shape, function
 
 Strides = tuple[int, ...]
 

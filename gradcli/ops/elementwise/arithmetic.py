@@ -9,15 +9,12 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops import pytorch
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, isnan, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import Entrywise
-from gradcli.ops.facts import SAME, Choice, Function, Kink
-from gradcli.ops.registry import Number, elementwise, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import SAME, Choice, Function, Kink, Number, Op, declare, elementwise, function
 from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 
 add = elementwise(

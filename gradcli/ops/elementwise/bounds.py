@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, less_equal, logical_and, logical_or, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import SAME, Choice, Function, Kink
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import SAME, Choice, Function, Kink, Op, declare, elementwise, function
 
 
 def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op, behind: Op, **record: Any) -> Op:

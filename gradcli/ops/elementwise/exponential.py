@@ -7,18 +7,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops import pytorch
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import grown, logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import Kink
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function
 from gradcli.ops.text import POWER, Form, number_in_c
-from gradcli.ops.writing import OfSciPy
 
 _LONG = 64  # bits of an exponent
 _IMMENSE = 2**18  # of a result's logarithm

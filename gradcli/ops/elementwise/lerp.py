@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.ops.calling.signatures import declare
-from gradcli.ops.registry import function
+from gradcli.ops.registry import declare, function
 
 
 @function()

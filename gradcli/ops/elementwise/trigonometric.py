@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import turning
 from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.exponential import log1p, sqrt
 from gradcli.ops.elementwise.logic import equal, logical_and, where
-from gradcli.ops.facts import Choice, Kink
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Choice, Kink, Op, declare, elementwise, function
 
 sin: Op = elementwise(
     "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), doc="The sine, x in radians.", ulps=5,

@@ -9,7 +9,6 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import tril, triu
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.linalg.equations_and_factors import solve_triangular
 from gradcli.ops.linalg.matrices import (
@@ -25,10 +24,8 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import Index, function, structural
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.registry import REQUIRED, Index, Op, Shape, declare, function, structural, witness
 from gradcli.ops.structure import output
-from gradcli.ops.writing import Shape, witness
 
 
 def _lu_shape(x: Shape) -> tuple[Shape, Shape, Shape]:

@@ -12,7 +12,6 @@ from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, ShapeErr
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import tril, triu
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import (
     as_column,
@@ -27,10 +26,8 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import function, structural
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Op, Shape, axes_of, declare, function, structural, witness
 from gradcli.ops.structure import output, valued
-from gradcli.ops.writing import Shape, axes_of, witness
 
 # -- Equations with triangular matrices, by substitution; and those whose Cholesky factor is known -
 

@@ -11,9 +11,8 @@ from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import getitem, reshape, swapaxes
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Op, Shape
 from gradcli.ops.structure import output, to_int
-from gradcli.ops.writing import Shape
 
 
 def square(shape: Shape, name: str) -> Shape:

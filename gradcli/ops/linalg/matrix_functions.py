@@ -12,7 +12,6 @@ from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import tril
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
@@ -34,11 +33,8 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import function, structural
-from gradcli.ops.room import room_for
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Op, Shape, declare, function, room_for, structural, witness
 from gradcli.ops.text import POWER, Form
-from gradcli.ops.writing import Shape, witness
 
 # -- Inverses and determinants over the last two axes ----------------------------------------------
 #

@@ -8,7 +8,6 @@ from typing import Any
 from gradcli.errors import ArgumentError, MistypedArgumentError, ShapeError
 from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import isnan, logical_and, logical_not, where
 from gradcli.ops.linalg.matrices import column_range
@@ -16,8 +15,7 @@ from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.spectra import svdvals
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import max_, min_, norm, sum_
-from gradcli.ops.registry import function
-from gradcli.ops.writing import axes_of
+from gradcli.ops.registry import axes_of, declare, function
 
 _LAST = (-2, -1)
 _ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "nuc")  # of matrices, beside that of Frobenius

@@ -12,16 +12,12 @@ from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import diagonal, movedim
 from gradcli.ops.arrays.shapes import getitem, reshape, stack
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import as_column, as_row, transposed
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import Alike, Number, function, is_number, structural
-from gradcli.ops.room import room_for
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Alike, Number, Op, Shape, axes_of, declare, function, is_number, one_axis, room_for, structural, witness
 from gradcli.ops.text import TERM, Form
-from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
 
 def _matmul_shape(x: Shape, y: Shape) -> Shape:

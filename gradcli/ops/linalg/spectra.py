@@ -9,10 +9,8 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError
 from gradcli.ops.arrays.reshaping import tril
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.extended import Whole
-from gradcli.ops.facts import Function, Kink
 from gradcli.ops.linalg.matrices import (
     as_column,
     as_row,
@@ -29,10 +27,8 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import function, structural
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Function, Kink, Op, Shape, declare, function, structural, witness
 from gradcli.ops.structure import detach, output, to_int, valued
-from gradcli.ops.writing import Shape, witness
 
 # where references are no enclosures
 _EQUAL_VALUES = "where eigenvalues are equal to the program's precision: those are the end of an iteration"

@@ -8,7 +8,6 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import part_of, reshape
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import SQRT_2_BY_PI
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.bounds import maximum
@@ -17,12 +16,10 @@ from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equ
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import SAME, Choice, Kink, noted
 from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax
-from gradcli.ops.registry import Number, elementwise, function, is_number
+from gradcli.ops.registry import SAME, Choice, Kink, Number, declare, elementwise, function, is_number, noted, one_axis
 from gradcli.ops.special.error_functions import ndtr
 from gradcli.ops.special.gamma import sigmoid, softplus
-from gradcli.ops.writing import one_axis
 
 # -- Rectifiers: activations of pieces, linear or exponential, with PyTorch's choices at kinks -----
 

@@ -12,23 +12,34 @@ from gradcli.errors import ArgumentError, LabelError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack, take_along
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip, maximum, minimum
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, logical_and, logical_or, not_equal, where
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import Function, noted
 from gradcli.ops.nn.activations import relu
 from gradcli.ops.nn.distances_and_similarities import held_at, pairwise_distance
 from gradcli.ops.nn.softmax_and_attention import _log_softmax, log_softmax
 from gradcli.ops.reductions.cumulative import cumprod, cumsum
 from gradcli.ops.reductions.sums import mean, sum_
-from gradcli.ops.registry import Index, Number, composite, elementwise, function, is_number, signature_of, structural
-from gradcli.ops.room import room_for
+from gradcli.ops.registry import (
+    Function,
+    Index,
+    Number,
+    Shape,
+    composite,
+    declare,
+    elementwise,
+    function,
+    is_number,
+    noted,
+    room_for,
+    signature_of,
+    structural,
+    witness,
+)
 from gradcli.ops.special.gamma import logaddexp, sigmoid, softplus
 from gradcli.ops.structure import detach, to_float, to_int
-from gradcli.ops.writing import Shape, witness
 
 REDUCTIONS = ("mean", "sum", "none")
 

@@ -17,11 +17,8 @@ from gradcli.ops.elementwise.logic import equal, isfinite, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
-from gradcli.ops.registry import Number, Stated, composite, function
-from gradcli.ops.room import room_for
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Number, Op, Shape, Stated, axes_of, composite, function, room_for, witness
 from gradcli.ops.structure import detach
-from gradcli.ops.writing import Shape, axes_of, witness
 
 # -- Softmax and its logarithm, and the logarithm of a sum of exponentials, without overflow -------
 

@@ -10,17 +10,13 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, rows_of, shape_with, transpose, vector_of
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import add, chain, mul
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import equal, isnan, where
 from gradcli.ops.extended import Whole
-from gradcli.ops.facts import Function
 from gradcli.ops.reductions import carried
-from gradcli.ops.registry import find, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Function, Op, Shape, axes_of, declare, find, function, one_axis
 from gradcli.ops.structure import clone
-from gradcli.ops.writing import Shape, axes_of, one_axis
 
 
 def _running_shape(old: Shape, axis: int | None) -> Shape:

@@ -15,20 +15,16 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import laid_along, part_of, reshape, shape_with, take_along, transpose, vector_of
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.logic import isfinite, isnan, less, not_equal, where
-from gradcli.ops.facts import Function, noted
 from gradcli.ops.looping import reduced_text
 from gradcli.ops.reductions import carried
 from gradcli.ops.reductions.carried import count, ordered_shape, reduced
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
-from gradcli.ops.registry import function, structural
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.registry import REQUIRED, Function, Op, axes_of, declare, function, noted, one_axis, structural, witness
 from gradcli.ops.structure import to_int
-from gradcli.ops.writing import axes_of, one_axis, witness
 
 TIES = (noted("equal entries", "the whole gradient to the first of them"),)
 _LAST_TIES = (noted("equal entries", "the whole gradient to the last of them"),)

@@ -12,20 +12,30 @@ from gradcli.errors import ArgumentError, EvaluationError, ShapeError, TypeMisma
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.reshaping import one_number
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import difference, exactly
 from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import equal, greater, isnan, less, less_equal, logical_and, logical_not, logical_or, where
-from gradcli.ops.facts import SAME, Function, Kink, noted
 from gradcli.ops.looping import product_in_torch, reduced_text
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
-from gradcli.ops.registry import Number, composite, function, is_number, structural
-from gradcli.ops.spec import Op
-from gradcli.ops.writing import Shape, witness
+from gradcli.ops.registry import (
+    SAME,
+    Function,
+    Kink,
+    Number,
+    Op,
+    Shape,
+    composite,
+    declare,
+    function,
+    is_number,
+    noted,
+    structural,
+    witness,
+)
 
 # -- Reductions as NumPy's keywords widen them: of the entries where a mask holds, beginning with a
 # number, around a given mean.

@@ -7,14 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
-from gradcli.ops.facts import Kink
-from gradcli.ops.registry import elementwise, function, is_number
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function, is_number
 from gradcli.ops.special.integrals import hypergeometric
-from gradcli.ops.writing import OfSciPy
 
 
 def _bessel(name: str, word: str, slope: Callable[[Op, Any, float], Any], doc: str, **record: Any) -> Op:

@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import LN_PI
-from gradcli.ops.facts import Function
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.room import nodes_for
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Function, Op, declare, elementwise, function, nodes_for
 from gradcli.ops.special.gamma import digamma, gamma, lgamma, polygamma
 
 # -- Functions that sympy does not have, as classes of it: their derivatives, and what computes

@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import HALF_SQRT_PI, SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI, TWO_BY_SQRT_PI
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.bounds import clip, minimum
 from gradcli.ops.elementwise.exponential import exp, exp_square, log, xlogy
 from gradcli.ops.elementwise.logic import greater, isnan, less, where
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.spec import Op
-from gradcli.ops.writing import OfSciPy
+from gradcli.ops.registry import OfSciPy, Op, declare, elementwise, function
 
 erf = elementwise(
     "erf", "x", OfSciPy("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,

@@ -9,14 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.exponential import exp, log, log1p, xlog1py, xlogy
-from gradcli.ops.facts import Function
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Function, OfSciPy, Op, declare, elementwise, function
 from gradcli.ops.special.combinatorics import betaln, in_sympy
 from gradcli.ops.special.gamma import digamma, lgamma, polygamma
-from gradcli.ops.writing import OfSciPy
 
 # -- How a value is differentiated by parameters in floats: an integral of the density's derivative.
 

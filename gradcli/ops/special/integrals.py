@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise import extended
@@ -17,13 +16,10 @@ from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
 from gradcli.ops.elementwise.trigonometric import cos, cosh, sin, sinh
-from gradcli.ops.registry import composite, elementwise, function
-from gradcli.ops.room import nodes_for
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.registry import REQUIRED, OfSciPy, Op, composite, declare, elementwise, function, nodes_for
 from gradcli.ops.special.combinatorics import by_order
 from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
-from gradcli.ops.writing import OfSciPy
 
 _FAR = 1e18  # where the first term of an asymptotic series is all that counts
 
