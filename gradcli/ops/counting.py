@@ -38,9 +38,10 @@ def steps_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
     first = operands[0] if operands else None
     if op.core_dims is None or not first:
         return max(_sizes(op, out, operands))
+    rows: int = first[-1]
     if op.adds == "products":
-        return math.prod(out) * first[-1]
-    return max(_sizes(op, out, operands)) * first[-1] * int(getattr(op.reference, "work", 1))
+        return math.prod(out) * rows
+    return max(_sizes(op, out, operands)) * rows * int(getattr(op.reference, "work", 1))
 
 
 def operations_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:

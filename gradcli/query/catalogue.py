@@ -156,7 +156,8 @@ def uncertified(record: Function) -> str:
 
 def _made_of(record: Function) -> list[Any]:
     """A function, and all that the code of its definition names, and that of others in it."""
-    found, place = [record], 0
+    found: list[Any] = [record]
+    place = 0
     while place < len(found):
         rule = getattr(found[place], "definition", None) or found[place]
         codes, names = [getattr(rule, "__code__", None)], getattr(rule, "__globals__", {})
