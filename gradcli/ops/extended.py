@@ -46,7 +46,7 @@ class Entrywise(Fixed, Rule):
 
 
 class Valued(Fixed, Rule):
-    """A smooth function entry by entry that NumPy has no loop for in long double: its slopes are sympy's."""
+    """A function entry by entry without kinks that NumPy has no loop for in long double: its slopes are sympy's."""
 
     value: Function
 

@@ -204,6 +204,11 @@ def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     return body(*[entry(m, x) for x in operands], **static).value
 
 
+def _called(name: str, m: Any, *operands: Any, **static: Any) -> Any:
+    """Return what the function of a context that has this name makes of operands."""
+    return getattr(m, name)(*operands, **static)
+
+
 def is_number(parameter: Any) -> bool:
     """Return whether a parameter is a number; in its place may stand what has a derivative, whose value no body branches on."""
     return isinstance(parameter, (int, float))
@@ -213,15 +218,17 @@ def elementwise(
     name: str,
     signature: str,
     forward: Function,
-    reference: Function,
+    reference: Function | str,
     *partials: Function | None,
     doc: str,
     kind: Kind = "smooth",
     **record: Any,
 ) -> Op:
     """Register an operation that works entry by entry, with one partial for each operand; a smooth one commonly needs all
-    operands, and is right to 4 units, and a flat one rounds nothing.
+    operands, and is right to 4 units, and a flat one rounds nothing. Its reference may be the name of mpmath's function.
     """
+    if isinstance(reference, str):
+        reference = partial(_called, reference)
     record = {**({"saves": signature, "ulps": 4} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
     if name in IN_HEADERS:
         places = [f"{{{place}}}" for place in range(len(signature.split()))]

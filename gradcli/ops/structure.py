@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.carrying import steady
 from gradcli.ops.constants import number_of
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Valued
 from gradcli.ops.registry import elementwise, function, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import witness
@@ -61,7 +61,7 @@ def _whole(out: Any, x: Any) -> Any:
 to_float = elementwise(
     "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
     lambda out, x: 1, kind="piecewise", public=False, ulps=0, dtype="number",
-    extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, LONG_DOUBLE)),
+    extended=Valued(lambda x: np.asarray(x, LONG_DOUBLE)),
     doc="A boolean or integer as a number.", backward="ToCopy",
     written="{x}", simpler=_whole,
     carries=steady,

@@ -21,7 +21,6 @@ add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
     kind="piecewise", doc="x + y", dtype="number",
-    extended=Entrywise((lambda x, y: 1, lambda x, y: 1)),
     written="+", latex=Form("{x:sum} + {y:sum}", SUM), algebra="sum",
     c="({0} + {1})",
 )
@@ -29,7 +28,6 @@ sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
     kind="piecewise", aliases="subtract", doc="x - y", dtype="number",
-    extended=Entrywise((lambda x, y: 1, lambda x, y: -1)),
     refuses=pytorch.no_differences_of_booleans, written="-",
     latex=Form("{x:sum} - {y:term}", SUM), algebra="difference",
     c="({0} - {1})",
@@ -38,7 +36,6 @@ mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", dtype="number",
-    extended=Entrywise((lambda x, y: y, lambda x, y: x)),
     written="*", latex=product_in_latex, algebra="product",
     carries=product,
     c="({0} * {1})",
@@ -55,7 +52,7 @@ div = elementwise(
     "div", "x y", np.divide, lambda m, x, y: x / y,
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
     kind="piecewise", aliases="divide true_divide", doc="x / y", saves="x: y; y: x y",
-    extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain="y is not 0",
+    domain="y is not 0",
     written="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     algebra="quotient",
@@ -65,13 +62,13 @@ div = elementwise(
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
     kind="piecewise", aliases="negative", doc="-x", ulps=0, dtype="number",
-    extended=Entrywise((lambda x: -1,)), refuses=pytorch.no_booleans, written="-",
+    refuses=pytorch.no_booleans, written="-",
     latex=Form("-{x:term}", UNARY), algebra="negation",
     c="(-{0})",
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
-    kind="piecewise", doc="+x", ulps=0, dtype="number", extended=Entrywise((lambda x: 1,)),
+    kind="piecewise", doc="+x", ulps=0, dtype="number",
     algebra="identity",
     c="({0})",
 )
@@ -96,7 +93,7 @@ chain = elementwise(
     "chain", "cotangent partial", _chain,
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
-    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, extended=extended.CHAIN,
+    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False,
     saves="cotangent: partial; partial: cotangent",
     written="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
@@ -106,7 +103,9 @@ chain = elementwise(
 )
 
 
-def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str, **record: Any) -> Op:
+def _flat(
+    name: str, forward: Function, reference: Function | str, doc: str, place: str, where: Function, *aliases: str, **record: Any
+) -> Op:  # fmt: skip
     return elementwise(
         name, "x", forward, reference, None, kind="flat", doc=doc, aliases=aliases, dtype="number",
         kinks=Kink(where, place, "0, as everywhere", SAME), carries=(), **record,
@@ -126,10 +125,10 @@ def _integer(x: Any) -> Any:
 
 
 sign = _flat(
-    "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
+    "sign", np.sign, "sign", "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
     algebra="sign",
 )
-floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer,
+floor = _flat("floor", np.floor, "floor", "The integer below; the derivative is 0.", "integers", _integer,
               refuses=pytorch.no_booleans)
 ceil = _flat("ceil", np.ceil, lambda m, x: -m.floor(-x), "The integer above; the derivative is 0.", "integers", _integer,
              refuses=pytorch.no_booleans)
@@ -203,7 +202,7 @@ def fmod(x: Any, y: Any) -> Any:
 
 @function(
     forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x",
-    dtype="number", extended=Entrywise((lambda x: 2 * x,)), backward="Pow", algebra="square",
+    dtype="number", backward="Pow", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
 )
 def square(x: Any) -> Any:
@@ -213,7 +212,7 @@ def square(x: Any) -> Any:
 
 @function(
     forward=np.reciprocal, partials=(lambda out, x: -out * out,), kind="piecewise", saves="out", domain="x is not 0",
-    extended=Entrywise((lambda x: -1 / x / x,)), algebra="reciprocal",
+    algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
     c="(1 / {0})",
 )

@@ -72,7 +72,7 @@ pow_ = elementwise(
     carries=power,
 )
 sqrt = elementwise(
-    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", ulps=1,
+    "sqrt", "x", np.sqrt, "sqrt", lambda out, x: 1 / (2 * out), saves="out", ulps=1,
     domain="x >= 0",
     doc="The square root; the derivative at 0 is infinite. >>> sqrt(x)",
     latex=r"\sqrt{{{x}}}", algebra="composed", definition=lambda x: x**0.5,
@@ -96,7 +96,7 @@ cbrt = elementwise(
     carries=(),
 )
 exp = elementwise(
-    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves="out",
+    "exp", "x", np.exp, "exp", lambda out, x: out, saves="out",
     algebra="exponential", doc="e to the power x.", ulps=3,
     carries=grown,
 )
@@ -109,12 +109,12 @@ def exp2(x: Any) -> Any:
 
 
 expm1 = elementwise(
-    "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
+    "expm1", "x", np.expm1, "expm1", lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     doc="exp(x) - 1, accurate near 0.", ulps=3,
     carries=(),
 )
 log: Op = elementwise(
-    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases="ln", domain="x > 0",
+    "log", "x", np.log, "log", lambda out, x: 1 / x, aliases="ln", domain="x > 0",
     algebra="logarithm",
     doc="The natural logarithm. >>> log(x)",
     carries=logarithm,
@@ -138,7 +138,7 @@ def log10(x: Any) -> Any:
 
 
 log1p = elementwise(
-    "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
+    "log1p", "x", np.log1p, "log1p", lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
     domain="x > -1", doc="log(1 + x), accurate near 0.", ulps=3,
     carries=(-1.0,),
 )

@@ -47,7 +47,6 @@ def _softplus_slope(x: Any, beta: float, threshold: float) -> Any:
 
 
 CLIP = Entrywise((_clip_x, _clip_low, _clip_high))
-CHAIN = Entrywise((lambda cotangent, partial: partial, lambda cotangent, partial: cotangent))
 REMAINDER = Entrywise((lambda x, y: _ONE, lambda x, y: -np.floor(x / y)))
 FMOD = Entrywise((lambda x, y: _ONE, lambda x, y: -_whole(x / y)))
 COPYSIGN = Entrywise((lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y)))

@@ -39,7 +39,7 @@ greater = _comparison("greater", ">", ">", np.greater, lambda m, x, y: x > y, "g
 greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, lambda m, x, y: x >= y, "ge")
 
 
-def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
+def _truth(name: str, operands: str, forward: Function, reference: Function | str, doc: str, **record: Any) -> Op:
     return elementwise(name, operands, forward, reference, kind="flat", dtype="bool", doc=doc, **record)
 
 
@@ -70,7 +70,7 @@ logical_not = _truth(
 )  # fmt: skip
 isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", carries=no_number)
 isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number)
-isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number)
+isfinite = _truth("isfinite", "x", np.isfinite, "isfinite", "Is a finite number.", carries=no_number)
 
 
 @function()

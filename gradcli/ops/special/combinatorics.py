@@ -172,7 +172,7 @@ def _binomial(n: Any, k: Any) -> Any:
 
 
 beta = elementwise(
-    "beta", "x y", _beta, lambda m, x, y: m.beta(x, y),
+    "beta", "x y", _beta, "beta",
     lambda out, x, y: -out * psi_rise(x, y), lambda out, x, y: -out * psi_rise(y, x),
     symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves="x y out", ulps=8000,
     domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
@@ -192,7 +192,7 @@ betaln = elementwise(
     definition=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
 )
 binomial = elementwise(
-    "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
+    "binomial", "n k", _binomial, "binomial",
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
     symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves="n k out",
     aliases="binom comb", domain="n > -1 and -1 < k < n + 1",

@@ -15,21 +15,21 @@ from gradcli.ops.elementwise.logic import greater, isnan, less, where
 from gradcli.ops.registry import OfSciPy, Op, declare, elementwise, function
 
 erf = elementwise(
-    "erf", "x", OfSciPy("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
+    "erf", "x", OfSciPy("erf"), "erf", lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The error function. >>> erf(x/sqrt(2))",
     carries=(),
 )
 
 
 erfc = elementwise(
-    "erfc", "x", OfSciPy("erfc"), lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
+    "erfc", "x", OfSciPy("erfc"), "erfc", lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
     carries=(),
 )
 
 
 erfi = elementwise(
-    "erfi", "x", OfSciPy("erfi"), lambda m, x: m.erfi(x), lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI,
+    "erfi", "x", OfSciPy("erfi"), "erfi", lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI,
     doc="The imaginary error function, -i*erf(i*x).", ulps=160,
     carries=(),
 )
@@ -87,7 +87,7 @@ def erfcx(x: Any) -> Any:
 
 
 erfinv = elementwise(
-    "erfinv", "x", OfSciPy("erfinv"), lambda m, x: m.erfinv(x), lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
+    "erfinv", "x", OfSciPy("erfinv"), "erfinv", lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
     saves="out", domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.",
     carries=(-1.0, 1.0),
 )

@@ -77,7 +77,7 @@ lambertw: Op = elementwise(
     "lambertw",
     "x",
     _lambert,
-    lambda m, x, k: m.lambertw(x, k),
+    "lambertw",
     lambda out, x, k: exp(-out) / (1 + out),
     symbolic=lambda s, x, k: s.LambertW(x, k),
     static={"k": 0},
@@ -360,7 +360,7 @@ chi = _integral(
     "The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16, carries=(0.0,),
 )  # fmt: skip
 ei = elementwise(
-    "Ei", "x", OfSciPy("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
+    "Ei", "x", OfSciPy("expi"), "ei", lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
     aliases="expi",
     domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
     carries=(0.0,),
