@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from gradcli.ops.fixed import Fixed
+from gradcli.ops.facts import Fixed
 from gradcli.query.options import MOST_TIMES
 
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`

@@ -11,8 +11,7 @@ from gradcli.graph.interpret import Domain
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.ops.arrays.shapes import broadcast_to, take_along
-from gradcli.ops.elementwise.logic import logical_and, logical_not, logical_or, not_equal, where
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces, logical_and, logical_not, logical_or, not_equal, where
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_float
 

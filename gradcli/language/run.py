@@ -41,7 +41,7 @@ from gradcli.language.tree import (
 )
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
-from gradcli.ops.room import IN_FORCE
+from gradcli.ops.counting import IN_FORCE
 from gradcli.ops.structure import detach
 
 # -- Which values bound to names the nodes of a program depend on, asked for each binding of a name

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Protocol
 
-from gradcli.ops.room import Allowance
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape
 
@@ -38,9 +38,9 @@ def steps_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
     first = operands[0] if operands else None
     if op.core_dims is None or not first:
         return max(_sizes(op, out, operands))
-    rows: int = first[-1]
+    rows = first[-1]
     if op.adds == "products":
-        return math.prod(out) * rows
+        return int(math.prod(out)) * rows
     return max(_sizes(op, out, operands)) * rows * int(getattr(op.reference, "work", 1))
 
 
@@ -72,3 +72,32 @@ def entries_of(op: Op, out: Any) -> int:
 
 def _sizes(op: Op, out: Any, operands: Sequence[Shape | None]) -> list[int]:
     return [math.prod(shape) for shape in (*(out if op.outputs > 1 else (out,)), *operands) if shape is not None]
+
+
+# -- Room for tables that functions make while they are written down -------------------------------
+
+
+class Allowance(Protocol):
+    """What limits say of arrays, of as many numbers as several of them have, of operations and of time. All raise LimitError."""
+
+    def check_array(self, shape: tuple[int, ...]) -> None: ...
+    def check_entries(self, entries: int, what: str) -> None: ...
+    def check_nodes(self, count: int, what: str) -> None: ...
+    def check_work(self, work: int, what: str) -> None: ...
+
+
+IN_FORCE: ContextVar[Allowance | None] = ContextVar("limits in force", default=None)
+
+
+def room_for(*shape: int) -> None:
+    """Raise LimitError where a table of this shape may not be made."""
+    limits = IN_FORCE.get()
+    if limits is not None and math.prod(shape) > 1024:
+        limits.check_array(shape)
+
+
+def nodes_for(count: int, what: str) -> None:
+    """Raise LimitError where a function may not be written down as so many operations."""
+    limits = IN_FORCE.get()
+    if limits is not None:
+        limits.check_nodes(count, what)

@@ -9,7 +9,6 @@ multi-precision numbers alike. It never sums to an operand's shape; the sweep do
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,8 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gradcli.ops.extended import Rule
-from gradcli.ops.facts import Accuracy, Function, Kink
-from gradcli.ops.fixed import Fixed
+from gradcli.ops.facts import Accuracy, Fixed, Function, Kink
 from gradcli.ops.pytorch import USUAL, Torch
 from gradcli.ops.text import BY_SIGN, IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
 
@@ -66,7 +64,6 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {**rest, **{name: GROUPS[name](**parts) for name, parts in given.items()}}
 
 
-FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")  # before the name of a function in the form that a library has of it
 # Fields of several things, which records write as words, or as the one thing that there is.
 _LISTS = {"aliases", "kinks", "results", "saves"}
 
@@ -94,7 +91,7 @@ class Record:
     static      parameters that are part of the program (axes, shapes), with their defaults; `REQUIRED` where there is none
     results     names of the results, where there are several; with a colon those that no gradient flows through on tensors, and
                 with their dtype behind it, if it is not that of the others
-    domain      where it is defined, in words (domains.py); everywhere, if it says nothing
+    domain      where it is defined, in words (facts.py); everywhere, if it says nothing
     torch       what PyTorch makes of it
     """
 
@@ -181,7 +178,7 @@ class Op(Record):
                 branch by comparisons and uses + - * / only. "flat": elementwise, locally constant.
                 "structural": everything else; its reference is generic over scalars
     partials    elementwise: one ``partial(out, *operands, **static)`` for each operand, None where there is none;
-                `Pieces` where it is zero on whole pieces (elementwise/pieces.py)
+                `Pieces` where it is zero on whole pieces (elementwise/logic.py)
     vjp         otherwise: ``vjp(wanted, cotangent, out, *operands, **static)``, a cotangent (or None) for each operand
     shape       ``shape(*shapes, **static)``; elementwise operations broadcast
     dtype       of the result: "float"; "number", a float or of whole numbers a whole number (of powers, where the exponent is not

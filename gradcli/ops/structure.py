@@ -40,7 +40,7 @@ def derivative(x: Any, *, of: Any = None) -> Any:
 
 
 detach: Op = structural(
-    "detach", "x", _same, witness("moving.same"), shape=_same, algebra="identity", dtype="same", ulps=0,
+    "detach", "x", _same, witness("arrays.same"), shape=_same, algebra="identity", dtype="same", ulps=0,
     aliases="stop_gradient lax.stop_gradient", simpler=lambda out, x: out, memory="alias",
     doc="x as a constant: no gradient flows through it. >>> x*detach(x)",
 )  # fmt: skip
@@ -81,7 +81,7 @@ def _clone(x: Any) -> Any:
     return np.array(x, order="C" if repeats else "K")[()]
 
 
-clone: Op = structural("clone", "x", _clone, witness("moving.same"), **_IDENTITY, doc="A copy of x.", numpy="{0}")
+clone: Op = structural("clone", "x", _clone, witness("arrays.same"), **_IDENTITY, doc="A copy of x.", numpy="{0}")
 
 
 def _to_int(x: Any) -> Any:

@@ -34,7 +34,7 @@ class Witness:
 
 
 def witness(place: str, work: int = 1, ends: str = "") -> Function:
-    """The reference of a name in a file of the room of witnesses: ``witness("moving.transpose")``."""
+    """The reference of a name in a file of the room of witnesses: ``witness("arrays.transpose")``."""
     file, _, name = place.partition(".")
     return Witness(file, name, work, ends)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.check.sampling import Point, anything
 from gradcli.graph.nodes import Expr
-from gradcli.ops.domains import ranges
+from gradcli.ops.facts import ranges
 
 
 def in_range(order: Sequence[Expr], values: Mapping[Expr, Any]) -> Any:

@@ -14,10 +14,21 @@ from gradcli.errors import ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.axes import numpy_index
 from gradcli.ops.constants import number_inside, same_shape
-from gradcli.ops.looping import fits_along, listed, order_text, runs_backwards, subscript_text
 from gradcli.ops.reductions.carried import added, taken
 from gradcli.ops.registry import Op, Shape, axes_of, declare, function, named, one_axis, room_for, shape_by_example, structural, witness
-from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
+from gradcli.ops.text import (
+    LARGEST_ARRAY,
+    POWER,
+    Form,
+    Unprintable,
+    fits_along,
+    indexed,
+    indexed_in_latex,
+    listed,
+    order_text,
+    runs_backwards,
+    subscript_text,
+)
 
 
 class StaticArray:
@@ -81,7 +92,7 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 
 reshape: Op = structural(
-    "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
+    "reshape", "x", _reshape, witness("arrays.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
     ulps=0, doc="The same entries in another shape; one extent may be -1. >>> reshape(x, (2, -1))",
     backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
@@ -110,7 +121,7 @@ def _broadcast(x: Any, shape: Shape) -> Any:
 
 
 broadcast_to: Op = structural(
-    "broadcast_to", "x", _broadcast, witness("moving.broadcast_to"),
+    "broadcast_to", "x", _broadcast, witness("arrays.broadcast_to"),
     vjp=lambda wanted, cotangent, out, x, shape: (named("sum_to_size")(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, ulps=0,
     written="broadcast_to({x}, {shape})", algebra="repetition",
@@ -130,7 +141,7 @@ def _transpose(x: Any, axes: Any) -> Any:
 
 
 transpose: Op = structural(
-    "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
+    "transpose", "x", _transpose, witness("arrays.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, ulps=0,
     doc="The axes reversed, or in the given order. >>> x.T", backward="Permute", memory="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
@@ -207,7 +218,7 @@ def behind(lead: Shape, index: Index) -> Index:
 
 
 getitem: Op = structural(
-    "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
+    "getitem", "x", _getitem, witness("arrays.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
     ulps=0, public=False, doc="x[index], as in NumPy.",
     backward=pytorch.node_of_getitem, memory="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
     axes=lambda m, x, index: m.chosen(x, index),
@@ -229,7 +240,7 @@ def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
 
 
 scatter_add: Op = structural(
-    "scatter_add", "x", _scatter_add, witness("moving.scatter_add"),
+    "scatter_add", "x", _scatter_add, witness("arrays.scatter_add"),
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, public=False, ulps=1, rounding="terms",
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", simpler=_simpler_scatter,
@@ -262,7 +273,7 @@ def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
 
 
 take_along: Op = structural(
-    "take_along", "x index:index", _take_along, witness("moving.take_along"),
+    "take_along", "x index:index", _take_along, witness("arrays.take_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
     shape=_take_along_shape, static={"axis": -1}, saves="index", dtype="same", ulps=0, carries=taken,
     backward="Gather", axes=lambda m, x, index, axis: m.picked(x, index, axis),
@@ -280,7 +291,7 @@ def _add_along(x: Any, index: Any, axis: int, shape: Shape) -> Any:
 
 
 add_along: Op = structural(
-    "add_along", "x index:index", _add_along, witness("moving.add_along"),
+    "add_along", "x index:index", _add_along, witness("arrays.add_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
     shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, saves="index",
     public=False, ulps=4, rounding="terms", carries=added,

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops import pytorch
+from gradcli.ops import extended, pytorch
 from gradcli.ops.carrying import product, quotient, remaining, steady
-from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.logic import equal, isnan, where
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces, equal, isnan, where
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import SAME, Choice, Function, Kink, Number, Op, declare, elementwise, function
 from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
@@ -301,4 +299,41 @@ declare("""
     math:
         remainder = ieee_remainder(x, y)
         fabs = abs(x)
+""")
+
+
+# -- Mixtures of values: interpolation, and sums with a scaled product or quotient -----------------
+
+
+@function()
+def lerp(x: Any, end: Any, weight: Any) -> Any:
+    """x + weight*(end - x): from x at weight 0 to end at weight 1.
+
+    >>> lerp(x, y, 0.25)
+    """
+    return x + weight * (end - x)
+
+
+def _times(product: Any, value: Any) -> Any:
+    return product if value is None else product * value
+
+
+@function()
+def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = None) -> Any:
+    """x + value*tensor1*tensor2, value being 1 by default.
+
+    >>> addcmul(x, y, z, value=0.5)
+    """
+    return x + _times(tensor1 * tensor2, value)
+
+
+@function(domain="tensor2 is not 0")
+def addcdiv(x: Any, tensor1: Any, tensor2: Any, value: Any = None) -> Any:
+    """x + value*tensor1/tensor2, value being 1 by default."""
+    return x + _times(tensor1 / tensor2, value)
+
+
+declare("""
+    torch:
+        addcmul addcdiv(x, tensor1, tensor2, *, value)
 """)

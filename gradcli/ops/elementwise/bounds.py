@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, less_equal, logical_and, logical_or, where
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops import extended
+from gradcli.ops.elementwise.logic import Pieces, equal, greater, greater_equal, isnan, less, less_equal, logical_and, logical_or, where
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.registry import SAME, Choice, Function, Kink, Op, declare, elementwise, function
 

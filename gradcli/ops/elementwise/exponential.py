@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops import pytorch
+from gradcli.ops import extended, pytorch
 from gradcli.ops.carrying import grown, logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
-from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces, equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function
 from gradcli.ops.text import POWER, Form, number_in_c

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops import extended
 from gradcli.ops.carrying import exponent, sign, steady
 from gradcli.ops.constants import PI
-from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp2
-from gradcli.ops.elementwise.logic import equal, isfinite, isnan, less, logical_not, where
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces, equal, isfinite, isnan, less, logical_not, where
 from gradcli.ops.registry import Kink, Number, declare, elementwise, function
 from gradcli.ops.text import number_in_c
 

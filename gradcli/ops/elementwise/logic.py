@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ greater = _comparison("greater", ">", ">", np.greater, lambda m, x, y: x > y, "g
 greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, lambda m, x, y: x >= y, "ge")
 
 
-def _truth(name: str, operands: str, forward: Function, reference: Function | str, doc: str, **record: Any) -> Op:
+def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
     return elementwise(name, operands, forward, reference, kind="flat", dtype="bool", doc=doc, **record)
 
 
@@ -70,7 +71,7 @@ logical_not = _truth(
 )  # fmt: skip
 isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", carries=no_number)
 isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number)
-isfinite = _truth("isfinite", "x", np.isfinite, "isfinite", "Is a finite number.", carries=no_number)
+isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number)
 
 
 @function()
@@ -166,3 +167,36 @@ where = elementwise(
     carries=chosen,
     numpy="np.where({0}, {1}, {2})",
 )
+
+
+# -- Slopes that are zero on whole pieces ----------------------------------------------------------
+
+
+class Pieces:
+    """A partial of an operation that stays as it is on some pieces, as relu does below 0.
+
+    It is called as any partial is. What multiplies by it asks for ``flowing`` instead: an infinite cotangent times the zero of a flat piece
+    is zero, while one times a zero that is so at the point only is not known.
+
+    flat   ``flat(out, *operands, **static)``: where the result does not move, its edges among it if the slope chosen there is 0; None
+           where static parameters are such that it moves everywhere
+    slope  the partial elsewhere: a function of the same, or a number
+    """
+
+    __slots__ = ("flat", "slope")
+
+    def __init__(self, flat: Function, slope: Function | float = 1.0) -> None:
+        self.flat, self.slope = flat, slope
+
+    def __call__(self, *values: Any, **static: Any) -> Any:
+        flat, slope = self.flat(*values, **static), self._steepness(values, static)
+        return slope if flat is None else where(flat, 0.0, slope)
+
+    def flowing(self, times: Function, factor: Any, values: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        """Return what ``times`` makes of a factor and the slope, and zero on the flat pieces."""
+        flat, slope = self.flat(*values, **static), self._steepness(values, static)
+        moved = factor if type(slope) is float and slope == 1 else times(factor, slope)
+        return moved if flat is None else where(flat, 0.0, moved)
+
+    def _steepness(self, values: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        return self.slope(*values, **static) if callable(self.slope) else self.slope

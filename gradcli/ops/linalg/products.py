@@ -54,7 +54,7 @@ def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: A
 
 
 matmul: Op = structural(
-    "matmul", "x y:alike", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves="x: y; y: x",
+    "matmul", "x y:alike", np.matmul, witness("arrays.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves="x: y; y: x",
     core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others. "
     ">>> x @ w + b",
     rounding="terms", ulps=8, dtype="number",

@@ -12,8 +12,7 @@ from gradcli.ops.constants import SQRT_2_BY_PI
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.exponential import exp, expm1
-from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_or, where
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces, greater, greater_equal, less, less_equal, logical_or, where
 from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax

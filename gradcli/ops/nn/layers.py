@@ -108,7 +108,7 @@ def _last_axes(name: str, x: Any, normalized_shape: Any, *parameters: Any) -> tu
 
 machine_epsilon = structural(
     "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
-    witness("products.machine_epsilon"), shape=lambda x: (),
+    witness("arrays.machine_epsilon"), shape=lambda x: (),
     ulps=0, public=False,
     extended=Entrywise((None,), lambda x, epsilon: LONG_DOUBLE(epsilon), epsilon=True),
     doc="The distance from 1 to the next number of x's precision.",

@@ -222,7 +222,7 @@ _BERNOULLI = Entrywise(
     _long_value,
 )
 bernoulli_nll = structural(
-    "bernoulli_nll", "input target", _bernoulli, witness("products.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
+    "bernoulli_nll", "input target", _bernoulli, witness("arrays.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
     saves="input target", ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1", extended=_BERNOULLI,
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "

@@ -66,7 +66,7 @@ def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: b
 logsumexp: Op = reduction(
     "logsumexp",
     _logsumexp,
-    witness("reducing.logsumexp"),
+    witness("arrays.logsumexp"),
     _logsumexp_vjp,
     saves="x out",
     ulps=4,

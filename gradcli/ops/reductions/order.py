@@ -18,13 +18,13 @@ from gradcli.ops.arrays.shapes import laid_along, part_of, reshape, shape_with, 
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.logic import isfinite, isnan, less, not_equal, where
-from gradcli.ops.looping import reduced_text
 from gradcli.ops.reductions import carried
 from gradcli.ops.reductions.carried import count, ordered_shape, reduced
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
 from gradcli.ops.registry import REQUIRED, Function, Op, axes_of, declare, function, noted, one_axis, structural, witness
 from gradcli.ops.structure import to_int
+from gradcli.ops.text import reduced_text
 
 TIES = (noted("equal entries", "the whole gradient to the first of them"),)
 _LAST_TIES = (noted("equal entries", "the whole gradient to the last of them"),)
@@ -41,7 +41,7 @@ def _first(x: Any, axis: Any, keepdims: bool, best: Function = np.argmax) -> Any
 
 
 argmax = structural(
-    "argmax", "x", _first, witness("reducing.argmax"), shape=reduced, static=AXES, dtype="int", ulps=0, carries=carried.largest_place,
+    "argmax", "x", _first, witness("arrays.argmax"), shape=reduced, static=AXES, dtype="int", ulps=0, carries=carried.largest_place,
     kinks=TIES, doc="The index of the (first) largest entry. Not differentiated.",
     numpy=lambda shapes, axis, keepdims: reduced_text("np.argmax", shapes, axis, keepdims),
 )  # fmt: skip
@@ -77,7 +77,7 @@ def _argsort_text(shapes: Any, axis: int | None, descending: bool) -> str:
 
 
 argsort = structural(
-    "argsort", "x", _argsort, witness("reducing.argsort"), shape=ordered_shape, static={"axis": -1, "descending": False}, dtype="int",
+    "argsort", "x", _argsort, witness("arrays.argsort"), shape=ordered_shape, static={"axis": -1, "descending": False}, dtype="int",
     ulps=0, carries=carried.sorted_places, kinks=TIES,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
     numpy=_argsort_text,
@@ -95,7 +95,7 @@ def _argcummax(x: Any, axis: int) -> Any:
 
 
 argcummax = structural(
-    "argcummax", "x", _argcummax, witness("reducing.argcummax"), shape=ordered_shape, static={"axis": REQUIRED}, dtype="int",
+    "argcummax", "x", _argcummax, witness("arrays.argcummax"), shape=ordered_shape, static={"axis": REQUIRED}, dtype="int",
     public=False, ulps=0, doc="The index of the (last) largest entry so far.", kinks=_LAST_TIES,
 )  # fmt: skip
 
@@ -256,7 +256,7 @@ def _lower_median(x: Any, ignore_nan: bool) -> Any:
 
 
 lower_median = structural(
-    "lower_median", "x", _lower_median, witness("reducing.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
+    "lower_median", "x", _lower_median, witness("arrays.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
     public=False, dtype="number", static={"ignore_nan": False},
     vjp=lambda wanted, cotangent, out, x, ignore_nan: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=noted("several entries equal to the median", "shared evenly among them"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, ShapeError, TypeMismatchError
-from gradcli.ops import axes, pytorch
+from gradcli.ops import axes, extended, pytorch
 from gradcli.ops.arrays.reshaping import one_number
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.constants import difference, exactly
@@ -17,8 +17,7 @@ from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import equal, greater, isnan, less, less_equal, logical_and, logical_not, logical_or, where
-from gradcli.ops.looping import product_in_torch, reduced_text
-from gradcli.ops.reductions import carried, extended
+from gradcli.ops.reductions import carried
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
 from gradcli.ops.registry import (
@@ -36,6 +35,7 @@ from gradcli.ops.registry import (
     structural,
     witness,
 )
+from gradcli.ops.text import product_in_torch, reduced_text
 
 # -- Reductions as NumPy's keywords widen them: of the entries where a mask holds, beginning with a
 # number, around a given mean.
@@ -149,7 +149,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 _total: Function = np.add.reduce
 sum_: Op = reduction(
-    "sum", _total, witness("reducing.sum_"), _sum_vjp, dtype="number",
+    "sum", _total, witness("arrays.sum_"), _sum_vjp, dtype="number",
     doc="The sum of the entries. >>> sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total",
     axes=axes.Reduction(axes.SUM),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.sum", shapes, axis, keepdims),
@@ -233,7 +233,7 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 prod: Op = reduction(
-    "prod", np.prod, witness("reducing.prod"), _prod_vjp,
+    "prod", np.prod, witness("arrays.prod"), _prod_vjp,
     saves="x", doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carried.product_of_entries, rounding=carried.product_rounds,
     algebra="product of entries", dtype="number", extended=extended.PROD,
@@ -263,7 +263,7 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
         return forward(x, axis=axis, keepdims=keepdims)
 
     made: Op = reduction(
-        name, checked, witness(f"reducing.{name}_"), equal_to_result_vjp, saves="x out", aliases=(f"a{name}",), ulps=0, dtype="number",
+        name, checked, witness(f"arrays.{name}_"), equal_to_result_vjp, saves="x out", aliases=(f"a{name}",), ulps=0, dtype="number",
         kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python. "
         f"{example}", axes=axes.Reduction(rule),

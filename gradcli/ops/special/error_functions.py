@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops import extended
 from gradcli.ops.constants import HALF_SQRT_PI, SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI, TWO_BY_SQRT_PI
-from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.bounds import clip, minimum
 from gradcli.ops.elementwise.exponential import exp, exp_square, log, xlogy
 from gradcli.ops.elementwise.logic import greater, isnan, less, where

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops import extended
 from gradcli.ops.carrying import joined_rounds
 from gradcli.ops.constants import LN2
-from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.exponential import exp, expm1
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.elementwise.trigonometric import tanh
@@ -46,7 +46,7 @@ polygamma: Op = elementwise(
     "polygamma",
     "x",
     _polygamma,
-    witness("products.polygamma"),
+    witness("arrays.polygamma"),
     lambda out, x, n: polygamma(x, n=n + 1),
     symbolic=lambda s, x, n: s.polygamma(n, x),
     static={"n": 1},

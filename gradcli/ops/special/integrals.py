@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
+from gradcli.ops import extended
 from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
-from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.graph.nodes import reachable
 from gradcli.graph.sweep import contributions, guarded, sweep
-from gradcli.ops.recording import kept_places, node_name
+from gradcli.ops.pytorch import kept_places, node_name
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.node import Node, Shaped, Versions
 

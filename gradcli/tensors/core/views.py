@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, last_place
-from gradcli.ops.recording import node_name
+from gradcli.ops.pytorch import node_name
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, Shaped, named
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.arrays.striding import as_strided
-from gradcli.ops.recording import node_name
+from gradcli.ops.pytorch import node_name
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes

@@ -15,7 +15,7 @@ from gradcli.graph.sweep import guarded
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.batching import on_batch
 from gradcli.ops.carrying import multilinear
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
