@@ -38,7 +38,6 @@ class Cells(Protocol):
     def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell: ...
     def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell: ...
     def of_factors(self, factors: Sequence[Factor]) -> Cell: ...
-    def raised(self, x: Cell, exponent: fmpq) -> Cell: ...
     def call(self, name: str, function: Any, *args: Cell) -> Cell: ...
     def choice(self, off: Cell, *sides: Branch, open_: bool = False) -> Cell: ...
     def filled(self, x: Cell) -> Cell: ...
@@ -49,14 +48,12 @@ class Cells(Protocol):
 class Event(NamedTuple):
     """A pole, a gap, a kink or a jump of a cell somewhere in a box.
 
-    soft       whether that is at an end of an argument only
     edge       whether it is on the boundary of the box only
     removable  whether a limit closes the gap
     """
 
     kind: str
     cell: Cell
-    soft: bool = False
     edge: bool = False
     removable: bool = False
 
@@ -155,11 +152,15 @@ class Cell:
 
     @cached_property
     def is_thin(self) -> bool:
-        """Tell whether its zeros fill no space; False where that is not known."""
-        try:
-            return all(self.cells.is_thin_piece(piece) for _, piece in self.cells.pieces(self))
-        except Unsupported:
+        """Tell whether its zeros fill no space; False where that is not known.
+
+        A quotient of functions that are analytic on one convex set is 0 on all of it, or hardly anywhere.
+        """
+        inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
+        if not all(c.regular for c in self.order) or any(b.divided for b in inner):
             return False
+        values = (Evaluation(self.cells, point, limits=False).value(self) for point in self.cells.points)
+        return any(x is not None and not events and 0 not in x for x, events in values)
 
     @cached_property
     def fraction(self) -> tuple[Cell, Cell] | None:
@@ -286,8 +287,7 @@ class Product(Cell):
                 if x.high < 0:
                     return Value(None, events)
             if f.divides and 0 in x:
-                soft = bool(x.low == 0 or x.high == 0)
-                events |= {Event(POLE, self, soft, soft and f.base.is_linear)}
+                events |= {Event(POLE, self, f.base.is_linear and (x.low == 0 or x.high == 0))}
                 divides_by_zero = True
                 if x.is_point:
                     return at.limit(self, events)
@@ -379,8 +379,7 @@ class Call(Cell):
         found, work = range_of(self.name, self.function, ranges)
         self.cells.work += work
         if found.kind is not None:
-            edge = found.soft and all(a.is_linear for a in self.args if a.leaves)
-            events |= {Event(found.kind, self, found.soft, edge)}
+            events |= {Event(found.kind, self, found.at_end and all(a.is_linear for a in self.args if a.leaves))}
         return Value(found.interval, events)
 
     def slope(self, found: Mapping[Cell, Cell]) -> Cell:
@@ -391,9 +390,6 @@ class Call(Cell):
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
         return self.cells.call(self.name, self.function, *[found[a] for a in self.args])
-
-
-Conditions = tuple[tuple[Cell, Signs], ...]
 
 
 class Branch(NamedTuple):
@@ -520,7 +516,7 @@ class Evaluation:
                 if len(above.order) > _MOST_TERMS:
                     return None
                 (x, of_above), (y, of_below) = there.value(above), there.value(below)
-                if x is None or y is None or not x.is_finite or any(not event.soft for event in of_above | of_below):
+                if x is None or y is None or not x.is_finite or any(not event.edge for event in of_above | of_below):
                     return None  # the theorem is about an interval on which both are smooth
                 if 0 not in y:
                     return there.value(above / below).interval
@@ -530,42 +526,29 @@ class Evaluation:
 
     def without_holes(self, events: Events, off: Cell) -> Events:
         """Return what is the matter but where a cell is 0, and a limit may have another value: sin(x)/x where x is not 0."""
-        return frozenset(e for e in events if not (e.removable and self.limits and self._is_only_where(e.cell, off)))
-
-    def _is_only_where(self, cell: Cell, off: Cell) -> bool:
-        """Tell whether what a product divides by, or what a logarithm is of, is 0 in the box only where another cell is."""
         there = Evaluation(self.cells, self.box, limits=False)
         powers = [self.cells.raised(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
-        bases = filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args)
-        quotients = ((self._quotient(base, power) for power in powers) for base in bases)
-        return all(any(x is not None and 0 not in x for x in found) for found in quotients)
+
+        def is_elsewhere(cell: Cell) -> bool:
+            bases = filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args)
+            quotients = ([self._quotient(base, power) for power in powers] for base in bases)
+            return not all(any(x is not None and 0 not in x for x in found) for found in quotients)
+
+        return frozenset(e for e in events if not (e.removable and self.limits) or is_elsewhere(e.cell))
 
     # -- branches
 
     def signs(self, off: Cell, open_: bool = False) -> Signs:
         """The signs that a cell may have in the box. What is no number may be said to have any."""
         x, events = self.table.get(off) or self.value(off)
-        if x is None or any(e.kind in (DOMAIN, POLE) and not e.soft for e in events):
+        if x is None or any(e.kind in (DOMAIN, POLE) and not e.edge for e in events):
             return ANY
-        if isinstance(off, Sum) and not off.smooth:
-            taken = off.rebuilt({c: self._taken(c) for c in off.args})
-            x = Interval.of(taken.number) if isinstance(taken, Number) else x
         found = frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
         if not open_:
             return found
         if found == EQUAL and any(self.box[k].is_point for k in off.leaves):
             return ANY  # what holds on a face tells nothing of the space around it
         return found - EQUAL if found != EQUAL and 0 in found and off.is_thin else found
-
-    def _taken(self, cell: Cell) -> Cell:
-        """The result of a choice that is made in the whole box."""
-        while isinstance(cell, Choice) and len(possible := cell.possible(self)) == 1:
-            cell = possible[0].result
-        return cell
-
-    def allows(self, conditions: Conditions, open_: bool = False) -> bool:
-        """Tell whether some conditions may hold somewhere in the box."""
-        return all(self.signs(off, open_) & signs for off, signs in conditions)
 
     def narrowed(self, off: Cell, signs: Signs) -> Evaluation | None:
         """The cells where one has some signs, which narrows it, and what it is a multiple of, but for a constant. None if nowhere."""
