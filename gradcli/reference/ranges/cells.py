@@ -80,13 +80,10 @@ def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, An
     return combined
 
 
-def _comparison(signs: Signs) -> Callable[[Any, Any], Any]:
-    return _combination(lambda cells, x, y: cells.compared(x, y, signs))
-
-
 class Cell:
     """A number that depends on the variables. Comparisons make choices between 1 and 0, which are decided branch by branch.
 
+    known    its value, of a number
     partial  whether it may be undefined somewhere
     smooth   whether no choice is in it
     regular  whether it is analytic on a convex set, if what it is made of is
@@ -94,6 +91,7 @@ class Cell:
     """
 
     __array_ufunc__ = None
+    known: fmpq | None = None
     regular = True
     divided: tuple[Cell, ...] = ()
 
@@ -113,9 +111,12 @@ class Cell:
     __mul__ = __rmul__ = _combination(lambda cells, x, y: cells.product([(x, UNIT), (y, UNIT)]))
     __truediv__ = _combination(lambda cells, x, y: cells.product([(x, UNIT), (y, -UNIT)]))
     __rtruediv__ = _combination(lambda cells, x, y: cells.product([(y, UNIT), (x, -UNIT)]))
-    __lt__, __le__ = _comparison(LESS), _comparison(LESS | EQUAL)
-    __gt__, __ge__ = _comparison(ANY - LESS - EQUAL), _comparison(ANY - LESS)
-    __eq__, __ne__ = _comparison(EQUAL), _comparison(ANY - EQUAL)
+    __lt__ = _combination(lambda cells, x, y: cells.compared(x, y, LESS))
+    __le__ = _combination(lambda cells, x, y: cells.compared(x, y, LESS | EQUAL))
+    __gt__ = _combination(lambda cells, x, y: cells.compared(y, x, LESS))
+    __ge__ = _combination(lambda cells, x, y: cells.compared(y, x, LESS | EQUAL))
+    __eq__ = _combination(lambda cells, x, y: cells.compared(x, y, EQUAL))
+    __ne__ = _combination(lambda cells, x, y: cells.compared(x, y, ANY - EQUAL))
     __hash__ = object.__hash__
 
     def __neg__(self) -> Any:
@@ -169,9 +170,15 @@ class Cell:
         below: dict[Cell, fmpq] = {}
         for f in [f for _, c in terms if isinstance(c, Product) for f in c.factors if f.exponent < 0]:
             below[f.base] = max(below.get(f.base, NOUGHT), -f.exponent)
+        if not below:
+            return None
         denominator = self.cells.product(below.items())
-        above = [(q, c * denominator) for q, c in terms]
-        return (self.cells.sum([(q, c.without_holes() if isinstance(c, Product) else c) for q, c in above]), denominator) if below else None
+
+        def above(cell: Cell) -> Cell:
+            """The product without what has cancelled, which may be undefined."""
+            return self.cells.product((f.base, f.exponent) for f in cell.factors if f.exponent != 0) if isinstance(cell, Product) else cell
+
+        return self.cells.sum((q, above(c * denominator)) for q, c in terms), denominator
 
     def given(self, at: Evaluation) -> tuple[list[Interval] | None, Events]:
         """The ranges of what it is made of, unless some of it has no value, and what is the matter with that."""
@@ -189,17 +196,6 @@ class Cell:
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
         """The same of other cells; what a choice depends on stays."""
         return found[self.args[0]]
-
-
-class Number(Cell):
-    """A rational number."""
-
-    def __init__(self, cells: Cells, number: fmpq) -> None:
-        super().__init__(cells, ())
-        self.number, self.known = number, Value(Interval.of(number))
-
-    def value(self, at: Evaluation) -> Value:
-        return self.known
 
 
 class Leaf(Cell):
@@ -231,11 +227,11 @@ class Filled(Named):
 
 
 class Sum(Cell):
-    """A constant and multiples of cells. A coefficient of 0 stands where a term that may be undefined has cancelled."""
+    """A constant and multiples of cells; a number without these. One that may be undefined and has cancelled stays, 0 times."""
 
     def __init__(self, cells: Cells, constant: fmpq, *terms: tuple[fmpq, Cell]) -> None:
         super().__init__(cells, tuple(c for _, c in terms))
-        self.constant, self.terms = constant, terms
+        self.constant, self.terms, self.known = constant, terms, None if terms else constant
         self.weights = Interval.of(constant), [None if q == 1 else Interval.of(q) for q, _ in terms]
 
     def value(self, at: Evaluation) -> Value:
@@ -296,10 +292,6 @@ class Product(Cell):
         if total.is_finite or not events:
             return Value(total, events)
         return at.limit(self, events, total) if divides_by_zero else self._with_logarithm(at) or Value(total, events)
-
-    def without_holes(self) -> Cell:
-        """The product without what has cancelled, which may be undefined."""
-        return self.cells.product([(f.base, f.exponent) for f in self.factors if f.exponent != 0])
 
     @cached_property
     def shares(self) -> tuple[list[tuple[Cell, fmpq, fmpq, fmpq, Cell]], Cell]:
@@ -412,22 +404,19 @@ class Choice(Cell):
     def is_mask(self) -> bool:
         """Tell whether it is 1 where something holds, and else 0."""
         results = [side.result for side in self.sides]
-        return all(x.is_mask if isinstance(x, Choice) else isinstance(x, Number) and x.number in (0, 1) for x in results)
+        return all(x.is_mask if isinstance(x, Choice) else x.known in (0, 1) for x in results)
 
     @cached_property
     def thick(self) -> list[Branch]:
         """The sides that fill some space."""
         return [side for side in self.sides if side.signs != EQUAL or not self.off.is_thin]
 
-    def possible(self, at: Evaluation) -> list[Branch]:
-        """The sides that may be taken somewhere in a box."""
-        return [side for side in self.sides if side.signs & at.signs(self.off, self.open_)]
-
     def value(self, at: Evaluation) -> Value:
         """The range of the only side that is possible, or of both."""
-        possible, events = self.possible(at), at.table[self.off].events
+        events, signs = at.table[self.off].events, at.signs(self.off, self.open_)
+        possible = [side.result for side in self.sides if side.signs & signs]
         if len(possible) == 1:
-            x, more = at.table[possible[0].result]
+            x, more = at.table[possible[0]]
             return Value(x, more | events)
         ranges = []
         for signs, result in self.sides:

@@ -18,25 +18,8 @@ from gradcli.graph.nodes import Expr
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import (
-    ANY,
-    EQUAL,
-    NOUGHT,
-    UNIT,
-    Branch,
-    Call,
-    Cell,
-    Choice,
-    Evaluation,
-    Factor,
-    Filled,
-    Leaf,
-    Named,
-    Number,
-    Product,
-    Signs,
-    Sum,
-)
+from gradcli.reference.ranges import cells as kinds
+from gradcli.reference.ranges.cells import ANY, EQUAL, NOUGHT, UNIT, Branch, Cell, Choice, Evaluation, Factor, Product, Signs, Sum
 from gradcli.reference.ranges.intervals import Box, Interval, precise, thin
 from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, exact_array
 
@@ -99,21 +82,21 @@ class Cells(Algebra):
 
     mpf = of
 
-    def number(self, value: fmpq) -> Number:
-        return self._once(Number, value)
+    def number(self, value: fmpq) -> Cell:
+        return self._once(Sum, value)
 
-    def leaf(self, place: int) -> Leaf:
-        return self._once(Leaf, place)
+    def leaf(self, place: int) -> kinds.Leaf:
+        return self._once(kinds.Leaf, place)
 
     def call(self, name: str, function: Any, *args: Cell) -> Cell:
-        return self._once(Call, name, function, *args)
+        return self._once(kinds.Call, name, function, *args)
 
     def named(self, x: Cell) -> Cell:
-        return x if isinstance(x, (Number, Leaf)) else Named(self, (x,))
+        return x if x.known is not None or isinstance(x, kinds.Leaf) else kinds.Named(self, (x,))
 
     def filled(self, x: Cell) -> Cell:
         """A cell without its holes, where it has any: where what it divides by may be 0 in the box."""
-        return self._once(Filled, (x,)) if any(self.whole.may_vanish(base) for c in x.order for base in c.divided) else x
+        return self._once(kinds.Filled, (x,)) if any(self.whole.may_vanish(base) for c in x.order for base in c.divided) else x
 
     def choice(self, off: Cell, *sides: Branch, open_: bool = False) -> Cell:
         return sides[0].result if sides[0].result is sides[1].result else self._once(Choice, open_, off, *sides)
@@ -123,11 +106,8 @@ class Cells(Algebra):
         constant = NOUGHT
         terms: dict[Cell, fmpq] = {}
         for coefficient, cell in parts:
-            if isinstance(cell, Number):
-                constant += coefficient * cell.number
-                continue
-            opened = cell.terms if isinstance(cell, Sum) else [(UNIT, cell)]
-            constant += coefficient * cell.constant if isinstance(cell, Sum) else NOUGHT
+            own, opened = (cell.constant, cell.terms) if isinstance(cell, Sum) else (NOUGHT, ((UNIT, cell),))
+            constant += coefficient * own
             for inner, term in opened:
                 terms[term] = terms.get(term, NOUGHT) + coefficient * inner
         left = sorted(((q, c) for c, q in terms.items() if q != 0 or c.partial), key=lambda term: term[1].serial)
@@ -151,13 +131,13 @@ class Cells(Algebra):
             cell, exponent = pending.pop()
             whole = exponent.q == 1
             leading, rest = self.monic(cell) if whole else (UNIT, cell)
-            if isinstance(cell, Number) and whole and (cell.number != 0 or exponent > 0):
-                scale *= cell.number ** int(exponent.p)
+            if cell.known is not None and whole and (cell.known != 0 or exponent > 0):
+                scale *= cell.known ** int(exponent.p)
             elif leading != 1:
                 scale *= leading ** int(exponent.p)
                 pending.append((rest, exponent))
             else:
-                plain = isinstance(cell, Number) and cell.number > 0
+                plain = cell.known is not None and cell.known > 0
                 inner = cell.factors if isinstance(cell, Product) and whole else [Factor(cell, UNIT, root=not whole and not plain)]
                 for f in inner:
                     before = known.get(f.base, Factor(f.base, NOUGHT))
@@ -180,7 +160,7 @@ class Cells(Algebra):
 
     def floor(self, x: Any) -> Cell:
         x = self.of(x)
-        return self.number(fmpq(x.number.floor())) if isinstance(x, Number) else self.call("floor", None, x)
+        return self.call("floor", None, x) if x.known is None else self.number(fmpq(x.known.floor()))
 
     def mapped(self, root: Cell, known: Mapping[Cell, Cell], rule: Rule = lambda cell, found: None) -> Cell:
         """A cell made anew, with others in the places of those that are known, or that a rule gives."""
@@ -208,7 +188,7 @@ class Cells(Algebra):
 
     def compared(self, x: Cell, y: Cell, signs: Signs) -> Cell:
         """1 where the sign of x - y is one of some, and else 0."""
-        a, b = (_INFINITE.get(c.name, 0) if isinstance(c, Call) else 0 for c in (x, y))
+        a, b = (_INFINITE.get(c.name, 0) if isinstance(c, kinds.Call) else 0 for c in (x, y))
         off = self.of(a - b) if a or b else self.sum([(UNIT, x), (-UNIT, y)])
         return self.branching(lambda: self._holds(off, signs))
 
@@ -244,9 +224,8 @@ class Cells(Algebra):
     def _holds(self, off: Cell, signs: Signs) -> bool:
         """Tell whether the sign of a cell is one of some; if it varies, in one branch, and later in the other."""
         scale, off = self.monic(self.taken(off))  # all multiples of a cell are one condition
-        if isinstance(off, Number) or (isinstance(off, Sum) and all(q == 0 for q, _ in off.terms)):
-            known = off.number if isinstance(off, Number) else off.constant
-            return (known > 0) - (known < 0) in signs
+        if isinstance(off, Sum) and all(q == 0 for q, _ in off.terms):
+            return (off.constant > 0) - (off.constant < 0) in signs
         signs = signs if scale > 0 else frozenset(-s for s in signs)
         # on a face any sign is possible, which tells nothing of derivatives
         on_face = any(self.whole.box[k].is_point for k in off.leaves)
@@ -264,9 +243,9 @@ class Cells(Algebra):
     def place(self, x: Cell) -> int:
         """A whole number by which entries are addressed: one of those that a choice has, each in a branch of its own."""
         x = self._on_path(x)
-        if not isinstance(x, Number) or x.number.q != 1:
+        if x.known is None or x.known.q != 1:
             raise Unsupported("an index that depends on the variables")
-        return int(x.number.p)
+        return int(x.known.p)
 
     def taken(self, root: Cell) -> Cell:
         """A cell with its choices made, each in a branch of its own; if they are many, as it is.
@@ -286,13 +265,13 @@ class Cells(Algebra):
         def rule(cell: Cell, found: dict[Cell, Cell]) -> Cell | None:
             if isinstance(cell, Choice) and len(cell.thick) < 2:
                 return found[(cell.thick or cell.sides)[0].result]
-            return cell if isinstance(cell, Named) else None
+            return cell if isinstance(cell, kinds.Named) else None
 
         return self.mapped(root, {}, rule)
 
     def lifted(self, root: Cell) -> Cell:
         """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
-        used = {a for c in root.order if not isinstance(c, (Choice, Named)) for a in c.args}
+        used = {a for c in root.order if not isinstance(c, (Choice, kinds.Named)) for a in c.args}
         masks = [c for c in root.order if c in used and isinstance(c, Choice) and c.is_mask]
         if not masks or len(masks) > _MOST_CHOICES:
             return root
@@ -331,7 +310,7 @@ class Cells(Algebra):
             raise Unsupported(name) from None
         return partial(self.function, name)
 
-    def partial(self, call: Call, place: int) -> Cell:
+    def partial(self, call: kinds.Call, place: int) -> Cell:
         """The derivative of a function by one of its arguments, which sympy knows."""
         from gradcli.reference.symbolic.cells import partial
 

@@ -19,7 +19,7 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.fields.element import Element, Field, Generator, TooSmall, fraction
 from gradcli.reference.fields.functions import Functions, Known, Refined, decided
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Evaluation, Named, Number, Product, Sum
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Evaluation, Named, Product, Sum
 from gradcli.reference.ranges.functions import DOMAIN, POLE
 from gradcli.reference.ranges.intervals import Box, Interval, Sides, corners, precise, thin
 from gradcli.reference.ranges.making import Region
@@ -161,9 +161,7 @@ def _element(functions: Functions, root: Cell, opaque: list[Cell] | None = None)
     field = functions.field
     found: dict[Cell, Any] = {}
     for cell in root.order:
-        if isinstance(cell, Number):
-            found[cell] = functions.of(fraction(cell.number))
-        elif isinstance(cell, Named):
+        if isinstance(cell, Named):
             found[cell] = found[cell.args[0]]
         elif isinstance(cell, Sum):
             found[cell] = sum((found[c] * fraction(q) for q, c in cell.terms), functions.of(fraction(cell.constant)))
