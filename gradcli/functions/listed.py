@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.errors import GradcliError
-from gradcli.files.function_settings import FunctionSetting
-from gradcli.files.settings import shown
+from gradcli.files.settings import FunctionSetting
 from gradcli.functions.asking import AskedFunction, definition_of, judged, loaded, placed, smallest_of
 from gradcli.functions.calls import guarded
 from gradcli.functions.places import is_installed
@@ -25,6 +24,7 @@ from gradcli.query.cases import outcome_of
 from gradcli.query.options import Policy
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
+from gradcli.storage.whole_files import shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,21 +11,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from gradcli.cli.inputs.option_values import assignment, backend_of, check_options, limits_of
+from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, check_inputs, is_stream, programs_of
-from gradcli.cli.request import REPORTS, CheckRequest
+from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.reports import wanted_kinds
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
-from gradcli.errors import GradcliError, Source, UsageError, one_of, text_lines
+from gradcli.errors import GradcliError, Source, UsageError, text_lines
 from gradcli.files.jsonl import ClaimInput
 from gradcli.files.npy import folder_of
-from gradcli.files.settings import CONVENTIONS, Configuration, Settings, shown, verdicts
+from gradcli.files.settings import Configuration, Settings, verdicts
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
+from gradcli.plans.backend import insist
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import CheckedLines, checked, claimed, left_undecided, line_of, marks_of, name_of, outcome_of, unrun
 from gradcli.query.options import CHECKING, Options, Policy, policy_of
@@ -36,7 +37,7 @@ from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 from gradcli.spelling import words
-from gradcli.storage.whole_files import here
+from gradcli.storage.whole_files import here, shown
 
 # -- How each file of a check is judged: by the options that are given, else by the settings of the
 # project that the file is in.
@@ -52,10 +53,8 @@ class FilePolicies:
         self._options = options
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
-        if request.convention is not None:
-            one_of("--convention", request.convention, CONVENTIONS)
         if request.backend is not None:
-            backend_of(request.backend)
+            insist(request.backend)
         self._flags = Settings(fail_on=fail_on, **{name: getattr(request, name) for name in _FLAGS})
         self._made: dict[Settings, Policy] = {}
 
@@ -173,10 +172,8 @@ class Work:
     unchanged  files and functions that are left out, as nothing of them has changed
     """
 
-    def __init__(
-        self, request: CheckRequest, inputs: Inputs, dtypes: tuple[str, ...] = ("float64", "float32"), checking: Options = CHECKING
-    ) -> None:
-        self.request, self.inputs, self.limits = request, inputs, limits_of(request, REPORTS, dtypes)
+    def __init__(self, request: CheckRequest, inputs: Inputs, checking: Options = CHECKING) -> None:
+        self.request, self.inputs, self.limits = request, inputs, limits_of(request)
         self.policies = FilePolicies(request, check_options(request, checking), Configuration(request.config))
         self.settings = self.policies.settings()
         self.processes = min(self.settings.jobs or 1, most_processes()) if request.line is None else 1
@@ -313,10 +310,10 @@ class Cases(Work):
         if request.over:
             from gradcli.cli.inputs.ranges import box_of
 
-            checking = replace(checking, over=box_of(request.over, limits_of(request, REPORTS)))
+            checking = replace(checking, over=box_of(request.over, limits_of(request)))
         if "html" in wanted_kinds(request, usual):
             checking = replace(checking, observer=_explain_what_is_wrong)
-        super().__init__(request, check_inputs(request, usual), checking=checking)
+        super().__init__(request, check_inputs(request, usual), checking)
         targets, policy = targets_of(request.save), self.policies.of(None)
         for path in self.inputs.files:
             self.policies.of(path)  # what is wrong in a project's settings is said before anything is done
@@ -367,7 +364,8 @@ class Cases(Work):
 
     def result(self, line: str, path: str, number: int, unreached: str | None = None) -> Record:
         """The result of one record of a file; of one that was not reached what it says of itself."""
-        return self.record_lines.result(line, path, number, self.policies.of(path), unreached=unreached)
+        record: Record = self.record_lines.result(line, path, number, self.policies.of(path), unreached=unreached)
+        return record
 
     def _records(self, piece: Part | Batch, policy: Policy, without: Collection[int | None]) -> Iterator[Record]:
         if isinstance(piece, Batch):

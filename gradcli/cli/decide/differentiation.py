@@ -8,7 +8,7 @@ from dataclasses import replace
 from gradcli.cli.decide.running import Run, Text, write_all
 from gradcli.cli.inputs.option_values import limits_of, options_of
 from gradcli.cli.inputs.positionals import DIFF_EXAMPLE, Inputs, diff_inputs, programs_of
-from gradcli.cli.request import FORMULA_FORMATS, DiffRequest
+from gradcli.cli.request import DiffRequest
 from gradcli.cli.write.results import writer_for
 from gradcli.errors import GradcliError, ParseError, Source, UsageError
 from gradcli.files.jsonl import InputRecord
@@ -27,7 +27,7 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
 
     only_last  whether bindings are no equations to differentiate, but what the last expression is made of
     """
-    limits = limits_of(request, FORMULA_FORMATS)
+    limits = limits_of(request)
     if request.latex and request.output_format == "text":
         request = request.but(output_format="latex")
     options_of(request)

@@ -21,7 +21,7 @@ def export(request: ExportRequest) -> int:
     """Export everything that was asked for."""
     functions = Functions(request)
     inputs = eval_inputs(request)
-    programs = programs_of(request, inputs, limits_of(request, ("text",)))
+    programs = programs_of(request, inputs, limits_of(request))
     nothing = UsageError("nothing to export", help="gradcli export 'x**2*sin(y)' x=1 y=2 --to numpy")
     return Exporting(inputs, programs, options_of(request), request.random_state).write(functions, nothing)
 

@@ -26,9 +26,8 @@ from gradcli.cli.inputs.option_values import assignments
 from gradcli.cli.inputs.positionals import Inputs, function_inputs
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import EvaluationError, GradcliError, UsageError
-from gradcli.files.function_settings import FunctionSetting, line_of_function
-from gradcli.files.settings import shown
-from gradcli.functions.arguments import PRECISIONS, is_module
+from gradcli.files.settings import FunctionSetting, line_of_function
+from gradcli.functions.arguments import is_module
 from gradcli.functions.asking import (
     OPTIONS,
     AskedFunction,
@@ -53,7 +52,7 @@ from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 from gradcli.spelling import words
-from gradcli.storage.whole_files import here
+from gradcli.storage.whole_files import here, shown
 
 # -- Python functions in a process of their own: what they print, change, raise or end there harms
 # nobody, and a time limit ends them.
@@ -321,7 +320,7 @@ class OneFunction(Work):
     """The function of the command line."""
 
     def __init__(self, request: CheckRequest) -> None:
-        super().__init__(request, function_inputs(request), PRECISIONS)
+        super().__init__(request, function_inputs(request))
         self.processes = 1
         self.case = FunctionCase(request, self.limits, self.policies.of(None), self.budget)
         if request.changed_since is not None:
@@ -341,7 +340,7 @@ class ListedFunctions(Work):
     """The functions of a file of settings. What is wrong with one of them is an error of its own, and the others are decided."""
 
     def __init__(self, request: CheckRequest) -> None:
-        super().__init__(request, Inputs(None, {}, []), PRECISIONS)
+        super().__init__(request, Inputs(None, {}, []))
         settings = self.settings
         if not settings.functions and not request.allow_empty:
             where = "there is no pyproject.toml here" if settings.path is None else f"{shown(settings.path)} lists none"

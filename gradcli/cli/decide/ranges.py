@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.cli.decide.running import Run, Text
-from gradcli.cli.inputs.option_values import bound_width, limits_of, plot_format
+from gradcli.cli.inputs.option_values import limits_of, options_of, plot_format
 from gradcli.cli.inputs.positionals import Inputs
-from gradcli.cli.inputs.ranges import BOUND_EXAMPLE, PLOT_EXAMPLE, bound_inputs, plot_inputs, refuse_sizes
-from gradcli.cli.request import BOUND_FORMATS, PLOT_FORMATS, BoundRequest, PlotRequest
+from gradcli.cli.inputs.ranges import BOUND_EXAMPLE, PLOT_EXAMPLE, bound_inputs, plot_inputs
+from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.cli.write.results import Writer, is_styled, writer_for
 from gradcli.cli.write.streams import put, say
 from gradcli.errors import UsageError
@@ -38,9 +38,10 @@ _PROMPT = 2  # rows of the shell's
 
 def bound(request: BoundRequest) -> int:
     """Bound everything that was asked for."""
-    limits = limits_of(request, BOUND_FORMATS)
+    limits = limits_of(request)
+    options_of(request)
     inputs, programs, box = bound_inputs(request, limits)
-    bounding = Bounding(inputs, programs, AskedBounds(box, bound_width(request), request.lipschitz))
+    bounding = Bounding(inputs, programs, AskedBounds(box, request.width, request.lipschitz))
     return bounding.write(writer_for(request), UsageError("nothing to bound", help=BOUND_EXAMPLE))
 
 
@@ -73,8 +74,8 @@ class Bounding(OverRanges):
 def plot(request: PlotRequest) -> int:
     """Plot everything that was asked for."""
     request = request.but(output_format=plot_format(request))
-    limits = limits_of(request, PLOT_FORMATS)
-    refuse_sizes(request)
+    limits = limits_of(request)
+    options_of(request, "plot")
     if request.out is not None and not request.out.lower().endswith((".csv", ".json")):
         from gradcli.report.plot_picture import insist
 

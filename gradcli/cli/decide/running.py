@@ -9,7 +9,7 @@ from gradcli.cli import interrupts
 from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.inputs.option_values import covariances_of, eval_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, eval_inputs, helped, instead_of_nothing, is_stream, programs_of
-from gradcli.cli.request import FORMATS, EvalRequest
+from gradcli.cli.request import EvalRequest
 from gradcli.cli.write.results import Form, writer_for
 from gradcli.containment import contained
 from gradcli.errors import UsageError, text_lines
@@ -145,7 +145,7 @@ def write_all(results: Iterable[Any], writer: Form, nothing: UsageError, run: Ru
 
 def evaluate(request: EvalRequest) -> int:
     """Evaluate everything that was asked for."""
-    limits = limits_of(request, FORMATS)
+    limits = limits_of(request)
     inputs = eval_inputs(request)
     arrays = None
     if request.save:
