@@ -92,7 +92,7 @@ def _put(request: Request, text: str) -> int:
     return FINE
 
 
-_LABEL = re.compile(r" *\S+ {2,}(?=\S)")
+_LABEL = re.compile(r" *\S+(?: \S+)? {2,}(?=\S)")
 
 
 # -- The catalogue as text or JSON: a list of functions, or what there is to say of one --------------

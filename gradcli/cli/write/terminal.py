@@ -146,7 +146,7 @@ def show_error(console: Console, rendered: str) -> None:
             styled.stylize("red", line.index("^"))
         elif said.startswith("= help"):
             styled.stylize("cyan", line.index("=") + 2, line.index(":"))
-        if line.startswith("error[") or said.startswith("="):
+        if line.startswith("error[") or (said.startswith("=") and not said.startswith("= repeat: ")):
             put_lines(console, styled)
         else:
             console.print(styled, soft_wrap=True)
