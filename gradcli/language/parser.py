@@ -82,6 +82,7 @@ _FRAMES = 20  # calls of a level, at most
 _ROOM = Lock()  # held by the one parser that has raised that limit
 
 _OPEN, _GROUP, _ARRAY, _ARGUMENTS, _SUBSCRIPTS, _BARS = range(6)  # rules of what is in a bracket
+_SLICE = 3  # parts
 _CLOSING = {"(": ")", "[": "]", "|": "|"}
 _PREFIXES = frozenset(("-", "+", "~", *ROOTS))
 _ENDS = frozenset(("", ")", "]", ",", "if", "else"))  # texts of tokens that an expression ends before
@@ -684,20 +685,20 @@ class _Parser:
 
     def subscript(self) -> Node:
         """subscript = expression | slice, slice = [ expression ] ":" [ expression ] [ ":" [ expression ] ]"""
-        first = None if self.is_next(":") else self.expression()
-        if first is not None and not self.is_next(":"):
-            return first
-        parts = [first]
-        while self.is_next(":"):
-            if len(parts) > 2:
-                span = self.tokens[self.at].span
-                self.fail("a slice has at most three parts", span, "start:stop:step")
-            self.at += 1
-            empty = self.tokens[self.at].text in (":", ",", "]", ")")
+        start = self.tokens[self.at].start
+        parts: list[Node | None] = []
+        while True:
+            token = self.tokens[self.at]
+            if len(parts) == _SLICE:
+                self.fail("a slice has at most three parts", self.tokens[self.at - 1].span, "start:stop:step")
+            empty = token.text == ":" or (parts and token.text in (",", "]", ")"))
             parts.append(None if empty else self.expression())
-        given = [part for part in parts if part is not None]
-        start = given[0].start if given else self.tokens[self.at].start
-        return self.push(Slice(parts, start, given[-1].end if given else start + 1))
+            if not self.is_next(":"):
+                break
+            self.at += 1
+        if len(parts) == 1 and parts[0] is not None:
+            return parts[0]
+        return self.push(Slice(parts, start, end_of(self.tokens[self.at - 1])))
 
     # -- what has two readings ---------------------------------------------------------------------
 

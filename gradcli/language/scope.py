@@ -238,8 +238,9 @@ NO_RANGES: Mapping[str, Quantity] = MappingProxyType({})
 @contextmanager
 def quantified(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterator[Mapping[str, Quantity]]:
     """Names as variables: where one is bound to a number, it is this number's leaf, so that what depends on it is meant with it."""
-    before = {name: [table.get(name) for table in (scope.names, scope.leaves, scope.objects)] for name in ends}
-    replaced, found = set(scope.replaced), {}
+    tables = scope.names, scope.leaves, scope.objects
+    before, replaced = [dict(table) for table in tables] if ends else [], set(scope.replaced)
+    found = {}
     try:
         for name, (low, high) in ends.items():
             leaf = scope.names.get(name)
@@ -248,11 +249,9 @@ def quantified(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterato
             found[name] = Quantity(leaf, low, high)
         yield found
     finally:
-        for name, meanings in before.items():
-            for table, meaning in zip((scope.names, scope.leaves, scope.objects), meanings, strict=True):
-                table.pop(name, None)
-                if meaning is not None:
-                    table[name] = meaning
+        for table, meanings in zip(tables, before, strict=False):
+            table.clear()
+            table.update(meanings)
         scope.replaced = replaced
 
 

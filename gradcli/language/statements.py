@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gradcli.containment import contained
@@ -41,7 +42,14 @@ from gradcli.ops.text import BINDING, TERM
 # names = NAME "," { NAME "," } [ NAME ]
 
 
-_PLAIN = "write names with commas between them: a, b = ..."
+_NESTED = "names within names are not read", "name one level at a time: a, b = ..."
+_NO_NAMES = {  # what stands in the place of a name
+    "*": ("a name for all the rest is not in the language", "name each value, or take a part: x[1:]"),
+    "(": _NESTED,
+    "[": _NESTED,
+    "[]": ("values are bound to names only; nothing is stored", None),
+    "": ("expected a name before '='", None),
+}
 
 
 def equals_of(part: Part) -> int:
@@ -88,28 +96,16 @@ def several(part: Part) -> Several:
 def _targets(part: Part, equals: int) -> list[Token]:
     in_brackets = part.token(0).text in ("(", "[") and part.closing(0) == equals - 1
     written = [part.token(place) for place in range(in_brackets, equals - in_brackets)]
-    for token, after in zip(written[::2], [*written[1::2], None][: len(written[::2])], strict=False):
-        if token.text == "*":
-            raise SaidError(
-                "a name for all the rest is not in the language", span=token.span, source=part.source,
-                help="name each value, or take a part: x[1:]",
-            )  # fmt: skip
+    for place in range(0, len(written), 2):
+        token, after = written[place], written[place + 1] if place + 1 < len(written) else None
         if token.kind != NAME or token.text in RESERVED or (after is not None and after.text != ","):
-            raise _no_name(part, token, after or token)
+            stored = after is not None and after.text in ("[", ".")
+            message, help = _NO_NAMES.get(token.text) or _NO_NAMES["[]" if stored else ""]
+            span = Span(token.start, after.start + 1) if stored and after is not None and token.kind == NAME else token.span
+            raise SaidError(message, span=span, source=part.source, help=help)
     if not written:
-        raise SaidError("expected a name before '='", span=part.token(0).span, source=part.source, help=_PLAIN)
+        raise SaidError(_NO_NAMES[""][0], span=part.token(0).span, source=part.source)
     return written[::2]
-
-
-def _no_name(part: Part, token: Token, after: Token) -> SaidError:
-    if token.text in ("(", "["):
-        return SaidError(
-            "names within names are not read", span=token.span, source=part.source, help="name one level at a time: a, b = ..."
-        )
-    if after.text in ("[", "."):
-        span = Span(token.start, after.start + 1)
-        return SaidError("values are bound to names only; nothing is stored", span=span, source=part.source, help=_PLAIN)
-    return SaidError("expected a name before '='", span=token.span, source=part.source, help=_PLAIN)
 
 
 def parts_of(builder: Builder, result: Any, count: int) -> list[Expr]:
@@ -223,6 +219,7 @@ def statements_in(source: Source) -> list[Statement]:
     return found
 
 
+@lru_cache(64)
 def read_again(expression: Expression, values: frozenset[str]) -> Expression:
     """An expression where some of the names before brackets are known to be values. Raises AmbiguousError for what has two readings."""
     source, span = expression.source, expression.span
@@ -353,12 +350,7 @@ def _changed(part: Part, values: frozenset[str]) -> Expression:
     name, sign = part.token(0), part.token(1)
     change = part.expression(2, values)
     before = Name(name.text, name.start, name.start + len(name.text))
-    whole = Binary(sign.text.removesuffix("="), before, change.root)
-    nodes = [*change.nodes]
-    for node in (before, whole):
-        node.place = len(nodes)
-        nodes.append(node)
-    made = Expression(whole, nodes).like(change)
+    made = change.extended(before, Binary(sign.text.removesuffix("="), before, change.root))
     made.span, made.read = part.span, _changed
     return made
 
@@ -446,14 +438,10 @@ def derivative(part: Part, found: Head, values: frozenset[str]) -> Expression:
         if place < stop:
             raise _two_readings(part, found, place)
     begin, end = part.span.start, tokens[at].start
-    nodes, result = [*body.nodes], body.root
+    made = body
     for variable in found.variables:
         name, callee = Name(variable, begin, end), Name("grad", begin, end)
-        result = Call(callee, [result, name], [], 0, part.span.end)
-        for node in (name, callee, result):
-            node.place = len(nodes)
-            nodes.append(node)
-    made = Expression(result, nodes).like(body)
+        made = made.extended(name, callee, Call(callee, [made.root, name], [], 0, part.span.end))
     made.implied, made.differentials, made.source, made.span = True, found.differentials, source, part.span
     return made
 

@@ -7,7 +7,7 @@ that list; whatever walks a statement is a loop over it, so nothing recurses how
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -26,6 +26,15 @@ class Node:
     @property
     def span(self) -> Span:
         return Span(self.start, self.end)
+
+    def parts(self) -> Iterator[Node]:
+        """The parts that it is made of."""
+        for slot in self.__slots__:
+            value = getattr(self, slot)
+            for part in value if isinstance(value, list) else [value]:
+                inner = part[1] if isinstance(part, tuple) else part  # of a keyword
+                if isinstance(inner, Node):
+                    yield inner
 
 
 class Number(Node):
@@ -147,7 +156,6 @@ class Expression:
     notes          what is to be said of it, always or where a name is bound
     source, span   the tokens that it was read from, where that is needed to read them again
     read           reads them, given the names that are values; an expression and nothing else, if None
-    readings       what it is where names are values
     """
 
     called: frozenset[str] = frozenset()
@@ -157,15 +165,17 @@ class Expression:
     source: Source | None = None
     span: tuple[int, int] | None = None
     read: Callable[..., Expression] | None = None
-    readings: dict[frozenset[str], Expression] | None = None
 
     def __init__(self, root: Node, nodes: list[Node]) -> None:
         self.root, self.nodes = root, nodes
 
-    def like(self, other: Expression) -> Expression:
-        """This one, which was made of another, with what is known of that."""
-        self.called, self.implied, self.notes, self.source = other.called, other.implied, other.notes, other.source
-        return self
+    def extended(self, *nodes: Node) -> Expression:
+        """An expression with further nodes, the last of which is its root, and what is known of this one."""
+        made = Expression(nodes[-1], [*self.nodes, *nodes])
+        for place, node in enumerate(nodes, len(self.nodes)):
+            node.place = place
+        made.called, made.implied, made.notes, made.source = self.called, self.implied, self.notes, self.source
+        return made
 
 
 @dataclass(eq=False, repr=False)
