@@ -88,10 +88,10 @@ def _of_value(builder: Builder, base: Any, name: str) -> Any:
 
 def _of_function(base: Function, name: str) -> Any:
     """``np.add.reduce`` and its kin; other functions have no attributes."""
-    from gradcli.language import ufuncs
+    from gradcli.language.array_methods import is_ufunc, method_of_ufunc
 
-    if ufuncs.is_ufunc(base):
-        return ufuncs.method(base, name)
+    if is_ufunc(base):
+        return method_of_ufunc(base, name)
     raise UnknownNameError(f"the function '{base.name}' has no attribute '{name}'")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls
-from gradcli.language.conversions import as_boolean
+from gradcli.language.index_makers import as_boolean
 from gradcli.language.names import Function
 from gradcli.language.scope import Builder, Routine, routines
 from gradcli.ops.arrays.joining_and_splitting import concatenate

@@ -525,7 +525,7 @@ def size(builder: Builder, base: Any, arguments: list[Any], keywords: dict[str, 
 
 def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """``np.float64(2.)``: a number, or an array of them, as one of a dtype."""
-    from gradcli.language.conversions import converted, known_number
+    from gradcli.language.index_makers import converted, known_number
 
     if keywords or len(arguments) != 1:
         raise ArgumentError(f"{dtype.name} takes one number", help=f"write np.{dtype.name}(2)")

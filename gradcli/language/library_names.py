@@ -12,11 +12,9 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
-from gradcli.language import conversions, index_makers
 from gradcli.language import index_makers as makers
 from gradcli.language.constructors import array, maximum_of, minimum_of
-from gradcli.language.conversions import as_boolean, as_float, as_whole, converted, known_number
-from gradcli.language.index_makers import OBJECTS
+from gradcli.language.index_makers import OBJECTS, as_boolean, as_float, as_whole, converted, known_number
 from gradcli.language.names import Thing, dtype_of
 from gradcli.language.scope import Builder, routines
 from gradcli.ops import registry
@@ -85,43 +83,16 @@ _TENSOR_TYPES = {
 _SEEDS = ("manual_seed", "seed", "default_rng", "PRNGKey", "set_printoptions", "set_default_dtype")
 _FORMATS = ("contiguous_format", "preserve_format", "channels_last", "strided")
 
-_PAIR = "x, y|other, rtol, atol, equal_nan"
-_SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
-    "nonzero": ("x, as_tuple", makers.nonzero),
-    "argwhere": ("x", makers.nonzero_rows),
-    "flatnonzero": ("x", makers.flatnonzero),
-    "triu_indices": ("n, k, m", makers.triu_indices),
-    "tril_indices": ("n, k, m", makers.tril_indices),
-    "triu_indices_from": ("x|arr, k", makers.triu_indices_from),
-    "tril_indices_from": ("x|arr, k", makers.tril_indices_from),
-    "diag_indices": ("n, ndim", makers.diag_indices),
-    "diag_indices_from": ("x|arr", makers.diag_indices_from),
-    "ix_": ("***lists", makers.ix_),
-    "unravel_index": ("indices, shape|dims, -memory_order|order", makers.unravel_index),
-    "ravel_multi_index": ("multi_index, dims", makers.ravel_multi_index),
-    "indices": ("dimensions, -dtype, sparse", makers.indices),
-    "any": ("x, axis, -out, keepdims, where", conversions.any_),
-    "all": ("x, axis, -out, keepdims, where", conversions.all_),
-    "count_nonzero": ("x, axis, keepdims", conversions.count_nonzero),
-    "isclose": (_PAIR, conversions.isclose),
-    "allclose": (_PAIR, conversions.allclose),
-    "array_equal": ("x|a1, y|a2", conversions.array_equal),
-}
-_OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
-    **{name: _SHARED[name] for name in ("argwhere", "any", "all", "count_nonzero", "isclose", "allclose", "unravel_index")},
-    "any": ("x, axis, keepdims", conversions.any_),
-    "all": ("x, axis, keepdims", conversions.all_),
-    "equal": ("x, y", conversions.array_equal),
-    "nonzero": ("x, as_tuple", makers.nonzero_rows),
-    "triu_indices": ("row, col, offset, -dtype, -device, -layout", makers.triu_of_pytorch),
-    "tril_indices": ("row, col, offset, -dtype, -device, -layout", makers.tril_of_pytorch),
-    "finfo": ("dtype|type", _limits("finfo", TORCH)),
-    "iinfo": ("dtype|type", _limits("iinfo")),
-    "device": ("name|type, -index", lambda builder, name: name),
-}
 _TABLES = {
-    NUMPY: routines({**_SHARED, "finfo": ("dtype", _limits("finfo")), "iinfo": ("dtype|int_type", _limits("iinfo"))}),
-    TORCH: routines(_OF_PYTORCH),
+    NUMPY: routines({**makers.SHARED, "finfo": ("dtype", _limits("finfo")), "iinfo": ("dtype|int_type", _limits("iinfo"))}),
+    TORCH: routines(
+        {
+            **makers.OF_PYTORCH,
+            "finfo": ("dtype|type", _limits("finfo", TORCH)),
+            "iinfo": ("dtype|type", _limits("iinfo")),
+            "device": ("name|type, -index", lambda builder, name: name),
+        }
+    ),
 }
 _TABLES[JAX] = _TABLES[NUMPY]
 
@@ -273,8 +244,8 @@ FUNCTIONS = routines({
     "float": ("x", float_),
     "int": ("x", int_),
     "bool": ("x", bool_),
-    "range": ("start, stop, step", index_makers.range_),
-    "slice": ("***parts", index_makers.slice_),
+    "range": ("start, stop, step", makers.range_),
+    "slice": ("***parts", makers.slice_),
     "list": ("x", list_),
     "tuple": ("x", list_),
     "divmod": ("x, y", divmod_),

@@ -16,8 +16,7 @@ import numpy as np
 
 from gradcli.containment import contained
 from gradcli.errors import ExhaustedError, GradcliError, ShapeError, Source, Span, TypeMismatchError
-from gradcli.graph.demand import WITH_GRADIENT, held_by, hold_program, hold_work
-from gradcli.graph.interpret import forward
+from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program, tried
 from gradcli.language.scope import Scope, StaticUse
