@@ -294,15 +294,12 @@ def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:
         return
     argument = frame.source.text[node.arguments[0].start : node.arguments[0].end]
     argument = argument[1:-1] if argument.startswith("(") and argument.endswith(")") and argument.count("(") == 1 else argument
-    prefix = "math" if _is_in(name, MATH) else "scipy.special" if _is_in(name, SCIPY) else "np" if _is_in(name, NUMPY) else "torch"
+    prefixes = {MATH: "math", SCIPY: "scipy.special", NUMPY: "np"}
+    prefix = next((prefix for library, prefix in prefixes.items() if lookup(name, library) is not None), "torch")
     raise AmbiguousError(
         f"'{name}(...)' has two readings: '{name}' is a function, and has a value here",
         help=f"write {name}*({argument}) or {prefix}.{name}({argument})",
     )
-
-
-def _is_in(name: str, library: str) -> bool:
-    return lookup(name, library) is not None
 
 
 # -- Objects: what a library's class makes and keeps arguments for its functions, and names that

@@ -14,7 +14,7 @@ from gradcli.language.assertions import parse_assertion
 from gradcli.language.deviations import has_sign, of_data, refuse_measured, refuse_sign, sign_in
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.parser import first, parsed
-from gradcli.language.python_hints import Part, SaidError, ends, import_line
+from gradcli.language.python_hints import Part, SaidError, ends, explained, import_line, lost, refused, usable
 from gradcli.language.scope import Builder
 from gradcli.language.tokens import (
     END,
@@ -127,7 +127,6 @@ def parts_of(builder: Builder, result: Any, count: int) -> list[Expr]:
     return [builder.value(part) for part in result]
 
 
-_METHODS = frozenset({"backward", "requires_grad", "requires_grad_", "retain_grad", "sort", "zero_grad"})  # of a name, and alone
 _AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
 
 
@@ -136,8 +135,6 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | Gradcli
     try:
         yield from _parsed(source, limit)
     except Exception as error:
-        from gradcli.language.python_hints import lost
-
         yield contained(error).at(Span(0, len(source.text)), source)
         yield from lost(source, 0, source.text)
 
@@ -152,15 +149,11 @@ def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
         )  # fmt: skip
         return
     if type(source) is not Source:
-        from gradcli.language.python_hints import refused
-
         yield from refused(source)
         return
     try:
         tokens = tokenize(source)
     except ParseError as error:
-        from gradcli.language.python_hints import explained
-
         yield explained(source, 0, len(source.text), error)
         return
     start = 0
@@ -171,8 +164,6 @@ def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
                 if found is not None:
                     yield found
             except ParseError as error:
-                from gradcli.language.python_hints import explained, lost
-
                 begin, last = tokens[start].start, tokens[stop - 1]
                 end = last.start + len(last.text)
                 yield with_readings(error) if isinstance(error, AmbiguousError) else explained(source, begin, end, error)
@@ -251,9 +242,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
         return import_line(part)
     if kind == SYMBOL and text == "," and equals_of(part):
         return several(part)
-    if first.text in PYTHON_WORDS or (kind == SYMBOL and (text == ":" or (text == "." and _is_of_statements(part.token(2).text)))):
-        from gradcli.language.python_hints import usable
-
+    if first.text in PYTHON_WORDS or (kind == SYMBOL and text in (":", ".")):
         others = usable(part)
         if others is not None:
             return statement(source, others, 0, len(others) - 1) if others else None
@@ -268,11 +257,6 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     if kind == SYMBOL and text == "(" and (equals := _definition_end(tokens, start + 2, stop)) is not None:
         return definition(part, equals - start)
     return query(part)
-
-
-def _is_of_statements(method: str) -> bool:
-    """Return whether a method is one that statements of Python consist of: it changes something in place, or nothing here."""
-    return method in _METHODS or (method[-1:] == "_" != method[:1])
 
 
 def query(part: Part) -> Query:

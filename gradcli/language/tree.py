@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from gradcli.errors import AmbiguousError, Source, Span, TypeMismatchError
+from gradcli.errors import AmbiguousError, GradcliError, Source, Span, TypeMismatchError
 from gradcli.ops.text import Expansion
 
 
@@ -349,7 +349,6 @@ class Frame:
 # ``&`` and ``~`` of numbers.
 
 
-_COMMENT = re.compile(r"#[^\n]*")
 _LONGEST = 60
 _FACTOR = re.compile(r"\|\s*((?:\w+\s*)?\([^()|\n]*\)|\w+)")
 CONDITIONS = {"or": "or", "and": "and", "|": "or", "&": "and"}  # operators of booleans, and the operations that they are
@@ -360,41 +359,33 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
 
     ``left`` and ``right`` are their kinds.
     """
+    sign = "^" if node.operator == "**" else node.operator
     a, b = (_text(source, part.start, part.end) for part in (node.left, node.right))
-    if node.operator in ("|", "&"):
+    first, second = _condition(a, left), _condition(b, right)
+    error: type[GradcliError] = AmbiguousError
+    if sign in CONDITIONS:
         if left == right == "bool":
             return
-        raise TypeMismatchError(
-            f"'{node.operator}' is of conditions, not of numbers", span=_sign(node, source, node.operator), source=source,
-            help=_repaired(node, (a, left), (b, right), source),
-        )  # fmt: skip
-    if node.operator in ("or", "and"):
-        if left == right == "bool":
-            return
-        word, first, second = node.operator, _condition(a, left), _condition(b, right)
-        chosen = f"where({first}, {a}, {b})" if word == "or" else f"where({first}, {b}, {a})"
-        raise TypeMismatchError(
-            f"'{word}' is of conditions; of numbers, Python gives one of them", span=_sign(node, source, word), source=source,
-            help=f"write {first} {word} {second} for a condition, {chosen} for one of them",
-        )  # fmt: skip
-    if node.operator in ("+", "-"):
-        if right == "bool":
-            sign, truth = node.operator, f"{a} or {b}" if node.operator == "+" else f"{a} != {b}"
-            raise AmbiguousError(
-                f"'{sign}' of booleans has two readings: of the numbers 0 and 1, and of truths", span=_sign(node, source, sign),
-                source=source, help=f"write {a}*1 {sign} {b}*1 for numbers, {truth} for a condition",
-            )  # fmt: skip
+        error, message, help = TypeMismatchError, f"'{sign}' is of conditions, not of numbers", ""
+        if sign in ("|", "&"):
+            help = _repaired(node, (a, left), (b, right), source)
+        else:
+            message = f"'{sign}' is of conditions; of numbers, Python gives one of them"
+            chosen = f"where({first}, {a}, {b})" if sign == "or" else f"where({first}, {b}, {a})"
+            help = f"write {first} {sign} {second} for a condition, {chosen} for one of them"
+    elif sign in ("+", "-") and right == "bool":
+        truth = f"{a} or {b}" if sign == "+" else f"{a} != {b}"
+        message = f"'{sign}' of booleans has two readings: of the numbers 0 and 1, and of truths"
+        help = f"write {a}*1 {sign} {b}*1 for numbers, {truth} for a condition"
+    elif sign == "^" and sign in source.text[node.left.end : node.right.start]:  # '**' is a power everywhere
+        other = f"{a} != {b}" if right == "bool" else f"{first} != ({b} != 0)"
+        message = "'^' of booleans has two readings: exclusive or, and power"
+        help = f"write {other} for exclusive or, {a}**{b} for the power"
+    else:
         return
-    if node.operator != "**":
-        return
-    span = _sign(node, source, "^")
-    if source.text[span.start] != "^":
-        return  # '**' is a power everywhere
-    other = f"{a} != {b}" if right == "bool" else f"{_condition(a, left)} != ({b} != 0)"
-    raise AmbiguousError(
-        "'^' of booleans has two readings: exclusive or, and power", span=span, source=source,
-        help=f"write {other} for exclusive or, {a}**{b} for the power",
-    )  # fmt: skip
+    start = source.text.find(sign, node.left.end, node.right.start)
+    span = node.span if start < 0 else Span(start, start + len(sign))
+    raise error(message, span=span, source=source, help=help)
 
 
 def _repaired(node: Binary, left: tuple[str, str], right: tuple[str, str], source: Source) -> str:
@@ -411,13 +402,6 @@ def refuse_complement(node: Unary, source: Source) -> None:
     text = _text(source, node.operand.start, node.operand.end)
     sign = Span(node.start, node.start + 1)
     raise TypeMismatchError("'~' is of conditions, not of numbers", span=sign, source=source, help=f"write ~({text} != 0) or -({text})")
-
-
-def _sign(node: Binary, source: Source, sign: str) -> Span:
-    """Return where the operator stands: between the operands, and not in a comment."""
-    between = _COMMENT.sub(lambda found: " " * len(found[0]), source.text[node.left.end : node.right.start])
-    start = node.left.end + max(between.find(sign), 0)
-    return Span(start, start + len(sign)) if sign in between else Span(node.left.end, node.left.end + 1) if between else node.span
 
 
 def _text(source: Source, start: int, end: int) -> str:
