@@ -77,7 +77,7 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
                 _add(table, _made(tree, result, frame), tree, frame)
             expansion = frame.expansions.get(tree.place)
             if expansion is not None:  # what arguments became before the call was expanded
-                given = _between(nodes_in(expansion.given), nodes_in([frame.results[part.place] for part in tree.parts()]))
+                given = _between(nodes_in(expansion.given), nodes_in([frame.results[part.place] for part in tree.children()]))
                 _add(table, {node: () for node in given if node not in table}, tree, frame)
         if frame.coerced is not None:
             root = frame.expression.root
@@ -99,7 +99,7 @@ def _made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
     if expansion is None:
         if tree.place in frame.expansions:  # a call of a user's function, whose nodes are of its own text
             return {}
-        ends = [frame.results[part.place] for part in tree.parts()]
+        ends = [frame.results[part.place] for part in tree.children()]
         return dict.fromkeys(_between(nodes_in(result), nodes_in(ends)), ())
     made: dict[Expr, tuple[str, ...]] = {}
     pending: list[tuple[Expansion, tuple[str, ...]]] = [(expansion, ())]

@@ -698,7 +698,8 @@ class _Parser:
             self.at += 1
         if len(parts) == 1 and parts[0] is not None:
             return parts[0]
-        return self.push(Slice(parts, start, end_of(self.tokens[self.at - 1])))
+        given = [part for part in parts if part is not None]
+        return self.push(Slice(parts, given[0].start if given else start, given[-1].end if given else start + 1))
 
     # -- what has two readings ---------------------------------------------------------------------
 

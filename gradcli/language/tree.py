@@ -27,7 +27,7 @@ class Node:
     def span(self) -> Span:
         return Span(self.start, self.end)
 
-    def parts(self) -> Iterator[Node]:
+    def children(self) -> Iterator[Node]:
         """The parts that it is made of."""
         for slot in self.__slots__:
             value = getattr(self, slot)
