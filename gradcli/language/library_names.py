@@ -85,8 +85,8 @@ _TENSOR_TYPES = {
     "Tensor": "float", "FloatTensor": "float", "DoubleTensor": "float", "LongTensor": "long", "IntTensor": "int", "BoolTensor": "bool",
     "HalfTensor": "half", "ByteTensor": "uint8",
 }  # fmt: skip
-_SEEDS = ("manual_seed", "seed", "default_rng", "PRNGKey", "set_printoptions", "set_default_dtype")
-_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "strided")
+_SEEDS = words("manual_seed seed default_rng PRNGKey set_printoptions set_default_dtype")
+_FORMATS = words("contiguous_format preserve_format channels_last strided")
 
 # -- Distances of two vectors, and of the rows of matrices, as scipy.spatial.distance has them -----
 

@@ -75,6 +75,7 @@ from gradcli.language.tree import (
 from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE
 from gradcli.ops.text import ARGUMENT, ATOM, BINDING, COMPARISON, DISJUNCTION, EXPRESSION, MASK, NEGATION, POWER, PRODUCT, TERM
+from gradcli.spelling import words
 
 LEVELS = 5_000  # of what is nested: brackets, and functions without brackets
 _SHALLOW = 8  # levels that Python's usual limit of recursion has room for
@@ -96,13 +97,13 @@ _PRODUCTS = "(a*b)*c or a*(b*c)"
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
 _LONGEST_BASE = 24  # characters of a base that is quoted
 _LONGEST = 80  # characters of a reading
-_CONSTANT_BASES = frozenset({"e", "E", "pi", "π"})
+_CONSTANT_BASES = words("e E pi π")
 _OPERATORS = {"mod": "%", "div": "//"}  # of other languages
 # Words of Python between values, which are no names here; not "lambda", which physics needs.
-_WORDS = frozenset((
-    "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "except", "finally", "for", "from", "global", "import",
-    "in", "is", "nonlocal", "pass", "raise", "return", "try", "while", "with", "yield",
-))  # fmt: skip
+_WORDS = words("""
+    as assert async await break class continue def del except finally for from global import in is nonlocal pass raise return try while
+    with yield
+""")
 
 
 _Item = TypeVar("_Item")

@@ -126,8 +126,8 @@ _OPENING = {
     "yield": _GENERATOR,
     "return": _Words("the language has no 'return': an expression alone is the result", "write the value alone: y"),
 }
-_ALONE = ("return", "pass", "break", "continue", "yield", "try", "else")  # words with nothing after them
-_BEFORE_BRACKETS = ("return", "yield", "if", "while", "with")
+_ALONE = words("return pass break continue yield try else")  # words with nothing after them
+_BEFORE_BRACKETS = words("return yield if while with")
 _OPERATORS = words("= + * / . , ) ] ** // % @ == < > <= >= != ' ^")
 _IS = _Words("the language has no 'is'", "write x == y to compare")
 _IS_NONE = _Words("the language has no 'is': no value is None", "leave the condition out")
@@ -141,7 +141,7 @@ _METHODS = {
     "zero_grad": _Words("gradients do not add up here: there is nothing to clear", _LEFT_OUT),
     "sort": _Words("{}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy", "write sort({})"),
 }
-_OF_NUMPY = frozenset({"ix_", "c_", "r_", "s_"})
+_OF_NUMPY = words("ix_ c_ r_ s_")
 _UPDATES = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power"}
 _LONGEST = 2_000  # characters of a text beyond ASCII that Python is asked about
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
@@ -497,7 +497,7 @@ def everything_in(path: str) -> Any:
 
 _PROMPT = re.compile(r"(?:>>>(?:[ \t]|(?=\r?\n|\Z))|In \[\d*\]:(?:[ \t]|(?=\r?\n|\Z)))")
 _MORE = re.compile(r"^(?:\.\.\.(?:[ \t]|(?=\r?$))|[ \t]*\.\.\.:(?:[ \t]|(?=\r?$)))", re.MULTILINE)
-_HEADERS = ("for", "while", "if", "elif", "else", "with", "try", "except", "finally", "class", "def", "async")  # that a block follows
+_HEADERS = words("for while if elif else with try except finally class def async")  # that a block follows
 _HEADER = re.compile(rf"[ \t]*(?:{'|'.join(_HEADERS)})\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
 _JOINED = re.compile(r"[ \t]*(?:elif|else|except|finally)\b")
 _BLANK = re.compile(r"[ \t]*(?:#.*)?\r?\n?\Z")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
@@ -23,7 +24,6 @@ from gradcli.language.tokens import (
     PYTHON_WORDS,
     RESERVED,
     ROOTS,
-    SUPERSCRIPT,
     SYMBOL,
     Token,
     superscript_value,
@@ -32,6 +32,7 @@ from gradcli.language.tokens import (
 from gradcli.language.tree import Binary, Binding, Call, DataBinding, Definition, Expression, Name, Query, Several, Statement
 from gradcli.ops.arrays import shapes
 from gradcli.ops.text import BINDING, TERM
+from gradcli.spelling import words
 
 # -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``, ``n, _ =
 # x.shape``.
@@ -127,7 +128,7 @@ def parts_of(builder: Builder, result: Any, count: int) -> list[Expr]:
     return [builder.value(part) for part in result]
 
 
-_AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
+_AUGMENTED = words("+= -= *= /= **= @= //= %=")
 
 
 def parse_statements(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
@@ -375,23 +376,25 @@ class Head(NamedTuple):
     body: int
 
 
+_LONGEST_HEAD = 4 * _HIGHEST  # tokens
+_ORDER = r"(?:\*\* ([0-9]+) |([⁰¹²³⁴-⁹]+) )?"
+_HEADS = {sign: re.compile(rf"{sign} {_ORDER}/ ((?:{sign}\S+ {_ORDER}){times})") for sign, times in (("d", ""), ("∂", "+"))}  # in tokens
+
+
 def head(tokens: list[Token], start: int, stop: int) -> Head | None:
     """The operator that a statement begins with; None where it is none, or nothing follows that it could be applied to."""
     sign = tokens[start].text
-    order, at = _order(tokens, start + 1, stop)
-    if at + 1 >= stop or tokens[at].text != "/" or tokens[at].kind != SYMBOL:
+    found = _HEADS[sign].match("".join([f"{token.text} " for token in tokens[start : min(stop, start + _LONGEST_HEAD)]]))
+    if found is None:
         return None
-    at += 1
     variables: list[str] = []
     words = {sign}
-    while at < stop and tokens[at].kind == NAME and len(tokens[at].text) > 1 and tokens[at].text.startswith(sign):
-        if variables and sign == "d":
-            break
-        words.add(tokens[at].text)
-        names = [tokens[at].text[1:]] if sign == "d" else [name for name in tokens[at].text.split(sign) if name]
-        times, at = _order(tokens, at + 1, stop)
-        variables += [*names, *[names[-1]] * (times - 1)]
-    if not variables or len(variables) != order or order > _HIGHEST or at >= stop:
+    for joined, *order in re.findall(rf"{sign}(\S+) {_ORDER}", found[3]):
+        words.add(sign + joined)
+        names = [joined] if sign == "d" else [name for name in joined.split(sign) if name]
+        variables += [*names, *names[-1:] * (_order(*order) - 1)]
+    at = start + found[0].count(" ")
+    if len(variables) != _order(*found.groups("")[:2]) or len(variables) > _HIGHEST or at >= stop:
         return None
     kind, text, _ = tokens[at]
     if kind == SYMBOL and text not in ("(", "[", "|", *ROOTS):
@@ -399,13 +402,9 @@ def head(tokens: list[Token], start: int, stop: int) -> Head | None:
     return Head(variables, frozenset(words), at) if kind in (NAME, NUMBER, SYMBOL) and text not in BINDING else None
 
 
-def _order(tokens: list[Token], at: int, stop: int) -> tuple[int, int]:
-    """The exponent at a place, 1 if there is none, and the place after it; of a high one no more than that it is too high."""
-    if at < stop and tokens[at].kind == SUPERSCRIPT:
-        return int(min(superscript_value(tokens[at].text), _HIGHEST + 1)), at + 1
-    if at + 1 < stop and tokens[at].text == "**" and tokens[at + 1].kind == NUMBER and tokens[at + 1].text.isdigit():
-        return min(int(tokens[at + 1].text[:4]), _HIGHEST + 1), at + 2
-    return 1, at
+def _order(digits: str, superscript: str) -> int:
+    """The order that an exponent says, 1 without one; of a high one no more than that it is too high."""
+    return int(digits[:4] or superscript_value(superscript[:4] or "¹"))
 
 
 def derivative(part: Part, found: Head, values: frozenset[str]) -> Expression:
