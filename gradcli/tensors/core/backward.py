@@ -79,11 +79,9 @@ def passed_on(hooks: Hooks, node: Node, parts: Sequence[Any], cotangent: Any, te
 
 def _fitted(node: Node, parts: Sequence[Any]) -> tuple[Any, ...]:
     """Return what a node passes to its operands, in their shapes."""
-    return tuple([
-        None if part is None or operand is None
+    return tuple(None if part is None or operand is None
         else as_tensor(part if tuple(part.shape) == operand.shape else sum_to(as_tensor(part), shape=operand.shape))
-        for part, operand in zip(parts, node.operands, strict=True)
-    ])  # fmt: skip
+        for part, operand in zip(parts, node.operands, strict=True))  # fmt: skip
 
 
 def _hooked(hooks: Hooks, given: tuple[Any, ...], tensors: bool, *more: Any) -> list[Any]:
@@ -280,7 +278,7 @@ def called(node: Node, *gradients: Any) -> Any:
     if node.saved is FREED:
         raise RuntimeError(SECOND_TIME)
     cotangent: Any = Parts.like(node, gradients) if count > 1 else gradients[0]
-    wanted = tuple([operand is not None for operand in node.operands])
+    wanted = tuple(operand is not None for operand in node.operands)
     parts = contributions(node, wanted, cotangent, saved_tensors(node, node.saved), guarded)
     fitted = _fitted(node, parts or [None] * len(node.operands))
     return fitted[0] if len(fitted) == 1 else fitted
@@ -336,7 +334,7 @@ def _examples(x: Any, levels: Levels) -> Any:
     whole = physical(x)
     if order != sorted(order):
         whole = transpose(whole, axes=(*order, *range(len(order), whole.ndim)))
-    return rewrapped(whole, tuple([every[place] for place in order]))
+    return rewrapped(whole, tuple(every[place] for place in order))
 
 
 def of_moving(

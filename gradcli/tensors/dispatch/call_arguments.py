@@ -302,7 +302,7 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
 
 
 def _in_dtype(arguments: Sequence[Any], kind: dtypes.dtype) -> tuple[Any, ...]:
-    return tuple([a.to(kind) if isinstance(a, Tensor) else a for a in arguments])
+    return tuple(a.to(kind) if isinstance(a, Tensor) else a for a in arguments)
 
 
 def _common(arguments: Sequence[Any]) -> np.dtype[Any]:

@@ -129,7 +129,10 @@ def shown(x: Tensor, *, tensor_contents: Any = None) -> str:
     return f"Parameter containing:\n{text}" if x._is_param else text
 
 
-def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool, prefix: str = "tensor(") -> str:
+_PREFIX = "tensor("
+
+
+def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool) -> str:
     """An array as the tensor of its entries, of its node's name, or of one that requires a gradient."""
     suffixes = []
     kind = dtypes.of_numpy(array.dtype)
@@ -145,12 +148,12 @@ def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool, prefix: st
         suffixes.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
-    text = prefix + contents(array, len(prefix))
+    text = _PREFIX + contents(array, len(_PREFIX))
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if length + len(suffix) + 2 > OPTIONS.linewidth:
-            text += ",\n" + " " * len(prefix) + suffix
-            length = len(prefix) + len(suffix)
+            text += ",\n" + " " * len(_PREFIX) + suffix
+            length = len(_PREFIX) + len(suffix)
         else:
             text += ", " + suffix
             length += len(suffix) + 2

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.namespace.compositions import lettered
 from gradcli.ops.calling import meanings
-from gradcli.ops.calling.meanings import CALL, Class, Refused, class_of, classes, lookup, qualified
+from gradcli.ops.calling.meanings import CALL, Class, Refused, class_of, classes, qualified
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import find, named, public_names
 from gradcli.ops.spec import REQUIRED, Composite
@@ -250,7 +250,7 @@ class FunctionModule:
             value = None if name is None else getattr(self, name)
             if value is not None and not (parameter.name == "inplace" and value is False):
                 kept[parameter.name] = value
-        if _has_training(self._record):
+        if "training" in _parameters(self._record.methods[CALL]):
             kept["training"] = self.training
         return kept
 
@@ -312,19 +312,26 @@ def _constructor(record: Class) -> inspect.Signature:
     """How objects are made: the parameters have PyTorch's names, and the defaults of the function."""
     if record.keeps == "*":  # whatever there is
         return inspect.signature(lambda *args, **kwargs: None)
-    name = record.methods[CALL]
-    found, drawn = known(name), inspect.signature(OF_NETWORKS[name]).parameters if name in OF_NETWORKS else {}
-    defaults: dict[str, Any] = {"size_average": None, "reduce": None, "inplace": False}
-    if found is not None:
-        function, signature = found
-        defaults |= {**function.static, **dict.fromkeys(function.optional), **dict(signature.defaults)}
-    defaults |= {**{word: parameter.default for word, parameter in drawn.items()}, **record.defaults}
+    defaults = {**_parameters(record.methods[CALL]), "size_average": None, "reduce": None, "inplace": False, **record.defaults}
     made = []
     for parameter, written in zip(record.constructor.parameters, record.keeps.split(","), strict=False):
-        word = written.strip().lstrip("-").rpartition("|")[2]
         default = defaults.get(parameter.name, REQUIRED)
+        word = written.strip().lstrip("-").rpartition("|")[2]
         made.append(_parameter(word, inspect.Parameter.empty if default is REQUIRED else default))
     return inspect.Signature(made)
+
+
+@cache
+def _parameters(name: str) -> dict[str, Any]:
+    """The parameters of a function of networks, with their defaults."""
+    if name in OF_NETWORKS:
+        return {word: parameter.default for word, parameter in inspect.signature(OF_NETWORKS[name]).parameters.items()}
+    found = known(name)
+    if found is None:
+        return {}
+    record, signature = found
+    taken: dict[str, Any] = {parameter.name: REQUIRED for parameter in signature.parameters}
+    return {**taken, **record.static, **dict.fromkeys(record.optional), **dict(signature.defaults)}
 
 
 def _parameter(name: str, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
@@ -335,15 +342,6 @@ def _parameter(name: str, default: Any = inspect.Parameter.empty) -> inspect.Par
 def _function(record: Class) -> Callable[..., Any]:
     name = record.methods[CALL]
     return OF_NETWORKS[name] if name in OF_NETWORKS else function(name, "torch.nn.functional")
-
-
-@cache
-def _has_training(record: Class) -> bool:
-    """Return whether the function is told if there is training."""
-    name = record.methods[CALL]
-    if name in OF_NETWORKS:
-        return "training" in inspect.signature(OF_NETWORKS[name]).parameters
-    return "training" in [parameter.name for parameter in getattr(lookup(name, TORCH), "parameters", ())]
 
 
 @cache

@@ -207,7 +207,7 @@ def flatten(tree: Any) -> tuple[list[Any], Spec]:
         names, parts = getattr(kind, "_fields", ()), [flatten(part) for part in tree]
     else:
         return [tree], _END
-    return [end for ends, _ in parts for end in ends], Spec(kind, names, tuple([spec for _, spec in parts]))
+    return [end for ends, _ in parts for end in ends], Spec(kind, names, tuple(spec for _, spec in parts))
 
 
 def mapped(function: Callable[..., Any], tree: Any) -> Any:
