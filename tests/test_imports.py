@@ -19,7 +19,7 @@ from gradcli import __main__
 from gradcli.cli import interrupts, main
 
 ROOT = Path(gradcli.__file__).parent
-OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib", "fast_sugiyama", "ml_dtypes")
+OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "matplotlib", "fast_sugiyama", "ml_dtypes")
 BELOW_CLI = (
     "inert", "characters", "spelling", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language",
     "namespace", "reference", "batch", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
@@ -85,7 +85,6 @@ ONLY_IN = {
     "rich": "cli",
     "msgspec": "report",
     "fast_sugiyama": "report",
-    "plotille": "report",
     "matplotlib": "report",
     "ml_dtypes": "tensors",
 }

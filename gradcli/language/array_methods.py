@@ -16,9 +16,9 @@ from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, Unknown
 from gradcli.graph.nodes import Expr
 from gradcli.language import index_makers as conversions
 from gradcli.language.calls import call, result_of
+from gradcli.language.coercion import index_of
 from gradcli.language.constructors import array, full, item, ones, zeros
 from gradcli.language.index_makers import nonzero, nonzero_rows
-from gradcli.language.indexing import index_of
 from gradcli.language.names import Function, Thing
 from gradcli.language.scope import Builder, Routine, routines
 from gradcli.namespace import ufuncs
