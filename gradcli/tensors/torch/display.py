@@ -23,7 +23,7 @@ from gradcli.tensors.core.tensor import Tensor
 
 _DEFAULT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 OPTIONS = SimpleNamespace(**_DEFAULT)
-_PROFILES = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": math.inf}}
+_PROFILES: dict[str, dict[str, Any]] = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": math.inf}}
 
 
 def set_printoptions(
