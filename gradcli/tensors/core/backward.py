@@ -15,7 +15,7 @@ from gradcli.ops.arrays.shapes import transpose
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.dtypes import holds_halves, narrowed, widened
+from gradcli.tensors.core.dtypes import holds_halves, narrowed, set_constants, widened
 from gradcli.tensors.core.in_place import cast
 from gradcli.tensors.core.levels import (
     Batched,
@@ -211,7 +211,7 @@ def run(
                 node.saved = FREED
         kind = node.dtype
         if tensors:
-            dtypes.set_constants(None if op.always else kind[0] if isinstance(kind, tuple) else kind)  # a user's rule has its own
+            set_constants(None if op.always else kind[0] if isinstance(kind, tuple) else kind)  # a user's rule has its own
             if op is not output:  # one of several results keeps nothing
                 values = saved_tensors(node, values)
         if kind is _SINGLE or kind is _DOUBLE or tensors or op is output or op.always or not holds_halves(kind):
@@ -230,14 +230,14 @@ def run(
             adjoints[node] = seeds[place] if node not in adjoints else adjoints[node] + seeds[place]
     recording, outer, errors = state.recording, state.run, ERRORS.set(IGNORED)
     state.recording, state.run = create_graph, (needed, {})
-    constants = dtypes.set_constants(None) if tensors else None
+    constants = set_constants(None) if tensors else None
     try:
         sweep(order, adjoints, watched(pull) if anomaly else pull, _cast_tensor if tensors else cast_array)
     finally:
         ERRORS.reset(errors)
         state.recording, state.run = recording, outer
         if tensors:
-            dtypes.set_constants(constants)
+            set_constants(constants)
     return found
 
 

@@ -21,6 +21,7 @@ from gradcli.ops.registry import find, named, public_names
 from gradcli.ops.spec import REQUIRED, Composite
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes, modes
+from gradcli.tensors.core.dtypes import Size, as_numpy, of_numpy
 from gradcli.tensors.core.in_place import as_tensor, clone_of, update
 from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.modes import device, get_default_device, set_default_device
@@ -98,7 +99,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
     found: Tensor = named("einsum")(*tensors, subscripts=equation)
-    return found.to(dtypes.of_numpy(dtypes.result_type([x.array for x in tensors])))  # whole numbers wrap around
+    return found.to(of_numpy(dtypes.result_type([x.array for x in tensors])))  # whole numbers wrap around
 
 
 def _sums(equation: str) -> bool:
@@ -144,23 +145,23 @@ def result_type(tensor: Any, other: Any) -> dtypes.dtype:
     for operand in (tensor, other):
         if not isinstance(operand, (Tensor, bool, int, float)):
             raise TypeError(f"result_type(): an operand must be Tensor or Number, not {type(operand).__name__}")
-    return dtypes.of_numpy(dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in (tensor, other)]))
+    return of_numpy(dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in (tensor, other)]))
 
 
 def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
     """The dtype of the smallest size and kind that holds both."""
-    return dtypes.of_numpy(dtypes.joined(dtypes.as_numpy(first), dtypes.as_numpy(second)))
+    return of_numpy(dtypes.joined(as_numpy(first), as_numpy(second)))
 
 
 def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
     """Return whether results of a dtype may be written to tensors of another one."""
-    return dtypes.can_cast(dtypes.as_numpy(found), dtypes.as_numpy(wanted))
+    return dtypes.can_cast(as_numpy(found), as_numpy(wanted))
 
 
-def broadcast_shapes(*shapes: Any) -> dtypes.Size:
+def broadcast_shapes(*shapes: Any) -> Size:
     given = [tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]
     try:
-        return dtypes.Size(np.broadcast_shapes(*given))
+        return Size(np.broadcast_shapes(*given))
     except ValueError:
         raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {', '.join(map(str, given))}") from None
 
