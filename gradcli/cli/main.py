@@ -21,7 +21,16 @@ STYLE: dict[str, Any] = {
 _COMPLETING = "_GRADCLI_COMPLETE" in os.environ  # a shell asks what can follow
 
 
-class OnceCommand(TyperCommand):
+class _Helped:
+    """A command whose ``--help`` is off where it is not given, rather than None, for which typer would import pydantic."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        option.default = False
+        return option
+
+
+class OnceCommand(_Helped, TyperCommand):
     """A command whose options stand once in its words, but for those that list what they are given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -68,10 +77,17 @@ def _command(name: str) -> Any:
     single = typer.Typer(**STYLE)
     kind = ExpressionCommand if "arguments" in request.options() else OnceCommand
     single.command(name, cls=kind, help=request.__doc__, epilog=request.epilog)(request.reader(name, place))
-    return typer.main.get_command(single)
+    command = typer.main.get_command(single)
+    for param in command.params:  # texts stay as they are typed: typer would import pydantic for them, which takes longer than to evaluate
+        param.process_value = _as_typed  # type: ignore[method-assign,assignment]
+    return command
 
 
-class Commands(TyperGroup):
+def _as_typed(context: Any, value: Any) -> Any:
+    return value
+
+
+class Commands(_Helped, TyperGroup):
     """Makes a command when it is asked for: the options of all take longer than to evaluate an expression."""
 
     names = tuple(COMMANDS)

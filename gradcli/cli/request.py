@@ -95,10 +95,10 @@ class Request(Fixed):
         """Return the function whose parameters are the options; it gives the command, which stands in a place, with its request."""
 
         def read(context: typer.Context, **given: Any) -> Callable[[], int]:
-            from gradcli.files.option_table import option_value
+            from gradcli.files.option_table import typed_value
 
             said: dict[str, Any] = {
-                name: tuple(value) if isinstance(value, list) else option_value(f"{command}.{name}", value, cls.word_of(name))
+                name: tuple(value) if isinstance(value, (list, tuple)) else typed_value(f"{command}.{name}", value, cls.word_of(name))
                 for name, value in given.items()
                 if value is not None
             }
