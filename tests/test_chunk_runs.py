@@ -17,7 +17,7 @@ X = np.random.default_rng(0).normal(size=(1000, 3))
 Y = np.sign(X @ [1.0, -2.0, 0.5])
 LOSS = "mean(log(1 + exp(-y*(x @ w)))) + 0.1*sum(w**2)"
 W = {"w": [0.1, 0.2, 0.3]}
-OF_CHUNK = runs._of_chunk
+OF_CHUNK = runs.of_chunk
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_wrong_rule_is_found_before_the_work(call_cli, files):
 
 
 def test_chunks_that_come_together_wrongly_are_found(call_cli, files, monkeypatch):
-    monkeypatch.setattr(runs, "folded_all", lambda names, parts: list(parts[0]) if names else [])
+    monkeypatch.setattr(runs, "folded", lambda names, parts: parts[0])
     done = call_cli("eval", "sum(y**2)*s", "y=@y.npy", "s=2", "--wrt", "s", "--on", "here", "--format", "jsonl")
     assert done.returncode == 1
     assert "the value of the first 1,000 entries is another in chunks than at once" in done.stdout
@@ -102,7 +102,7 @@ def test_an_interrupted_run_leaves_no_file(call_cli, files, monkeypatch):
         return OF_CHUNK(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(runs, "_of_chunk", computing)
+        patched.setattr(runs, "of_chunk", computing)
         assert call_cli(*arguments, *saved).returncode == 130
     assert sorted(path.name for path in files.iterdir()) == ["x.npy", "y.npy"]
     assert call_cli(*arguments, *saved).returncode == 0
