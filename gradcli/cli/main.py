@@ -138,19 +138,7 @@ def _version(wanted: bool) -> None:
 def root(
     version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
-    _refuse_unread(sys.argv[1:])
-
-
-def _refuse_unread(arguments: list[str]) -> None:
-    """Where the locale is not of UTF-8, letters of an expression may be none: names of files are read all the same."""
-    if sys.getfilesystemencoding() == "utf-8":
-        return
-    for before, text in zip(["", *arguments], arguments, strict=False):
-        unread = any("\udc80" <= letter <= "\udcff" for letter in text)
-        if unread and not (text.startswith("-") or before.startswith("-") or "@" in text or os.path.exists(text)):
-            from gradcli.cli.inputs.positionals import argument_text
-
-            argument_text(text)
+    """The root of all commands."""
 
 
 def run() -> None:
