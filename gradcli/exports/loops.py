@@ -17,8 +17,8 @@ import numpy as np
 from gradcli.errors import UnsupportedInTargetError
 from gradcli.exports.python import LONGEST, OPERATORS, Syntax, in_words
 from gradcli.exports.subject import Names, Subject, lacking, writable
-from gradcli.graph.moves import sources_of_entries, targets_of_entries
 from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
 from gradcli.ops import axes
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
