@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 from gradcli.errors import InternalError
 from gradcli.inert import printable
 from gradcli.report.records import Record
+from gradcli.report.verdicts import Verdict
 
 if TYPE_CHECKING:
     from gradcli.report.identities import Identity
-    from gradcli.report.verdicts import Verdict
 
 PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED = "passed", "failed", "error", "skipped", "xfailed", "xpassed"
 STATUSES = (PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED)
@@ -139,8 +139,6 @@ class Summary:
     @property
     def listed_verdicts(self) -> str:
         """The number of cases with each verdict, the gravest first; empty without any."""
-        from gradcli.report.verdicts import Verdict
-
         return ", ".join(f"{self.verdicts[v.word]} {v.word}" for v in reversed(Verdict) if v.word in self.verdicts)
 
     def line(self) -> str:
