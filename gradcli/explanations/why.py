@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.characters import normalized
 from gradcli.errors import UsageError, suggestion
 from gradcli.explanations.paths import Entries, Mask, entry_text, shown
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces
 from gradcli.ops.spec import Op
 from gradcli.report.explanation import Contribution, Explanation, Path, Why
 from gradcli.report.number_text import size
