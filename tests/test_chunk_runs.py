@@ -133,8 +133,8 @@ def test_chunks_are_as_large_as_memory_allows(call_cli, tmp_path, monkeypatch, c
 
 REFUSED = [
     (["sum(cumsum(y))", "y=@y.npy", "--on", "here"], "this cannot be computed chunk by chunk: cumsum goes along the axis that is cut"),
-    (["sum(y)", "y=@y.npy", "--on", "here", "--jacobian"], "--jacobian is not for what is computed chunk by chunk"),
-    (["sum(y)", "y=@y.npy", "--on", "here", "--backend", "numpy"], "--backend is not for what is computed chunk by chunk"),
+    (["sum(y)", "y=@y.npy", "--on", "here", "--jacobian"], "--on and --jacobian exclude each other"),
+    (["sum(y)", "y=@y.npy", "--on", "here", "--backend", "numpy"], "--on and --backend exclude each other"),
     (["w*sum(y)", "y=@y.npy", "w=2±0.1", "--on", "here"], "'w' is uncertain, and what is computed chunk by chunk is exact"),
     (["sum(y)", "y=2", "--on", "here"], "there is no array to go through chunk by chunk"),
     (["sum(y)", "y=@y.npy", "--on", "nowhere"], "--on nowhere: there is no such place"),

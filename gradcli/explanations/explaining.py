@@ -18,7 +18,7 @@ from gradcli.language.run import Lowered, Program, ProgramText
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import FLOAT
-from gradcli.ops.recording import kept_places, node_name
+from gradcli.ops.pytorch import kept_places, node_name
 from gradcli.ops.structure import alias, derivative, output
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Path
 from gradcli.report.records import Record
@@ -269,11 +269,11 @@ def explain(
     derivative as a formula.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
-    from gradcli.query.bindings import entries_of, flag_of
+    from gradcli.query.bindings import entries_of, option_of
     from gradcli.query.interface import evaluated
     from gradcli.report.results import GradientRecord, result_of
 
-    derived = flag_of("steps", steps)
+    derived = option_of("steps", steps)
     asked = AskedExplanation(entries_of(why), derived, derived)
     found: dict[int, ShownExplanation] = {}
 

@@ -69,8 +69,6 @@ def _at_once(executor: Here, values: dict[str, Any], limits: Limits) -> int:
 def _only_expression(request: EvalRequest, inputs: Inputs) -> str:
     if inputs.expression is None or inputs.files:
         raise UsageError("chunk by chunk goes one expression", help="gradcli eval 'sum(x**2)' x=@x.zarr --on here")
-    for option, _ in request.given("jacobian hessian jvp hvp cov formula precision freeze timeout backend"):
-        raise UsageError(f"{option} is not for what is computed chunk by chunk", help=f"leave {option} out, or --on")
     return inputs.expression
 
 
