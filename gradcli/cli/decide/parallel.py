@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from gradcli.cli.decide.cases import Batch, Piece, Whole, Work
+from gradcli.cli.decide.cases import Batch, Part, Piece, Work
 from gradcli.cli.request import CheckRequest
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InternalError
@@ -299,7 +299,7 @@ class _Run:
 
     def _begun(self, piece: Piece) -> Task:
         task = Task(piece)
-        if isinstance(piece, Whole) and piece.path == "-":  # only this process has the standard input
+        if isinstance(piece, Part) and piece.path == "-":  # only this process has the standard input
             task.ready.extend(self.work.outcomes(piece))
             task.done = True
         else:

@@ -1,4 +1,4 @@
-"""``gradcli plot``: curves over ranges, each with its cross-check; on a terminal, as text, as data and in files."""
+"""``gradcli bound`` and ``gradcli plot``: proved ranges, and curves with their cross-checks, on a terminal, as data and in files."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gradcli.cli.decide.texts import Answers, Text
+from gradcli.cli.decide.running import Run, Text
 from gradcli.cli.inputs.option_values import limits_of, options_of, plot_format
 from gradcli.cli.inputs.positionals import Inputs
-from gradcli.cli.inputs.ranges import PLOT_EXAMPLE, plot_inputs
-from gradcli.cli.request import PlotRequest
-from gradcli.cli.write.results import Writer, exit_code, is_styled
+from gradcli.cli.inputs.ranges import BOUND_EXAMPLE, PLOT_EXAMPLE, bound_inputs, plot_inputs
+from gradcli.cli.request import BoundRequest, PlotRequest
+from gradcli.cli.write.results import Writer, is_styled, writer_for
 from gradcli.cli.write.streams import put, say
 from gradcli.errors import UsageError
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
 from gradcli.language.tree import Query
 from gradcli.query.bindings import Programs
-from gradcli.query.bounds import refuse_unknown
+from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
 from gradcli.query.options import Options
 from gradcli.query.plot_marks import cross_checked
 from gradcli.query.plots import AskedPlot, plots
+from gradcli.report.bound_record import BoundRecord, Ends
 from gradcli.report.plot_canvas import Chart, Row, Style
 from gradcli.report.plot_record import PlotRecord
 from gradcli.report.table import plot_rows
@@ -33,6 +34,41 @@ _PICTURED = "⣿│┤└─┴┈┊◆○●━→↗"  # what an encoding has
 _LOWEST, _HIGHEST = 16, 40  # rows of a chart
 _USUAL = 24  # where nobody knows
 _PROMPT = 2  # rows of the shell's
+
+
+def bound(request: BoundRequest) -> int:
+    """Bound everything that was asked for."""
+    limits = limits_of(request)
+    options_of(request)
+    inputs, programs, box = bound_inputs(request, limits)
+    bounding = Bounding(inputs, programs, AskedBounds(box, request.width, request.lipschitz))
+    return bounding.write(writer_for(request), UsageError("nothing to bound", help=BOUND_EXAMPLE))
+
+
+class OverRanges(Run):
+    """The answers of a command to expressions with names that run through ranges."""
+
+    def __init__(self, inputs: Inputs, programs: Programs, box: Mapping[str, Ends], state: int = 0) -> None:
+        super().__init__(inputs, programs, Options(), state)
+        self.box = box
+
+    def remarks(self) -> list[str]:
+        if not self.names.unread:
+            refuse_unknown(self.names.mentioned, self.box)
+        return super().remarks()
+
+
+class Bounding(OverRanges):
+    """The results of `bound`."""
+
+    kind, command = BoundRecord, "bound"
+
+    def __init__(self, inputs: Inputs, programs: Programs, asked: AskedBounds) -> None:
+        super().__init__(inputs, programs, asked.box)
+        self.asked = asked
+
+    def of_program(self, text: Text, program: Program) -> Iterator[BoundRecord]:
+        return bounds(program, text.lines, text.name, self.asked, stream=text.stream)
 
 
 def plot(request: PlotRequest) -> int:
@@ -45,31 +81,22 @@ def plot(request: PlotRequest) -> int:
 
         insist()
     plotting = Plotting(*plot_inputs(request, limits), request)
-    records = list(plotting.records())
-    if not records:
-        raise UsageError("nothing to plot", help=PLOT_EXAMPLE)
-    write(records, request)
-    return max(map(exit_code, records))
+    return plotting.write(Plots(request), UsageError("nothing to plot", help=PLOT_EXAMPLE))
 
 
-class Plotting(Answers[PlotRecord]):
-    """The results of all inputs, in order."""
+class Plotting(OverRanges):
+    """The results of `plot`."""
 
     kind, command = PlotRecord, "plot"
 
     def __init__(self, inputs: Inputs, programs: Programs, asked: AskedPlot, request: PlotRequest) -> None:
-        super().__init__(inputs, programs, request.random_state)
+        super().__init__(inputs, programs, asked.ranges, request.random_state)
         self.asked, self.request = asked, request
         self.done: dict[Program, tuple[list[str], int]] = {}  # the lines of programs, and the number of their queries
 
-    def records(self) -> Iterator[PlotRecord]:
-        """The results in order. Raises UnknownNameError for a name with a range that none of the expressions has."""
-        sound = True
-        for record in super().records():
-            sound = sound and record.error is None
-            yield record
-        if sound and len(self.done) == 1:
-            refuse_unknown(next(iter(self.done)), self.asked.ranges)
+    def answers(self) -> Iterator[PlotRecord]:
+        """The results, all of which are there before the first one is drawn."""
+        yield from [*super().answers()]
 
     def of_program(self, text: Text, program: Program) -> Iterator[PlotRecord]:
         lines = list(text.lines)
@@ -95,28 +122,36 @@ def _ended(lines: list[str]) -> list[str]:
     return [line if line.endswith("\n") else f"{line}\n" for line in lines]
 
 
-def write(records: Sequence[PlotRecord], request: PlotRequest) -> None:
-    """All records, and the file that is asked for, which is written first. Raises GradcliError."""
-    form = request.output_format
-    drawn = [record for record in records if record.error is None]
-    if request.out is not None:
-        form = "text" if form in ("csv", "json") else form  # data stand in the file
-        if drawn:
-            _write_file(drawn, request, request.out)
-            say(f"{request.out} is written")
-    writer = Writer("text" if form == "csv" else form, request.color)
-    if form == "csv":
-        put(plot_rows(records))
-    elif form == "text" and drawn and request.out is None:
-        below = sum(len(record.lines()) + 1 for record in drawn)
-        style = _style(request, is_styled(request.color), below)
-        rows = _charts(drawn, style)
-        if rows:
-            writer.write(Chart(rows))
-    for record in records:
-        if form != "csv" or record.error is not None:
-            writer.write(record)
-    writer.close()
+class Plots:
+    """Takes plots as they come, and shows them all: first in the file that is asked for. Raises GradcliError."""
+
+    def __init__(self, request: PlotRequest) -> None:
+        self.request = request
+        self.records: list[PlotRecord] = []
+
+    def write(self, result: PlotRecord) -> None:
+        self.records.append(result)
+
+    def close(self) -> None:
+        records, request, form = self.records, self.request, self.request.output_format
+        drawn = [record for record in records if record.error is None]
+        if request.out is not None:
+            form = "text" if form in ("csv", "json") else form  # data stand in the file
+            if drawn:
+                _write_file(drawn, request, request.out)
+                say(f"{request.out} is written")
+        writer = Writer("text" if form == "csv" else form, request.color)
+        if form == "csv":
+            put(plot_rows(records))
+        elif form == "text" and drawn and request.out is None:
+            below = sum(len(record.lines()) + 1 for record in drawn)
+            rows = _charts(drawn, _style(request, is_styled(request.color), below))
+            if rows:
+                writer.write(Chart(rows))
+        for record in records:
+            if form != "csv" or record.error is not None:
+                writer.write(record)
+        writer.close()
 
 
 def _write_file(records: Sequence[PlotRecord], request: PlotRequest, out: str) -> None:
