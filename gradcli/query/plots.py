@@ -9,16 +9,16 @@ from functools import partial
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismatchError, UsageError
+from gradcli.errors import EvaluationError, ShapeError, TypeMismatchError, UsageError
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
-from gradcli.language.tree import Statement
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, levels
 from gradcli.plots.sampling import Samples, sampled
 from gradcli.query.bounds import variables_of
 from gradcli.query.evaluate import answers
-from gradcli.query.plot_marks import marks_of, regions, seeds
+from gradcli.query.options import Options
+from gradcli.query.plot_marks import cross_check, marks_of, regions, seeds
 from gradcli.query.uncertainty import left_out
 from gradcli.query.wrt import missing
 from gradcli.report.bound_record import BoundNote
@@ -144,18 +144,19 @@ class AskedPlot:
     wrt     the names to differentiate by; those of the ranges, if None
     points  in the table: along each name
     log     the axes that are logarithmic: of x, y
+    check   whether the derivative is cross-checked at some points, for so many seconds at most (``timeout``)
     """
 
     ranges: Mapping[str, Ends]
     wrt: tuple[str, ...] | None = None
     points: int | None = None
     log: str = ""
+    check: bool = False
+    timeout: float | None = None
 
 
-def plots(
-    program: Program, lines: Iterable[str], name: str | None, asked: AskedPlot
-) -> Iterator[tuple[PlotRecord, Statement | GradcliError]]:
-    """A record for each query of a program, with its statement, and for each error."""
+def plots(program: Program, lines: Iterable[str], name: str | None, asked: AskedPlot) -> Iterator[PlotRecord]:
+    """A record for each query of a program, and for each error."""
     known = {"ranges": dict(asked.ranges), "log": asked.log}
     return answers(PlotRecord, partial(_drawn, asked=asked), program, program.statements(lines, name), **known)
 
@@ -181,6 +182,8 @@ def _drawn(program: Program, lowered: Lowered, record: PlotRecord, asked: AskedP
         fill(program, columns, asked.points, record)
     else:
         _curves(program, lowered, columns, asked, record)
+    if asked.check and record.by:
+        cross_check(program, lowered, moving, record, Options(wrt=record.by, formula=False, timeout=asked.timeout))
 
 
 def _by(program: Program, name: str) -> Expr:

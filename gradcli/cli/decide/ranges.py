@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,10 @@ from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.cli.write.results import Writer, is_styled, writer_for
 from gradcli.cli.write.streams import put, say
 from gradcli.errors import UsageError
-from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
-from gradcli.language.tree import Query
 from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
 from gradcli.query.options import Options
-from gradcli.query.plot_marks import cross_checked
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.bound_record import BoundRecord, Ends
 from gradcli.report.plot_canvas import Chart, Row, Style
@@ -91,35 +89,14 @@ class Plotting(OverRanges):
 
     def __init__(self, inputs: Inputs, programs: Programs, asked: AskedPlot, request: PlotRequest) -> None:
         super().__init__(inputs, programs, asked.ranges, request.random_state)
-        self.asked, self.request = asked, request
-        self.done: dict[Program, tuple[list[str], int]] = {}  # the lines of programs, and the number of their queries
+        self.asked = replace(asked, check=request.check, timeout=request.timeout)
 
     def answers(self) -> Iterator[PlotRecord]:
         """The results, all of which are there before the first one is drawn."""
         yield from [*super().answers()]
 
     def of_program(self, text: Text, program: Program) -> Iterator[PlotRecord]:
-        lines = list(text.lines)
-        earlier, number = self.done.get(program, ([], 0))  # of a file whose names the expression sees
-        load = self.programs.loader(None if text.path is None else folder_of(text.path))
-        options = Options(formula=False, check=True, timeout=self.request.timeout)
-        for record, statement in plots(program, lines, text.name, self.asked):
-            if record.error is None and self.request.check and record.by:
-                cross_checked(record, number, self._fresh([*earlier, *_ended(lines)], load), options)
-            number += isinstance(statement, Query)
-            yield record
-        self.done[program] = _ended(lines), number
-
-    def _fresh(self, lines: list[str], load: Any) -> Callable[[Mapping[str, Any]], tuple[Program, list[str]]]:
-        def fresh(point: Mapping[str, Any]) -> tuple[Program, list[str]]:
-            return self.programs.fresh(self.state, load, {**self.programs.values, **point}), lines
-
-        return fresh
-
-
-def _ended(lines: list[str]) -> list[str]:
-    """Lines each of which has an end."""
-    return [line if line.endswith("\n") else f"{line}\n" for line in lines]
+        return plots(program, text.lines, text.name, self.asked)
 
 
 class Plots:
