@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
+import re
 import sys
-import textwrap
 from collections.abc import Collection, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -29,7 +28,7 @@ from gradcli.storage.cache import NATIVE, STORES, folder
 
 def list_functions(request: FunctionsRequest) -> int:
     """Print a list, or one entry."""
-    _prepare(request)
+    prepare(request.output_format)
     return _put(request, listed(request.words, request.output_format))
 
 
@@ -44,13 +43,12 @@ def explain_code(request: HelpRequest) -> int:
         close = suggestion(name, list(codes))
         help = f"write gradcli {name} --help" if name in COMMANDS else f"did you mean {close}?" if close else "gradcli help lists all"
         raise UsageError(f"there is no code '{name}'", help=help)
-    advice = textwrap.wrap(codes[name].advice, 96, initial_indent="  ", subsequent_indent="  ")
-    return _put(request, "\n".join([f"{name}: {codes[name].description}.", *advice]))
+    return _put(request, f"{name}: {codes[name].description}.\n  {codes[name].advice}".rstrip())
 
 
 def show_info(request: InfoRequest) -> int:
     """Print what gradcli runs on."""
-    _prepare(request)
+    prepare(request.output_format)
     known = surroundings()
     if request.output_format == "json":
         return _put(request, encoded(known, 2))
@@ -82,32 +80,30 @@ def _amount(files: Collection[Path]) -> str:
     return f"{len(files)} file{'' if len(files) == 1 else 's'}, {size / 1024:.1f} kB"
 
 
-def _prepare(request: Request) -> None:
-    if request.output_format not in ("text", "json"):
-        raise UsageError(f"unknown format {request.output_format!r}", help="text or json")
-    prepare(request.output_format)
-
-
 def _put(request: Request, text: str) -> int:
-    (put if request.output_format == "json" else put_text)(text + "\n")
+    if request.output_format != "json" and sys.stdout.isatty():  # which breaks lines between words, below what stands beside a label
+        from gradcli.cli.write.terminal import console, put_lines, unstyled
+
+        for line in text.split("\n"):
+            label = _LABEL.match(line)
+            put_lines(console(sys.stdout, forced=False), unstyled(line), label and label.end())
+    else:
+        (put if request.output_format == "json" else put_text)(text + "\n")
     return FINE
 
 
+_LABEL = re.compile(r" *\S+ {2,}(?=\S)")
+
+
 # -- The catalogue as text or JSON: a list of functions, or what there is to say of one --------------
-
-
-def one(name: str, output_format: str) -> str:
-    """The entry of a function. Raises UnknownNameError."""
-    record, _ = catalogue.found(name)
-    entry = catalogue.entry(record)
-    return _json(entry.as_dict()) if output_format == "json" else _text(entry)
 
 
 def listed(words: Sequence[str], output_format: str) -> str:
     """All functions by families; or one, or those that have all words in names or descriptions. Raises UnknownNameError."""
     if len(words) == 1:
         try:
-            return one(words[0], output_format)
+            entry = catalogue.entry(catalogue.found(words[0])[0])
+            return _json(entry.as_dict()) if output_format == "json" else _text(entry)
         except UnknownNameError:
             if not catalogue.search(words):
                 raise
@@ -123,18 +119,10 @@ def listed(words: Sequence[str], output_format: str) -> str:
         if family != before and not words:
             lines += ["", family] if lines else [family]
             before = family
-        lines += _listed(record, width)
+        lines.append(f"  {record.name:<{width}}  {catalogue.summary(record)}".rstrip())
     count = "1 function" if len(functions) == 1 else f"{len(functions)} functions"
     further = "" if words else ", and WORD... those that have it"
     return "\n".join([*lines, "", f"{count}; gradcli functions NAME shows one{further}"])
-
-
-def _listed(record: catalogue.Function, width: int) -> list[str]:
-    """A function with the first sentence of its description, which a terminal has in as many lines as it takes."""
-    text = catalogue.summary(record)
-    room = max(30, shutil.get_terminal_size().columns - width - 4) if sys.stdout.isatty() else len(text)
-    first, *rest = textwrap.wrap(text, max(room, 1)) or [""]
-    return [f"  {record.name:<{width}}  {first}".rstrip(), *(f"{'':{width + 4}}{line}" for line in rest)]
 
 
 def _json(data: Any) -> str:
@@ -147,7 +135,6 @@ def _kink(kink: dict[str, str]) -> str:
 
 
 def _text(entry: catalogue.Entry) -> str:
-    lines = [entry.signature, *textwrap.wrap(entry.doc, 96, initial_indent="  ", subsequent_indent="  ")]
     rows: list[tuple[str, str]] = [(f"d/d{name}", text) for name, text in entry.derivative.items()]
     rows += [("domain", entry.domain)] if entry.domain else []
     rows += [("kink", _kink(kink)) for kink in entry.kinks]
@@ -160,7 +147,9 @@ def _text(entry: catalogue.Entry) -> str:
         rows.append(("value", _numbers(entry.example.value)))
         rows += [(f"d/d{name}", _numbers(slope)) for name, slope in entry.example.grad.items()]
     width = max((len(label) for label, _ in rows), default=0)
-    return "\n".join([*lines, *(f"  {label:<{width}}  {text}" for label, text in rows if text)])
+    return "\n".join(
+        [entry.signature, *([f"  {entry.doc}"] if entry.doc else []), *(f"  {label:<{width}}  {text}" for label, text in rows if text)]
+    )
 
 
 def _numbers(value: Any) -> str:
@@ -176,8 +165,8 @@ _PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "ty
 _OPTIONAL = {"gmpy2": "gmpy2", "python-flint": "flint"}
 
 DEPENDS = (
-    "Values and gradients may differ in last bits between versions of NumPy and SciPy and between processor features, those of native\n"
-    "code also with the compiler, verdicts of large arrays with the width of long double; none with the number of threads, nor with\n"
+    "Values and gradients may differ in last bits between versions of NumPy and SciPy and between processor features, those of native "
+    "code also with the compiler, verdicts of large arrays with the width of long double; none with the number of threads, nor with "
     "what else runs."
 )
 

@@ -52,7 +52,7 @@ class Terminal:
 
     def _put(self, *parts: tuple[str, str], hang: int | None = None) -> None:
         """A line in parts, each with its style."""
-        put(self.console, Text.assemble(*((shown(text), style) for text, style in parts)), hang)
+        put_lines(self.console, Text.assemble(*((shown(text), style) for text, style in parts)), hang)
 
     def _line(self, line: Line, labels: int) -> None:
         text = line.text.replace("\n", " ")
@@ -90,17 +90,17 @@ class Terminal:
     def _grid(self, table: Table, below: set[str], with_formulas: bool) -> Grid:
         grid = Grid(box=box.ROUNDED if self.unicode else box.ASCII, header_style="dim", border_style="dim", pad_edge=True)
         grid.add_column("", style="bold", no_wrap=True, min_width=min(12, max(len(row.name) for row in table.rows)))
-        grid.add_column(plain(table.heading), no_wrap=True, overflow="fold")
+        grid.add_column(unstyled(table.heading), no_wrap=True, overflow="fold")
         if table.checked:
             grid.add_column("check")
         if with_formulas:
             grid.add_column("derivative", style="cyan", no_wrap=True)
         for row in table.rows:
-            cells = [plain(row.name), plain("below", style="dim") if row.name in below else plain(row.numbers)]
+            cells = [unstyled(row.name), unstyled("below", style="dim") if row.name in below else unstyled(row.numbers)]
             if table.checked:
-                cells.append(plain(row.check, style=COLOURS.get(row.check.partition(",")[0], "")))
+                cells.append(unstyled(row.check, style=COLOURS.get(row.check.partition(",")[0], "")))
             if with_formulas:
-                cells.append(plain(row.formula))
+                cells.append(unstyled(row.formula))
             grid.add_row(*cells)
         return grid
 
@@ -114,12 +114,12 @@ def console(stream: TextIO, forced: bool) -> Console:
     )
 
 
-def plain(content: str, style: str = "") -> Text:
+def unstyled(content: str, style: str = "") -> Text:
     """Text of anybody's in rich: no markup is read in it, and no character of it does anything to the terminal."""
     return Text(shown(content), style=style)
 
 
-def put(console: Console, text: Text, hang: int | None = None) -> None:
+def put_lines(console: Console, text: Text, hang: int | None = None) -> None:
     """Lines, broken between words where the terminal is narrower; what goes on hangs below so many columns, or below its own beginning."""
     for line in text.split("\n", allow_blank=True):
         if line.cell_len <= console.width:
@@ -139,7 +139,7 @@ def _width(text: str) -> int:
 def show_error(console: Console, rendered: str) -> None:
     """An error with its head and carets coloured; only lines of the source keep to one line."""
     for line in rendered.split("\n"):
-        styled, said = plain(line), line.lstrip()
+        styled, said = unstyled(line), line.lstrip()
         if line.startswith("error["):
             styled.stylize("bold red", 0, line.index("]") + 1)
         elif said.startswith(("|", "=", "-->")) and "^" in line:
@@ -147,6 +147,6 @@ def show_error(console: Console, rendered: str) -> None:
         elif said.startswith("= help"):
             styled.stylize("cyan", line.index("=") + 2, line.index(":"))
         if line.startswith("error[") or said.startswith("="):
-            put(console, styled)
+            put_lines(console, styled)
         else:
             console.print(styled, soft_wrap=True)
