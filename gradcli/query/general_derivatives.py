@@ -33,10 +33,9 @@ from gradcli.ops.constants import NAMED
 from gradcli.plots.columns import Columns
 from gradcli.query.cases import details_of
 from gradcli.query.evaluate import locate, run_statement
-from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
+from gradcli.query.free_variables import Needs, SampledPoints, anywhere, deferred, keep_in_order, needs_of
 from gradcli.query.general_formulas import General, general
 from gradcli.query.options import POINTS, Options
-from gradcli.query.points import anywhere
 from gradcli.query.uncertainty import left_out
 from gradcli.query.unused_names import refuse_glued
 from gradcli.query.wrt import variables
