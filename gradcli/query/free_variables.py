@@ -27,7 +27,7 @@ from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Deferred, Scope
 from gradcli.language.tree import Binding, DataBinding, Query, Several, Statement
 from gradcli.ops.constants import NAMED
-from gradcli.ops.domains import ranges
+from gradcli.ops.facts import ranges
 from gradcli.plots.columns import Columns
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
