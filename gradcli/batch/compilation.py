@@ -58,7 +58,7 @@ class StraightLine:
             results, _ = self.program(*values)
         except (ArithmeticError, ValueError):  # Python's floats raise where NumPy has an infinity or NaN
             return None
-        return results if all(map(math.isfinite, results)) else None  # type: ignore[no-any-return]
+        return results if all(map(math.isfinite, results)) else None
 
 
 # Only where a query has a part of an earlier binding's expression, the ordinary way adds up in
