@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -70,27 +71,14 @@ def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[s
 
 def details_of(record: Record, check: Check) -> list[str]:
     """Lines that explain a verdict, gravest first."""
-    lines: list[tuple[Verdict, str]] = []
-    for claim in check.claims:
-        if claim.verdict > Verdict.AGREE:
-            lines.append((claim.verdict, _claim_line(claim)))
-    parts: dict[str, VariableCheck] = dict(check.variables)
-    if check.value is not None:
-        parts["value"] = check.value
-    for name, part in parts.items():
-        if part.verdict > Verdict.AGREE:
-            lines.append((part.verdict, _variable_line(name, part)))
+    parts: dict[str, VariableCheck] = {**check.variables, **({} if check.value is None else {"value": check.value})}
+    lines = [(claim.verdict, _claim_line(claim)) for claim in check.claims if claim.verdict > Verdict.AGREE]
+    lines += [(part.verdict, _variable_line(name, part)) for name, part in parts.items() if part.verdict > Verdict.AGREE]
     if not lines and check.reason:
-        lines.append((check.verdict, check.reason))
-    found = [text for _, text in sorted(lines, key=lambda pair: pair[0], reverse=True)]
-    if check.departs is not None:
-        found.append(check.departs.text)
-    found += [f"write {repair}" for repair in check.repairs]
-    if check.rewrite is not None:
-        found.append(check.rewrite.told)
-    if record.point:
-        found.append("at " + " ".join(f"{name}={float(value)!r}" for name, value in record.point.items()))
-    return found
+        lines = [(check.verdict, check.reason)]
+    point = " ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
+    said = [text for _, text in sorted(lines, key=itemgetter(0), reverse=True)]
+    return [*said, *check.advice, *([f"at {point}"] if point else [])]
 
 
 def _claim_line(claim: Claim) -> str:
@@ -98,32 +86,22 @@ def _claim_line(claim: Claim) -> str:
         what = f"{claim.text}: " if claim.text else ""
     else:
         what = "claim of the value: " if claim.kind == "value" else f"claim of d/d{claim.of}: "
-    parts = [claim.verdict.word] if claim.verdict is not Verdict.MISMATCH else []
-    if claim.worst is not None:
-        said, right = ("right", "left") if claim.kind == "assert" else ("claimed", "true")
-        parts.append(_both(claim.worst, said, right, apart=claim.relation in (None, "==")))
-        if claim.wrong is not None and claim.wrong[1] > 1:
-            parts.append(f"{claim.wrong[0]} of {claim.wrong[1]} entries")
-    if claim.reason:
-        parts.append(claim.reason)
-    if claim.difference:
-        parts.append(f"difference: {claim.difference}")
-    return what + ", ".join(parts)
+    said, right = ("right", "left") if claim.kind == "assert" else ("claimed", "true")
+    both = "" if claim.worst is None else _both(claim.worst, said, right, apart=claim.relation in (None, "=="))
+    count = f"{claim.wrong[0]} of {claim.wrong[1]} entries" if both and claim.wrong is not None and claim.wrong[1] > 1 else ""
+    return what + _joined(claim.verdict, both, count, claim.reason, claim.difference and f"difference: {claim.difference}")
 
 
 def _variable_line(name: str, part: VariableCheck) -> str:
     what = {"value": "the value", "jvp": "the JVP"}.get(name, f"d/d{name}")
-    parts = [part.verdict.word] if part.verdict is not Verdict.MISMATCH else []
-    if part.worst is not None and part.verdict is Verdict.MISMATCH:
-        parts.append(_both(part.worst, "computed"))
-        if part.wrong and part.entries:
-            parts.append(f"{part.wrong} of {part.entries[1]} entries")
-    if part.reason:
-        parts.append(part.reason)
-    if part.verdict is Verdict.KINK and part.kinks:
-        kink = part.kinks[0]
-        parts.append(f"{kink.sides}, chosen {kink.chosen:g}")
-    return f"{what}: {', '.join(parts)}"
+    both = _both(part.worst, "computed") if part.worst is not None and part.verdict is Verdict.MISMATCH else ""
+    count = f"{part.wrong} of {part.entries[1]} entries" if both and part.wrong and part.entries else ""
+    kink = f"{part.kinks[0].sides}, chosen {part.kinks[0].chosen:g}" if part.verdict is Verdict.KINK and part.kinks else ""
+    return f"{what}: {_joined(part.verdict, both, count, part.reason, kink)}"
+
+
+def _joined(verdict: Verdict, *parts: str | None) -> str:
+    return ", ".join(part for part in ("" if verdict is Verdict.MISMATCH else verdict.word, *parts) if part)
 
 
 def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> str:

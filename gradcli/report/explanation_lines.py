@@ -184,9 +184,8 @@ class _Sheet:
     def _facts(self, record: list[Line]) -> list[Line]:
         """Return the lines of the record beside its numbers."""
         has_value = self.explanation.record.uncertainty is not None or self.explanation.record.mode == "assert"
-        values = [Line(line.label, line.parts[:1]) for line in record if line.label == "value" and has_value]
-        how_read = [line for line in record if line.label in ("read as", "dialect")]
-        return [*how_read, *values, *(line for line in record if line.label in ("check", "note"))]
+        wanted = {"read as", "dialect", "check", "note", *(["value"] if has_value else [])}
+        return [Line(line.label, line.parts[:1], line.kind if line.label != "value" else "fact") for line in record if line.label in wanted]
 
     def _node(self, node: ExplainedNode) -> Part:
         return Part(self._label(node), "name" if node.op == "leaf" else "text")

@@ -9,7 +9,7 @@ from gradcli.report.outcomes import Report
 
 KINDS = {
     "text": "text_report.TextReport", "json": "json_report.JsonReport", "jsonl": "json_report.JsonLinesReport",
-    "junit": "junit.JUnitReport", "github": "github.GitHubReport", "gitlab": "gitlab.GitLabReport", "sarif": "sarif.SarifReport",
+    "junit": "junit.JUnitReport", "github": "github.GitHubReport", "gitlab": "json_report.GitLabReport", "sarif": "sarif.SarifReport",
     "markdown": "markdown.MarkdownReport", "html": "html_report.HtmlReport",
 }  # fmt: skip
 

@@ -81,7 +81,7 @@ def _amount(files: Collection[Path]) -> str:
 
 
 def _put(request: Request, text: str) -> int:
-    if request.output_format != "json" and sys.stdout.isatty():  # which breaks lines between words, below what stands beside a label
+    if request.output_format != "json" and (sys.stdout.isatty() or "COLUMNS" in os.environ):  # which breaks lines between words
         from gradcli.cli.write.terminal import console, put_lines, unstyled
 
         for line in text.split("\n"):
@@ -92,7 +92,7 @@ def _put(request: Request, text: str) -> int:
     return FINE
 
 
-_LABEL = re.compile(r" *\S+ {2,}(?=\S)")
+_LABEL = re.compile(r" *\S+(?: \S+)? {2,}(?=\S)")
 
 
 # -- The catalogue as text or JSON: a list of functions, or what there is to say of one --------------

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
@@ -50,19 +50,15 @@ class FilePolicies:
     """The policy of each file; None and "-" are the command line and standard input. Raises UsageError for settings that are wrong."""
 
     def __init__(self, request: CheckRequest, options: Options, configuration: Configuration) -> None:
-        self._options = options
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
         if request.backend is not None:
             insist(request.backend)
         self._flags = Settings(fail_on=fail_on, **{name: getattr(request, name) for name in _FLAGS})
-        self._made: dict[Settings, Policy] = {}
+        self._made = cache(partial(policy_of, options=options))
 
     def of(self, path: str | None) -> Policy:
-        settings = self.settings(path)
-        if settings not in self._made:
-            self._made[settings] = policy_of(settings, self._options)
-        return self._made[settings]
+        return self._made(self.settings(path))
 
     def settings(self, path: str | None = None) -> Settings:
         """The settings that hold for a file, the options among them."""

@@ -125,7 +125,7 @@ def put_lines(console: Console, text: Text, hang: int | None = None) -> None:
         if line.cell_len <= console.width:
             console.print(line, soft_wrap=True)
             continue
-        margin = len(line.plain) - len(line.plain.lstrip()) + 2 if hang is None else hang
+        margin = len(line.plain) - len(line.plain.lstrip()) + 2 if hang is None or hang > console.width // 2 else hang
         first, rest = line.divide([margin])
         broken = first + Text("\n" + " " * margin).join(rest.wrap(console, max(20, console.width - margin)))
         safe = shown(broken.plain)  # of which no new line is a command either
@@ -146,7 +146,7 @@ def show_error(console: Console, rendered: str) -> None:
             styled.stylize("red", line.index("^"))
         elif said.startswith("= help"):
             styled.stylize("cyan", line.index("=") + 2, line.index(":"))
-        if line.startswith("error[") or said.startswith("="):
+        if line.startswith("error[") or (said.startswith("=") and not said.startswith("= repeat: ")):
             put_lines(console, styled)
         else:
             console.print(styled, soft_wrap=True)
