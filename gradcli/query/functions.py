@@ -651,7 +651,7 @@ def hvp(
     return HessianProduct(_settings(**locals()))
 
 
-def _settings(expression: Any, wrt: Any, sparse: bool = False, **options: Any) -> Settings:
+def _settings(expression: Any, wrt: Any, sparse: Any = None, **options: Any) -> Settings:
     """The settings of a function, of all that it is made with but ``sparse``. Raises by its name for an option that is none."""
     names = given.names_given("wrt", wrt, given.words(given.text_of(expression)))
     return Settings(expression, names, **given.options_of(options))

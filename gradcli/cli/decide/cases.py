@@ -314,9 +314,9 @@ class Cases(Work):
         for path in self.inputs.files:
             self.policies.of(path)  # what is wrong in a project's settings is said before anything is done
         if request.changed_since is not None:
-            from gradcli.cli.decide.changes import Changes, Left
+            from gradcli.cli.decide.changes import Changes
 
-            left = Left(Changes(request.changed_since, here())).files(self.inputs, self.policies.settings)
+            left = Changes(request.changed_since, here()).files(self.inputs, self.policies.settings)
             self.unchanged, self.inputs = len(self.inputs.files) - len(left), replace(self.inputs, files=left)
         self.programs = programs_of(request, self.inputs, self.limits, policy.state)
         if self.inputs.expression is not None and not self.inputs.files:

@@ -324,9 +324,9 @@ class OneFunction(Work):
         self.processes = 1
         self.case = FunctionCase(request, self.limits, self.policies.of(None), self.budget)
         if request.changed_since is not None:
-            from gradcli.cli.decide.changes import Changes, Left
+            from gradcli.cli.decide.changes import Changes
 
-            changes = Left(Changes(request.changed_since, here()))
+            changes = Changes(request.changed_since, here())
             self.unchanged = int(not changes.function(self.case.functions, request.at, here()))
 
     def pieces(self) -> Iterator[Piece]:
@@ -351,9 +351,9 @@ class ListedFunctions(Work):
         self.folder = here() if settings.path is None else settings.path.parent
         self.left: Sequence[int] = range(len(self.listed))  # the numbers of those that are decided
         if request.changed_since is not None:
-            from gradcli.cli.decide.changes import Changes, Left
+            from gradcli.cli.decide.changes import Changes
 
-            self.left = Left(Changes(request.changed_since, self.folder)).functions(settings, self.folder)
+            self.left = Changes(request.changed_since, self.folder).functions(settings, self.folder)
             self.unchanged = len(self.listed) - len(self.left)
 
     def pieces(self) -> Iterator[Piece]:

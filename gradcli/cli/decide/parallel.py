@@ -61,10 +61,6 @@ class Worker:
         except OSError:
             raise EOFError from None
 
-    def ending(self) -> str:
-        """How a process that has died came to its end, in words."""
-        return ending_of(self.process)
-
     def dismiss(self) -> None:
         """There is nothing left to do."""
         with suppress(OSError):
@@ -324,7 +320,7 @@ class _Run:
                         break
             except EOFError:
                 del self.busy[worker]
-                task.died(worker.ending(), self.work.policies.of(task.piece.path).fail_on)
+                task.died(ending_of(worker.process), self.work.policies.of(task.piece.path).fail_on)
                 worker.end()
                 if not task.done:
                     self.waiting.appendleft(task)
