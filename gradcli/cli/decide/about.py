@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
+import shutil
+import sys
 import textwrap
 from collections.abc import Collection, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -16,7 +19,7 @@ import numpy as np
 
 from gradcli.cli.exit_codes import FINE
 from gradcli.cli.request import COMMANDS, CacheRequest, FunctionsRequest, HelpRequest, InfoRequest, Request
-from gradcli.cli.write.streams import columns, prepare, put, put_text, wrapped
+from gradcli.cli.write.streams import prepare, put, put_text
 from gradcli.errors import OutputError, UnknownNameError, UsageError, suggestion
 from gradcli.inert import printable
 from gradcli.query import catalogue
@@ -89,12 +92,29 @@ def _put(request: Request, text: str) -> int:
     if request.output_format == "json":
         put(text + "\n")
     else:
-        put_text(wrapped(text) + "\n")
+        put_text("".join(f"{line}\n" for row in text.split("\n") for line in _wrapped(row)))
     return FINE
 
 
+def _columns() -> int:
+    """Return the columns of a terminal, or those that are asked for; what goes into a pipe is not wrapped."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000
+
+
+def _wrapped(row: str) -> list[str]:
+    """Return a row in lines of a terminal: its text goes on below where it begins, after the label."""
+    columns = _columns()
+    if len(row) <= columns:
+        return [row]
+    label = re.match(r" *(?:\S+(?: \S+)* {2,})?", row)
+    begin = label.end() if label is not None else 0
+    if begin > columns // 2:  # too narrow for two columns
+        return [row[:begin].rstrip(), *textwrap.wrap(row[begin:], columns, initial_indent="    ", subsequent_indent="    ")]
+    return textwrap.wrap(row, columns, subsequent_indent=" " * begin, break_long_words=False, break_on_hyphens=False)
+
+
 def _paragraph(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, min(96, columns()), initial_indent=indent, subsequent_indent=indent)
+    return textwrap.wrap(text, min(96, _columns()), initial_indent=indent, subsequent_indent=indent)
 
 
 # -- The catalogue as text or JSON: a list of functions, or what there is to say of one --------------
