@@ -18,6 +18,7 @@ import numpy as np
 from gradcli.check.sampling import Point
 from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, suggestion
+from gradcli.files.jsonl import ClaimInput
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.inert import shell_word
@@ -34,7 +35,7 @@ from gradcli.query.cases import details_of
 from gradcli.query.evaluate import locate, run_statement
 from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.general_formulas import General, general
-from gradcli.query.options import POINTS, ClaimInput, Options
+from gradcli.query.options import POINTS, Options
 from gradcli.query.points import anywhere
 from gradcli.query.uncertainty import left_out
 from gradcli.query.unused_names import refuse_glued
@@ -345,14 +346,12 @@ class Subject(NamedTuple):
     names: Path | None
 
 
-def derivatives(
-    program: Program, lines: Iterable[str], name: str | None, asked: Asked, id: Any = None, *, stream: bool = False
-) -> Iterator[DerivativeRecord]:
-    """A record for each query of a program as its lines come, and for each error."""
+def derivatives(program: Program, parsed: Iterable[Statement | GradcliError], asked: Asked, id: Any = None) -> Iterator[DerivativeRecord]:
+    """A record for each query among the statements of a program, and for each error."""
     definitions: list[Definition] = []
     bindings: list[Binding] = []
     found = False
-    for statement in program.statements(lines, name, stream=stream):
+    for statement in parsed:
         record = None
         if isinstance(statement, Query):
             record = derivative(program, Subject(statement, statement, asked.names), asked, id)

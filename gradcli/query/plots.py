@@ -9,15 +9,17 @@ from functools import partial
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, ShapeError, TypeMismatchError, UsageError
+from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismatchError, UsageError
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
 from gradcli.language.tree import Statement
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, levels
 from gradcli.plots.sampling import Samples, sampled
-from gradcli.query.bounds import answers, variables_of
+from gradcli.query.bounds import variables_of
+from gradcli.query.evaluate import answers
 from gradcli.query.plot_marks import marks_of, regions, seeds
+from gradcli.query.uncertainty import left_out
 from gradcli.query.wrt import missing
 from gradcli.report.bound_record import BoundNote
 from gradcli.report.plot_record import VALUE, Curve, Field, PlotRecord
@@ -150,15 +152,18 @@ class AskedPlot:
     log: str = ""
 
 
-def plots(program: Program, lines: Iterable[str], name: str | None, asked: AskedPlot) -> Iterator[tuple[PlotRecord, Statement | None]]:
+def plots(
+    program: Program, lines: Iterable[str], name: str | None, asked: AskedPlot
+) -> Iterator[tuple[PlotRecord, Statement | GradcliError]]:
     """A record for each query of a program, with its statement, and for each error."""
     known = {"ranges": dict(asked.ranges), "log": asked.log}
-    return answers(PlotRecord, partial(_drawn, asked=asked), "a plot", program, program.statements(lines, name), **known)
+    return answers(PlotRecord, partial(_drawn, asked=asked), program, program.statements(lines, name), **known)
 
 
 @np.errstate(all="ignore")
 def _drawn(program: Program, lowered: Lowered, record: PlotRecord, asked: AskedPlot) -> None:
     scope, root = program.scope, lowered.value
+    record.warnings += left_out(scope, [root], "a plot")
     if root.kind != "float":
         raise TypeMismatchError("a curve is that of a number; the result is a truth or an index", help="where(CONDITION, 1, 0) is a number")
     present = variables_of(program, lowered, asked.ranges)
