@@ -22,6 +22,7 @@ from gradcli.formulas.powers import (
     Number,
     Polynomial,
     Powers,
+    Unsimplified,
     Value,
     add_term,
     bases_of,
@@ -430,9 +431,14 @@ class Algebra(Sums, Transcription[Value]):
         return (int(payload) if payload == int(payload) and abs(payload) < 1e15 else lean(Fraction(repr(float(payload))))), ()
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Value:
-        value = self._simpler(node, op, operands)
-        if value is None:
-            value = self.applied(op, operands, node.static, node)
+        try:
+            value = self._simpler(node, op, operands)
+            if value is None:
+                value = self.applied(op, operands, node.static, node)
+        except Unsimplified:
+            if self.largest:
+                raise
+            value = self.function(op, operands, node.static, node)
         if not self.largest:
             self.written(value)  # from the leaves up, so that nothing is nested
         return value

@@ -216,33 +216,29 @@ class Ahead:
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = iter(lines)
-        self._waiting: list[str] | None = None
-        self._at = 0
         self.count = 0  # lines handed on
-        self._error: BaseException | None = None
 
     def __iter__(self) -> Iterator[str]:
-        for line in self._lines:
+        while (line := next(self._lines, None)) is not None:
             self.count += 1
             yield line
-            if self._waiting is not None:
-                break
-        while self._waiting is not None and self._at < len(self._waiting):
-            self._at += 1
-            self.count += 1
-            yield self._waiting[self._at - 1]
-        if self._error is not None:
-            raise self._error
 
     def rest(self) -> list[str]:
         """The lines that are to come; what cannot be read is raised in its turn."""
-        if self._waiting is None:
-            self._waiting = []
-            try:
-                self._waiting.extend(self._lines)
-            except Exception as error:
-                self._error = error
-        return self._waiting[self._at :]
+        waiting: list[str] = []
+        failure = None
+        try:
+            waiting.extend(self._lines)
+        except Exception as error:
+            failure = error
+        self._lines = _again(waiting, failure)
+        return waiting
+
+
+def _again(lines: list[str], failure: Exception | None) -> Iterator[str]:
+    yield from lines
+    if failure is not None:
+        raise failure
 
 
 def unknown_dialect(source: Source) -> ParseError | None:
