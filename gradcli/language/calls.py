@@ -293,7 +293,7 @@ def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:
     value = frame.locals.get(name, scope.names.get(name))
     if not isinstance(value, Expr) or value.shape:
         return
-    argument = frame.source.text[node.arguments[0].start : node.arguments[0].end]
+    argument = frame.text_of(node.arguments[0])
     argument = argument[1:-1] if argument.startswith("(") and argument.endswith(")") and argument.count("(") == 1 else argument
     prefixes = {MATH: "math", SCIPY: "scipy.special", NUMPY: "np"}
     prefix = next((prefix for library, prefix in prefixes.items() if lookup(name, library) is not None), "torch")

@@ -156,9 +156,5 @@ def _spelling(tree: Node, frame: Frame) -> str:
         case Call(callee=Attribute() as callee) if not isinstance(frame.results[callee.base.place], Module):
             return f".{callee.name}"
         case Call():
-            return _text(tree.callee, frame) + "'" * tree.primes
-    return _text(tree, frame)
-
-
-def _text(tree: Node, frame: Frame) -> str:
-    return frame.source.text[tree.start : tree.end]
+            return frame.text_of(tree.callee) + "'" * tree.primes
+    return frame.text_of(tree)

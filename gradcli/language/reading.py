@@ -26,7 +26,6 @@ from gradcli.language.tree import (
     Import,
     Imported,
     Name,
-    Node,
     Query,
     Several,
     Statement,
@@ -166,8 +165,8 @@ class Reading(Coercion):
             return self.scope.dialect.of(call, own, frame.source.position(node.start)[0])
         except TwoDialectsError as error:
             base = [node.callee.base] if isinstance(node.callee, Attribute) else []
-            given = [_text(part, frame) for part in (*base, *node.arguments)]
-            given += [f"{keyword}={_text(value, frame)}" for keyword, value in node.keywords]
+            given = [frame.text_of(part) for part in (*base, *node.arguments)]
+            given += [f"{keyword}={frame.text_of(value)}" for keyword, value in node.keywords]
             forms = [f"{PREFIX[dialect]}.{call.name}({', '.join(given)})" for dialect in error.dialects]
             error.help = f"write {' or '.join(forms)}"
             raise
@@ -181,7 +180,7 @@ class Reading(Coercion):
         if axes > 1 and (shown(frame, self.scope).prefixes or self.scope.imported or dialect.is_pasted() or dialect.wanted()):
             own = shown(frame, self.scope).prefixes
             prefix = PREFIX[next(iter(own)) if len(own) == 1 else dialect.wanted() or NUMPY]
-            text = _text(node.arguments[0], frame)
+            text = frame.text_of(node.arguments[0])
             raise AmbiguousError(
                 f"'sum()' of an array of {axes} axes has two readings: Python's is over the rows, NumPy's over all entries",
                 help=f"write {prefix}.sum({text}), or sum({text}, axis=0) for the rows",
@@ -194,7 +193,7 @@ class Reading(Coercion):
         axes = self.value(arguments[0]).ndim
         if axes > 1:
             callee = node.callee
-            text = _text(callee.base if isinstance(callee, Attribute) else node.arguments[0], frame)
+            text = frame.text_of(callee.base if isinstance(callee, Attribute) else node.arguments[0])
             parameter = meanings.stated(name)
             raise AmbiguousError(
                 f"'{name}()' of an array of {axes} axes has two readings: over all entries, and along the last axis",
@@ -220,7 +219,7 @@ class Reading(Coercion):
         if not any(map(self._varies, given)):
             return made
         callee = node.callee
-        written = f".{callee.name}()" if isinstance(callee, Attribute) and method else f"{_text(callee, frame)}(...)"
+        written = f".{callee.name}()" if isinstance(callee, Attribute) and method else f"{frame.text_of(callee)}(...)"
         if library == JAX:
             raise ArgumentError(
                 f"'{written}' of a value that is differentiated is an error in JAX, where it has no number yet", help=f"leave {written} out"
@@ -319,10 +318,6 @@ class Reading(Coercion):
             except UnknownNameError:
                 continue
         return None
-
-
-def _text(node: Node, frame: Frame) -> str:
-    return frame.source.text[node.start : node.end]
 
 
 def _form(name: str, method: bool, arguments: Sequence[Any], keywords: Sequence[str]) -> meanings.Call:
