@@ -137,6 +137,10 @@ class Products(Fractions, ABC):
         """The shortest node found for a value."""
 
     @abstractmethod
+    def node(self, value: Value) -> Expr:
+        """The same inside of another."""
+
+    @abstractmethod
     def added(self, values: Sequence[Value]) -> Expr | None:
         """The sum of values as it stands; None where it is made of something that is just being written."""
 
