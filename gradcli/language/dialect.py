@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from gradcli.errors import AmbiguousError, ParseError, Source, Span, suggestion
-from gradcli.language.python_hints import modules_imported
+from gradcli.language.python_hints import modules_imported, names_bound
 from gradcli.language.tree import Statement
 from gradcli.ops.calling.meanings import DIALECT_OF, Call, differs, is_of_tensors
 from gradcli.ops.calling.prefixes import CONSTANTS, DIALECTS, NUMPY, ROOTS, TORCH, owner
 
 _CHAIN = re.compile(r"""\#[^\n]*|'[^'\n]*'|"[^"\n]*"|(\.\s*)?([^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)(\s*\()?""")
 _DOTTED = re.compile(r"\.\s*[^\W\d]")
-_TARGETS = re.compile(r"[\w\s,()]*")  # of a binding or a definition
-_NAMES = re.compile(r"[^\W\d]\w*")
 _OF_NUMBERS = re.compile(r"(?:[\s\d.+\-*/()]|\b(?:np|numpy|math|torch|jnp)\s*\.\s*\w+|\d[eE])*")
 _LONGEST_CONSTANT = 80  # characters
 COMMENT = re.compile(r"#\s*dialect\s*:\s*([^\s;#]*)")
@@ -72,12 +70,6 @@ class Evidence:
                     table.setdefault(dialect, source.position(match.start())[0])
             elif called and (dot or parts) and is_of_tensors(parts[-1] if parts else root):
                 self.methods.setdefault(TORCH, source.position(match.start())[0])
-
-
-def _bound_in(text: str) -> set[str]:
-    """The names that the statements of a text seem to bind: those before an "=", in lines that are no arguments."""
-    heads = [head for line in re.split("[\n;]", text) for head, sign, _ in [line.partition("=")] if sign]
-    return {name for head in heads if _TARGETS.fullmatch(head) for name in _NAMES.findall(head)}
 
 
 def _is_constant(name: str, text: str, end: int, called: bool) -> bool:
@@ -154,7 +146,7 @@ class Dialect:
             self._complete = True
             bound: set[str] = set()
             for source in self._rest():
-                bound.update(_bound_in(source.text))
+                bound.update(names_bound(source.text))
                 self.seen.add(source, bound)
         return self.seen
 

@@ -147,7 +147,10 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _TRIPLE = re.compile(r"\"\"\"|'''")
 _WORD = re.compile(r"\s*([^\W\d]\w*|@)")
 _STORE = re.compile(r"\s*[^\W\d]\w*\[.*\]\s*(?:[-+*/]|\*\*)?(?==[^=])", re.DOTALL)
-_BOUND = re.compile(r"^[ \t]*([^\W\d]\w*)[ \t]*(?:=(?!=)|[-+*/@]=|\*\*=|\[.*\][ \t]*(?:=(?!=)|[-+*/@]=))", re.MULTILINE)
+_BOUND = re.compile(
+    r"(?:^|;)[ \t]*(?:const )?([^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ \t]*(?:=(?!=)|[-+*/@]=|\*\*=|\[.*\][ \t]*(?:=(?!=)|[-+*/@]=))",
+    re.MULTILINE,
+)
 
 
 # -- errors --------------------------------------------------------------------------------------
@@ -310,8 +313,13 @@ def refused(source: Source) -> Iterator[Statement | ParseError]:
 
 def lost(source: Source, start: int, text: str) -> Iterator[Lost]:
     """What takes the place of the bindings in a text that is not run: their names have no value."""
-    if names := list(dict.fromkeys(_BOUND.findall(text))):
+    if names := names_bound(text):
         yield Lost(source, Span(start, start + len(text)), names)
+
+
+def names_bound(text: str) -> list[str]:
+    """The names that the statements of a text seem to bind."""
+    return list(dict.fromkeys(name.strip() for names in _BOUND.findall(text) for name in names.split(",")))
 
 
 # -- statements that begin as Python's do --------------------------------------------------------
