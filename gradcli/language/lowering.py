@@ -279,7 +279,7 @@ class Lowering(Reading):
             if not isinstance(base, calls.Instance):
                 if calls.is_pair(node, frame.nodes):
                     return calls.of_a_pair(self, target, arguments, keywords)
-                target = Function(name, self.method(node, frame, name, base, arguments, [*keywords]), base)
+                target = Function(name, self.method(node, frame, name, base, arguments), base)
             made, given = calls.call_method(self, target, arguments, keywords), [base]
         elif name in DERIVATIVES and not exists(name, target.library):
             return derivative(self, node, name, arguments, keywords)
@@ -317,7 +317,7 @@ class Lowering(Reading):
             if single and bound and not arguments[0].shape:
                 refuse_bound_function(scope, node, frame)
             refuse_neighbours(name, written, arguments)
-            library = self.bare(node, frame, name, arguments, [*keywords])
+            library = self.bare(node, frame, name, arguments)
             return calls.call(self, name, library, arguments, keywords, bare=True)
         if (of := calls.bare(name)) is not None:
             return calls.constructed(self, of, arguments, keywords)

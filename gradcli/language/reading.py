@@ -128,34 +128,34 @@ class Reading(Coercion):
         super().__init__(scope)
         self.notes_of: dict[Expr, str] = {}  # what is to be said of nodes wherever results depend on them
 
-    def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any], keywords: Sequence[str]) -> str:
+    def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any]) -> str:
         """The library of a function without a prefix. Raises AmbiguousError where it means two things."""
         if name in meanings.OF_NUMPY_BARE:
-            self._refuse_rows(node, name, frame, arguments, keywords)
+            self._refuse_rows(node, name, frame, arguments)
             return NUMPY
-        call = _form(name, False, arguments, keywords)
+        call = _form(node, name, False, arguments)
         outside = frame.statement is None and not shown(frame, self.scope).prefixes  # a formula, as we print them; a claim; a value
         found = None if outside else self._dialect(call, node, frame)
         if found in (None, NUMPY):
-            self._refuse_all_axes(node, name, frame, arguments, keywords)
+            self._refuse_all_axes(node, name, frame, arguments)
         if found in (None, NUMPY) and meanings.takes_more(name, MATH, len(arguments)):
             return MATH  # log(x, b)
         if found is None:
             found = NUMPY if meanings.meaning(call, NUMPY) is not None or not exists(name, TORCH) else TORCH
         return found if exists(name, found) else NUMPY if exists(name, NUMPY) else TORCH
 
-    def method(self, node: Call, frame: Frame, name: str, base: Any, arguments: Sequence[Any], keywords: Sequence[str]) -> str:
+    def method(self, node: Call, frame: Frame, name: str, base: Any, arguments: Sequence[Any]) -> str:
         """The library of a method. Raises AmbiguousError where it means two things."""
-        self._refuse_all_axes(node, name, frame, [base, *arguments], keywords)
-        call = _form(name, True, [base, *arguments], keywords)
+        self._refuse_all_axes(node, name, frame, [base, *arguments])
+        call = _form(node, name, True, [base, *arguments])
         found = self._dialect(call, node, frame)
         if found is not None:
             return found
-        if not is_method_of_arrays(name) or "dim" in keywords or "keepdim" in keywords:
+        if not is_method_of_arrays(name) or "dim" in call.keywords or "keepdim" in call.keywords:
             return TORCH
         if name == "transpose" and len(arguments) == 2 and self.value(base).ndim != 2:
             return TORCH  # NumPy's wants all axes
-        if name == "repeat" and len(arguments) == 1 and isinstance(arguments[0], tuple) and not keywords:
+        if name == "repeat" and len(arguments) == 1 and isinstance(arguments[0], tuple) and not node.keywords:
             return TORCH  # sizes; NumPy's takes a number for each entry, which is written as a list
         return NUMPY if meanings.meaning(call, NUMPY) is not None or meanings.meaning(call, TORCH) is None else TORCH
 
@@ -171,9 +171,9 @@ class Reading(Coercion):
             error.help = f"write {' or '.join(forms)}"
             raise
 
-    def _refuse_rows(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any], keywords: Sequence[str]) -> None:
+    def _refuse_rows(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any]) -> None:
         """Refuse the sum of a matrix in a program that was written for Python: there it is the sum of the rows."""
-        if name != "sum" or not arguments or {"axis", "dim"} & {*keywords}:
+        if name != "sum" or not arguments or {"axis", "dim"} & dict(node.keywords).keys():
             return
         axes = self.value(list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]).ndim
         dialect = self.scope.dialect
@@ -186,9 +186,9 @@ class Reading(Coercion):
                 help=f"write {prefix}.sum({text}), or sum({text}, axis=0) for the rows",
             )
 
-    def _refuse_all_axes(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any], keywords: Sequence[str]) -> None:
+    def _refuse_all_axes(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any]) -> None:
         """Refuse ``softmax(m)`` of a matrix without an axis: SciPy's is over all entries, that of networks along the last axis."""
-        if len(arguments) != 1 or {"axis", "dim"} & {*keywords} or not meanings.stated(name):
+        if len(arguments) != 1 or {"axis", "dim"} & dict(node.keywords).keys() or not meanings.stated(name):
             return
         axes = self.value(arguments[0]).ndim
         if axes > 1:
@@ -320,5 +320,5 @@ class Reading(Coercion):
         return None
 
 
-def _form(name: str, method: bool, arguments: Sequence[Any], keywords: Sequence[str]) -> meanings.Call:
-    return meanings.Call(name, method, tuple(isinstance(a, (list, tuple)) for a in arguments), tuple(sorted(keywords)))
+def _form(node: Call, name: str, method: bool, arguments: Sequence[Any]) -> meanings.Call:
+    return meanings.Call(name, method, tuple(isinstance(a, (list, tuple)) for a in arguments), tuple(sorted(dict(node.keywords))))
