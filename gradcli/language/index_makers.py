@@ -405,7 +405,7 @@ def all_(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, whe
 def isclose(builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
     """Return whether entries differ by no more than ``atol + rtol*abs(y)``."""
     near = logic.less_equal(abs_(x - y), builder.value(atol) + builder.value(rtol) * abs_(y))
-    close = logic.logical_or(logic.equal(x, y), logic.logical_and(near, logic.logical_and(logic.isfinite(x), logic.isfinite(y))))
+    close = logic.logical_or(logic.equal(x, y), logic.logical_and(near, logic.isfinite(y)))
     if not builder.flag(equal_nan, "'equal_nan'"):
         return close
     return logic.logical_or(close, logic.logical_and(logic.isnan(x), logic.isnan(y)))

@@ -330,8 +330,8 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
             return _call_and_keep(record, name, library, arguments, keywords, tensors, tuple(key))
         if not form:
             return call(name, library, arguments, keywords)
-        if check is not None and (refused := check(arguments, keywords)) is not None:
-            raise refused
+        if check is not None:
+            check(arguments, keywords)
         try:
             return form(tensors)
         except (ArgumentError, ShapeError) as error:
@@ -381,9 +381,8 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     if library != TORCH:
         return _called(name, library, arguments, keywords)
     check = check_of(name)
-    error = None if check is None else check(arguments, keywords)
-    if error is not None:
-        raise error
+    if check is not None:
+        check(arguments, keywords)
     if arguments and keywords.get("dtype") is None:  # in which it is computed
         check_taken(name, arguments)
     settled = settle(name, arguments, keywords) if arguments else None
