@@ -13,6 +13,7 @@ from gradcli.ops.arrays.shapes import broadcast_to, getitem, reshape, stack
 from gradcli.ops.arrays.striding import last_place, overlaps
 from gradcli.ops.structure import clone
 from gradcli.ops.writing import Shape
+from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node
@@ -125,7 +126,9 @@ def _passed_on(name: str) -> property:
     return property(get, put)
 
 
-for _field in ("node", "_requires_grad", "_version_counter", "_inference", "_accumulator", "_tangents", "requires_grad"):
+for _field in words("""
+    node _requires_grad _version_counter _inference _accumulator _tangents requires_grad
+"""):
     setattr(Batched, _field, _passed_on(_field))
 Batched._view = property(lambda x: None, lambda x, view: None)  # type: ignore[assignment]  # of the physical tensors only
 Batched._grad = property(lambda x: rewrapped(x.physical._grad, x.levels), lambda x, g: None)  # type: ignore[assignment]

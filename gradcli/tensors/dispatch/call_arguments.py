@@ -53,13 +53,10 @@ TRUNCATED: Mapping[str, tuple[str, ...]] = {
 # Functions made of operations on floats whose results are whole numbers again: of the first tensor's dtype, or long. Elsewhere,
 # what is put into a tensor takes its dtype, or the operands are floats from the beginning: doubles, or of their common dtype.
 RESULTS: Mapping[str, Literal["first", "long", "value", "source", "double", "promoted"]] = {
-    **dict.fromkeys((
-        "diag", "diagflat", "pad", "hardtanh", "relu6", "nan_to_num", "diag_embed", "scatter_add", "dropout",
-        "dropout1d",
-        "dropout2d", "dropout3d", "threshold",
-        "heaviside", "cross", "linalg.cross", "block_diag", "tensordot", *TRUNCATED,
-        "constant_pad_nd", "max_pool2d", "max_pool3d", *_ALSO_LONG,
-    ), "first"),
+    **dict.fromkeys(words("""
+        diag diagflat pad hardtanh relu6 nan_to_num diag_embed scatter_add dropout dropout1d dropout2d dropout3d threshold heaviside
+        cross linalg.cross block_diag tensordot constant_pad_nd max_pool2d max_pool3d
+    """) | TRUNCATED.keys() | {*_ALSO_LONG}, "first"),
     **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
     **dict.fromkeys(words("masked_fill index_fill scatter index_add fill"), "value"),
     **dict.fromkeys(("diagonal_scatter", "select_scatter", "slice_scatter"), "source"),
