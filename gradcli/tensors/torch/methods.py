@@ -148,10 +148,6 @@ def _unchanged(x: Tensor) -> Tensor:
     return x
 
 
-def _abs(x: Tensor) -> Any:
-    return abs_(x)
-
-
 # -- transposes -------------------------------------------------------------------------------------------------
 
 
@@ -176,7 +172,7 @@ def _imaginary(x: Tensor) -> Any:
 
 
 OPERATORS: dict[str, Any] = {
-    **_recorded(), "__pos__": _unchanged, "__abs__": _abs, **BIT_OPERATORS,
+    **_recorded(), "__pos__": _unchanged, "__abs__": lambda x: abs_(x), **BIT_OPERATORS,
     "T": property(_transposed), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
     "H": property(_matrix_transposed), "real": property(_unchanged), "imag": property(_imaginary),
 }  # fmt: skip
@@ -221,7 +217,6 @@ OWN: dict[str, Callable[..., Any]] = {
 # What the class has from rooms above its own: how operations are applied, Python's protocols, and NumPy's.
 SPECIAL: dict[str, Any] = {
     **OPERATORS,
-    "real": property(lambda x: x),
     "apply_op": staticmethod(apply),
     "interpret": staticmethod(interpret),
     "backward": backward_of,
