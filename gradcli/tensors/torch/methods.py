@@ -148,6 +148,10 @@ def _unchanged(x: Tensor) -> Tensor:
     return x
 
 
+def _abs(x: Tensor) -> Any:
+    return abs_(x)
+
+
 # -- transposes -------------------------------------------------------------------------------------------------
 
 
@@ -172,7 +176,7 @@ def _imaginary(x: Tensor) -> Any:
 
 
 OPERATORS: dict[str, Any] = {
-    **_recorded(), "__pos__": _unchanged, "__abs__": lambda x: abs_(x), **BIT_OPERATORS,
+    **_recorded(), "__pos__": _unchanged, "__abs__": _abs, **BIT_OPERATORS,
     "T": property(_transposed), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
     "H": property(_matrix_transposed), "real": property(_unchanged), "imag": property(_imaginary),
 }  # fmt: skip
