@@ -14,7 +14,6 @@ from gradcli.ops.arrays.striding import last_place, overlaps
 from gradcli.ops.structure import clone
 from gradcli.ops.writing import Shape
 from gradcli.spelling import words
-from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor, geometry, start, strides
@@ -91,18 +90,6 @@ class Batched(Tensor):
     @property
     def array(self) -> Any:  # type: ignore[override]  # who writes to it writes to the physical one
         return Hidden(self.physical.array, len(self.levels))
-
-    @property
-    def shape(self) -> dtypes.Size:
-        return dtypes.Size(self.physical.array.shape[len(self.levels) :])
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        return dtypes.of_numpy(self.physical.array.dtype)
-
-    @property
-    def ndim(self) -> int:
-        return self.physical.array.ndim - len(self.levels)
 
     def leaf_node(self) -> Node:
         return self.physical.leaf_node()
