@@ -79,12 +79,9 @@ def _section(explanation: Explanation, place: int, digits: int) -> Iterator[str]
     from gradcli.report.pictures.svg import svg
 
     details = Details(Story(explanation, digits), f"q{place}")
-    zoom = "".join(
-        element("button", sign, type="button", data_zoom=factor, aria_label=label, title=label)
-        for sign, factor, label in (("−", 0.8, "Smaller"), ("+", 1.25, "Larger"), ("Fit", 0, "The whole graph"))
-    )
     picture = element("div", svg(explanation, embedded=True), class_="picture")
-    yield _panel("Graph", element("div", zoom, class_="zoom"), picture)
+    fit = element("button", "Fit", type="button", class_="fit", title="The whole graph, or as large as it is drawn")
+    yield _panel("Graph", fit, picture)
     gradients = "".join(
         element("h3", xml_text(f"d/d{name} = {short(each.value, digits)}")) + details.paths(each)
         for name, each in explanation.gradients.items()
