@@ -32,7 +32,8 @@ def layout(keys: Iterable[int], edges: Iterable[tuple[int, int]]) -> Layout:
     places: dict[int, Point] = {}
     ways: dict[tuple[int, int], list[Point]] = {}
     left = layers = 0.0
-    parts = laid and _from_edges()([(numbers[a], numbers[b]) for a, b in laid], vertex_spacing=1, dummy_vertices=True, dummy_size=_BEND)
+    numbered = [(numbers[a], numbers[b]) for a, b in laid]
+    parts = _from_edges()(numbered, vertex_spacing=1, dummy_vertices=True, dummy_size=_BEND) if laid else ()
     for positions, _, _, passed in parts:
         edge, top = min(x for _, (x, _) in positions), max(y for _, (_, y) in positions)
         points = {number: (float(x - edge) + left, float(top - y)) for number, (x, y) in positions}
