@@ -15,7 +15,7 @@ from gradcli.report.number_text import short
 from gradcli.report.page.details import Details, code, element, note, paragraph
 from gradcli.report.page.steps import PHASES, Story
 
-MOST_NODES = 2_500  # up to which each is on the page; of more there is a summary
+MOST_NODES = 1_500  # up to which each is on the page; of more there is a summary
 _NAMES = 12  # gradients that stand above the graph
 _COUNTED = 40  # operations of a summary
 _READING = {

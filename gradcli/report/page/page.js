@@ -61,13 +61,19 @@ function show(root) {
 
 // -- Marks: exactly the elements of these nodes have a class.
 
+const marked = {};
 function mark(name, nodes, tone) {
-  for (const element of all(`.${name}`)) element.classList.remove(name, "forward", "backward");
-  for (const element of nodes.flatMap((id) => view.elements.get(id) ?? [])) element.classList.add(name, ...(tone ? [tone] : []));
+  for (const element of marked[name] ?? []) element.classList.remove(name, "forward", "backward");
+  marked[name] = nodes.flatMap((id) => view.elements.get(id) ?? []);
+  for (const element of marked[name]) element.classList.add(name, ...(tone ? [tone] : []));
+}
+
+function row(id) {
+  return document.getElementById(`${view.root.id}n${id}`);
 }
 
 function select(id, silent) {
-  const node = one(`.row[data-nodes="${id}"]`, view.root);
+  const node = row(id);
   side.replaceChildren(...one("div", node).cloneNode(true).childNodes);
   reveal();
   mark("is-selected", [id]);
@@ -156,7 +162,7 @@ function walked(box, key) {
   if (key === "Home") return boxes[0];
   if (key === "End") return last(boxes);
   const way = { ArrowLeft: "operands", ArrowUp: "operands", ArrowRight: "users", ArrowDown: "users" }[key];
-  const nodes = ids(box.dataset.nodes).flatMap((id) => ids(one(`.row[data-nodes="${id}"]`, view.root).dataset[way]));
+  const nodes = ids(box.dataset.nodes).flatMap((id) => ids(row(id).dataset[way]));
   return nodes.map((id) => view.boxes.get(id)).find((other) => other && other !== box);
 }
 
