@@ -7,6 +7,7 @@ and how it is made anew of other cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -157,6 +158,13 @@ class Cell:
 
         A quotient of functions that are analytic on one convex set is 0 on all of it, or hardly anywhere.
         """
+        with suppress(Unsupported):
+            if any(isinstance(c, Choice) for c in self.order):
+                pieces_are_thin: bool = self.cells.branched(
+                    lambda: (piece := self.cells.taken(self)) is not self and piece.is_thin,
+                    lambda off, *sides: all(thin for _, thin in sides),
+                )
+                return pieces_are_thin
         inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
         if not all(c.regular for c in self.order) or any(b.divided for b in inner):
             return False
