@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.domains import ranges
+from gradcli.ops.facts import ranges
 from gradcli.ops.spec import Composite, Op
 
 # What is more widely defined than its forward pass.

@@ -582,7 +582,10 @@ def test_bindings_of_any_form_have_the_records_of_the_ordinary_way(line: str) ->
         ["a = 2\n", *(f"p{i} = {i}/7\n" for i in range(COUNT)), "p2*p3*a\n"],
         [f"p{i} = {i}.5\n" for i in range(COUNT)],  # and no query
     ],
-    ids=["levels", "forms", "whole numbers", "after queries", "an error", "in no order", "before a number", "of others", "of numbers", "no query"],
+    ids=[
+        "levels", "forms", "whole numbers", "after queries", "an error", "in no order", "before a number", "of others", "of numbers",
+        "no query",
+    ],
 )  # fmt: skip
 @pytest.mark.usefixtures("_few")
 def test_other_programs_of_many_bindings(lines: list[str]) -> None:

@@ -15,7 +15,7 @@ from helpers import lowered
 from gradcli.check.judge import Reals
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import reachable
-from gradcli.ops.domains import ranges
+from gradcli.ops.facts import ranges
 from gradcli.ops.registry import composites, named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
 from gradcli.query.points import in_domains

@@ -17,7 +17,7 @@ import gradcli
 import gradcli.query.evaluate  # the engine registers operations of its own
 from gradcli.graph.interpret import forward
 from gradcli.graph.sweep import scaled
-from gradcli.ops.domains import ranges as ranges_of
+from gradcli.ops.facts import ranges as ranges_of
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import Op
 

@@ -13,7 +13,7 @@ from helpers import lowered, number, swept
 import gradcli as torch
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.language.scope import Scope
-from gradcli.ops.recording import kept_places
+from gradcli.ops.pytorch import kept_places
 from gradcli.ops.registry import registry
 from gradcli.ops.structure import output
 from gradcli.tensors.core.trace import NOT_KEPT

@@ -36,8 +36,7 @@ LAPACK: dict[str, frozenset[str]] = {
 
 
 def rules(op: Op) -> list[Any]:
-    wider = [] if op.wider is None else [op.wider.definition]
-    return [op.forward, op.operator, op.vjp, op.shape, *(op.partials or ()), *wider]
+    return [op.forward, op.operator, op.vjp, op.shape, *(op.partials or ())]
 
 
 @cache

@@ -23,6 +23,7 @@ from gradcli.graph.interpret import bytes_of, forward, held_by, interpret, swept
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
+from gradcli.ops.counting import steps_of
 from gradcli.ops.operands import Opened
 from gradcli.reference.algebra import Algebra, Numbers, Unsupported, settled, surely_zero
 from gradcli.reference.contexts import Undecidable, context, has_flint
@@ -469,8 +470,5 @@ def scalar_operations(order: Sequence[Expr]) -> int:
             continue
         parts = [part for part in (node, *node.operands) if part is not None]
         shapes = [() if part.op is not None and part.op.outputs > 1 else part.shape for part in parts]
-        if node.op.work is not None:
-            total += node.op.work(*shapes)
-        else:
-            total += max(1, *map(math.prod, shapes)) * (1 if node.op.core_dims is None else node.operand.shape[-1])
+        total += max(1, steps_of(node.op, shapes[:1] if node.op.outputs > 1 else shapes[0], shapes[1:]))
     return total

@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from gradcli.ops.fixed import Fixed
+from gradcli.ops.facts import Fixed
 
 Texts = tuple[str, ...]  # of an option that may be given again
 _code = partial(typer.Option, metavar="MODULE:NAME")  # an option that names an object in Python

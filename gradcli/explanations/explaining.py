@@ -18,7 +18,7 @@ from gradcli.language.run import Lowered, Program, ProgramText
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import FLOAT
-from gradcli.ops.recording import kept_places, node_name
+from gradcli.ops.pytorch import kept_places, node_name
 from gradcli.ops.structure import alias, derivative, output
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Path
 from gradcli.report.records import Record

@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.characters import normalized
 from gradcli.errors import UsageError, suggestion
 from gradcli.explanations.paths import Entries, Mask, entry_text, shown
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces
 from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why
 from gradcli.report.number_text import size
 

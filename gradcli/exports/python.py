@@ -8,9 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module, resources
-from operator import attrgetter
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -202,11 +201,16 @@ _HEAD = re.compile(r"^(?:def|function|static double)\s+(\w+)\(", re.MULTILINE)
 
 
 @cache
+def text_of(file: str) -> str:
+    """The text of a file of functions."""
+    return resources.files("gradcli.exports").joinpath("library").joinpath(file).read_text("utf-8")
+
+
+@cache
 def functions(file: str) -> dict[str, str]:
     """The functions of a file by their names, in its order; they are set apart by two blank lines."""
-    text = resources.files("gradcli.exports").joinpath("library").joinpath(file).read_text("utf-8")
     found = {}
-    for block in text.strip("\n").split("\n\n\n"):
+    for block in text_of(file).strip("\n").split("\n\n\n"):
         head = _HEAD.search(block)
         if head:
             found[head[1]] = block.strip("\n")
@@ -216,9 +220,8 @@ def functions(file: str) -> dict[str, str]:
 @cache
 def builtins(file: str) -> dict[str, str]:
     """The functions that a language has itself by what a text calls them, as the file's first lines list them."""
-    text = resources.files("gradcli.exports").joinpath("library").joinpath(file).read_text("utf-8")
     found = {}
-    for line in re.findall(r"^// has (.*)$", text, re.MULTILINE):
+    for line in re.findall(r"^// has (.*)$", text_of(file), re.MULTILINE):
         prefix, _, names = line.partition(":")
         for word in names.split():
             ours, _, theirs = word.partition("=")
@@ -241,21 +244,22 @@ def called(text: str, available: dict[str, str]) -> list[str]:
 # have nearly the same names.
 
 
-_PREFIX = re.compile(r"(?<![\w.])(np|special|linalg)\.")
+_CALL = re.compile(r"(?<![\w.])(np|special|linalg)\.(\w+)")
+_LACKS = re.compile("^# lacks (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class ArrayTarget:
     """A library of arrays.
 
-    field     gives its own field of an operation's texts
+    field     of an operation's texts, its own; None where it has NumPy's, or those of PyTorch that name nothing of it
     prefixes  what stands in the place of NumPy's and SciPy's prefixes, which texts have by default
     tensor    whether its functions take tensors only
     imports   lines at the beginning of the file, by what the code mentions
     """
 
     name: str
-    field: Callable[[Any], Exported]
+    field: str | None
     prefixes: Mapping[str, str]
     tensor: bool
     imports: tuple[tuple[str, str], ...]
@@ -270,18 +274,18 @@ class ArrayTarget:
 
     @property
     def reserved(self) -> set[str]:
-        words = {*keyword.kwlist, *keyword.softkwlist, "value", *functions("arrays.py.txt"), *functions(f"{self.name}.py.txt"), "_tensor"}
+        words = {*keyword.kwlist, *keyword.softkwlist, "value", *self._functions, "_tensor"}
         return words | {"np", "numpy", "special", "linalg", "torch", "jax", "jnp", "float", "range", "list", "tuple", "slice"}
 
     def template(self, op: Op, given: Sequence[bool], shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
         """The text of an operation on operands by their places; empty if there is none."""
-        own = self.field(op.text)
-        form = self._form(op) if own is None else own
-        if isinstance(form, Mapping):
-            form = form.get(tuple(given), "")
-        text = form if isinstance(form, str) else form(shapes, **static) if form is not None else ""
-        found = _PREFIX.sub(lambda prefix: self.prefixes[prefix[1]], text)
-        return found.replace("torch.array(", "torch.tensor(")
+        own = op.text.torch if self.field is None else getattr(op.text, self.field)
+        for written in [self._form(op), own] if self.field is None or own is None else [own]:
+            form = written.get(tuple(given), "") if isinstance(written, Mapping) else written
+            found = self._spelled(form if isinstance(form, str) else form(shapes, **static) if form is not None else "")
+            if found and self._lacks.isdisjoint(_WORD.findall(found)):
+                return found.replace("torch.array(", "torch.tensor(")
+        return ""
 
     @staticmethod
     def _form(op: Op) -> Exported:
@@ -292,11 +296,30 @@ class ArrayTarget:
             return f"{module}.{op.forward.__name__}({', '.join(f'{{{place}}}' for place in range(len(op.operands)))})"
         return ""
 
+    @cached_property
+    def _functions(self) -> dict[str, str]:
+        """Functions that code brings along, by their names."""
+        return {**functions("arrays.py.txt"), **functions(f"{self.name}.py.txt")}
+
+    @cached_property
+    def _lacks(self) -> frozenset[str]:
+        """Names that the library does not have, and what texts for others mention."""
+        listed = _LACKS.search(text_of(f"{self.name}.py.txt"))
+        return frozenset(listed[1].split() if listed else ())
+
+    def _spelled(self, text: str) -> str:
+        """A text with the names that the library has of functions, or those that code brings along of what it lacks."""
+
+        def one(call: re.Match[str]) -> str:
+            own = f"_{call[2]}"
+            return own if call[2] in self._lacks and own in self._functions else self.prefixes[call[1]] + call[2]
+
+        return _CALL.sub(one, text)
+
     def library(self, text: str) -> str:
         """The functions that a text calls."""
-        own = {**functions("arrays.py.txt"), **functions(f"{self.name}.py.txt")}
-        found = [own[name] for name in called(text, own)]
-        return _PREFIX.sub(lambda prefix: self.prefixes[prefix[1]], "\n\n\n".join(found)) if found else ""
+        own = {name: self._spelled(body) for name, body in self._functions.items()}
+        return "\n\n\n".join(own[name] for name in called(text, own))
 
     def heading(self, text: str) -> list[str]:
         """The lines that import what a text mentions."""
@@ -305,17 +328,17 @@ class ArrayTarget:
 
 
 NUMPY = ArrayTarget(
-    "numpy", attrgetter("numpy"), {"np": "np.", "special": "special.", "linalg": "linalg."}, False,
+    "numpy", "numpy", {"np": "np.", "special": "special.", "linalg": "linalg."}, False,
     (("", "import numpy as np"), (r"\bspecial\.", "from scipy import special"),
      (r"(?<!\.)linalg\.", "from scipy import linalg")),
     decorated='@np.errstate(all="ignore")',
 )  # fmt: skip
 TORCH = ArrayTarget(
-    "torch", attrgetter("torch"), {"np": "torch.", "special": "torch.special.", "linalg": "torch.linalg."}, True,
+    "torch", "torch", {"np": "torch.", "special": "torch.special.", "linalg": "torch.linalg."}, True,
     ((r"\bnumpy\.", "import numpy"), ("", "import torch")),
 )  # fmt: skip
 JAX = ArrayTarget(
-    "jax", attrgetter("jax"), {"np": "jnp.", "special": "jax.scipy.special.", "linalg": "jax.scipy.linalg."}, False,
+    "jax", None, {"np": "jnp.", "special": "jax.scipy.special.", "linalg": "jax.scipy.linalg."}, False,
     (("", "import jax"), ("", "import jax.numpy as jnp"), (r"jax\.scipy\.special", "import jax.scipy.special"),
      (r"jax\.scipy\.linalg", "import jax.scipy.linalg")),
 )  # fmt: skip

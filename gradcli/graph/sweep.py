@@ -16,8 +16,7 @@ import numpy as np
 
 from gradcli.graph.nodes import Expr
 from gradcli.ops.elementwise.arithmetic import chain, is_finite, mul
-from gradcli.ops.elementwise.logic import where
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces, where
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.spec import Carrier, Op
 from gradcli.ops.structure import detach, output

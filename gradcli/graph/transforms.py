@@ -15,8 +15,7 @@ from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, take_along
-from gradcli.ops.elementwise.logic import logical_and, logical_not, logical_or, not_equal, where
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces, logical_and, logical_not, logical_or, not_equal, where
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative, to_float
 

@@ -42,7 +42,7 @@ from gradcli.language.tree import (
 )
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DType
-from gradcli.ops.room import IN_FORCE
+from gradcli.ops.counting import IN_FORCE
 from gradcli.ops.structure import detach
 
 # -- What statements bind names to: values, objects, several results at once, data; and names that

@@ -24,7 +24,7 @@ from gradcli.ops.calling import binding
 from gradcli.ops.calling.binding import Host, Use
 from gradcli.ops.calling.inputs import FLOAT, kind_of, numpy_dtype
 from gradcli.ops.calling.signatures import Signature, signature
-from gradcli.ops.fixed import Fixed
+from gradcli.ops.facts import Fixed
 from gradcli.ops.text import expanded
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.ops.extended import LONG_DOUBLE
-from gradcli.ops.fixed import Fixed
+from gradcli.ops.facts import Fixed
 from gradcli.ops.writing import Shape, axes_of
 
 if TYPE_CHECKING:

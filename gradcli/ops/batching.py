@@ -1,16 +1,25 @@
 """An operation on a batch: on arrays with more axes in front, one example behind each of their places.
 
 What an operation makes of a batch follows from its record. One on entries makes the same of them; one on the last axes of its operands
-(`Op.core_dims`), too; of one along axes, the parameters move that say which. What is different says so itself (`Op.batched`).
+(`Op.core_dims`), too; of one along axes, the parameters move that say which, and one that moves entries says how (axes.py). Others are what
+their definitions make of examples.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from gradcli.ops.arrays.shapes import reshape
+import numpy as np
+
+from gradcli.ops.arrays.shapes import behind, broadcast_to, getitem, reshape, scatter_add, transpose
+from gradcli.ops.axes import NoLoop
+from gradcli.ops.linalg.matrices import as_column, as_row, transposed
+from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op
+from gradcli.ops.writing import Shape
 
 _AXES = ("axis", "axis1", "axis2")
 Lead = tuple[int, ...]
@@ -23,24 +32,86 @@ def on_batch(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, A
     operands  each with all of these axes, or where the operation is one on last axes with one entry along some; None for one that is left
               out
     """
-    if op.batched is not None:
-        return op.batched(lead, *operands, **static)
-    ranks = [len(x.shape) - len(lead) for x in operands if x is not None]
-    if op.unchanged:
+    if op.unchanged and op.axes is None:
         return op(*operands, **static)
+    if op.adds == "products":
+        return _product(op, lead, *operands)
     if op.core_dims is not None:
         return _on_last_axes(op, op.core_dims, lead, operands, static)
-    if "axis" not in static and "axis1" not in static:
+    is_along = "axis" in static or "axis1" in static
+    found = _along(op, lead, operands, static) if is_along else None
+    rule = op.body if op.axes is None or is_along else partial(op.axes, _Batch)
+    if found is not None or rule is None:
+        return found
+    try:
+        return rule(*[None if x is None else Example(lead, x) for x in operands], **static).array
+    except NoLoop:
         return None
-    if not ranks[0] or static.get("axis", 0) is None:
+
+
+class Example(Operand):
+    """An array of a batch as its examples are, in whose shape the axes in front do not count."""
+
+    __slots__ = ("array", "lead")
+
+    def __init__(self, lead: Lead, array: Any) -> None:
+        self.lead, self.array = lead, array
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(self.array.shape[len(self.lead) :])
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        rank = max(len(x.shape) for x in operands if isinstance(x, Example))
+        given = [x if x is None else self._in_front(x, rank if op.elementwise else None) for x in operands]
+        found = op(*given, **static) if op.elementwise else on_batch(op, self.lead, given, {**op.static, **static})
+        if found is None:
+            raise NoLoop
+        return Example(self.lead, found)
+
+    def _in_front(self, x: Any, rank: int | None) -> Any:
+        """An operand with the axes of the batch in front of so many others: of its own, if no number is given."""
+        if not isinstance(x, Example):
+            return x if rank is not None else broadcast_to(x, shape=(*self.lead, *np.shape(x)))
+        between = (1,) * (0 if rank is None else rank - len(x.shape))
+        return reshape(x.array, shape=(*self.lead, *between, *x.shape)) if between else x.array
+
+
+class _Batch:
+    """The reading of axes (axes.py) in which the axes in front stay there."""
+
+    @staticmethod
+    def arranged(x: Example, order: Sequence[int]) -> Example:
+        front = len(x.lead)
+        return Example(x.lead, transpose(x.array, axes=(*range(front), *[front + place for place in order])))
+
+    @staticmethod
+    def reshaped(x: Example, shape: Shape) -> Example:
+        return Example(x.lead, reshape(x.array, shape=(*x.lead, *shape)))
+
+    @staticmethod
+    def repeated(x: Example, shape: Shape) -> Example:
+        ones = (1,) * (len(shape) - len(x.shape))
+        return Example(x.lead, broadcast_to(reshape(x.array, shape=(*x.lead, *ones, *x.shape)), shape=(*x.lead, *shape)))
+
+    @staticmethod
+    def chosen(x: Example, index: tuple[Any, ...]) -> Example:
+        return Example(x.lead, getitem(x.array, index=behind(x.lead, index)))
+
+    @staticmethod
+    def added(x: Example, index: tuple[Any, ...], shape: Shape) -> Example:
+        return Example(x.lead, scatter_add(x.array, index=behind(x.lead, index), shape=(*x.lead, *shape)))
+
+
+def _along(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+    """An operation along axes, whose numbers grow by those in front."""
+    rank = len(operands[0].shape) - len(lead)
+    if not rank or static.get("axis", 0) is None:
         return _flat(op, lead, operands, static)
-    moved = dict(static)
-    for name in _AXES:
-        if name in static:
-            moved[name] = _behind(static[name], ranks[0], len(lead), grown=op.variadic)
+    moved = {name: _behind(axis, rank, len(lead), grown=op.variadic) for name, axis in static.items() if name in _AXES}
     if "shape" in static:
         moved["shape"] = (*lead, *static["shape"])
-    return op(*operands, **moved)
+    return op(*operands, **{**static, **moved})
 
 
 def _behind(axis: Any, rank: int, lead: int, *, grown: bool = False) -> Any:
@@ -48,6 +119,20 @@ def _behind(axis: Any, rank: int, lead: int, *, grown: bool = False) -> Any:
     if isinstance(axis, (tuple, list)):
         return tuple([_behind(part, rank, lead) for part in axis])
     return axis if grown and axis < 0 else axis % rank + lead if axis < 0 else axis + lead
+
+
+def _product(op: Op, lead: Lead, x: Any, y: Any) -> Any:
+    """Vectors as matrices of one row or column, which the result then lacks; many vectors times one matrix as a matrix."""
+    front = len(lead)
+    is_row, is_column = (len(z.shape) == front + 1 for z in (x, y))
+    of_x, of_y = (len(z.shape) == front + 2 and math.prod(z.shape[:front]) == 1 for z in (x, y))
+    if is_column and of_x:
+        return op(y, transposed(reshape(x, shape=x.shape[front:])))
+    if is_row and of_y:
+        return op(x, reshape(y, shape=y.shape[front:]))
+    product = _on_last_axes(op, (2, 2), lead, (as_row(x) if is_row else x, as_column(y) if is_column else y), {})
+    shape = product.shape
+    return reshape(product, shape=(*shape[:-2], *shape[-2:-1] * (not is_row), *shape[-1:] * (not is_column)))
 
 
 def _on_last_axes(op: Op, core: tuple[int, ...], lead: Lead, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Protocol
 
-from gradcli.ops.room import Allowance
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape
 
@@ -29,18 +29,29 @@ def workspace_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
     return 5 * max(_sizes(op, out, operands))
 
 
+def steps_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
+    """About how many scalar operations the reference of an operation takes.
+
+    As many as the largest array has entries; of products of matrices one for each product of entries, and of other functions of matrices
+    as many for each row.
+    """
+    first = operands[0] if operands else None
+    if op.core_dims is None or not first:
+        return max(_sizes(op, out, operands))
+    rows = first[-1]
+    if op.adds == "products":
+        return int(math.prod(out)) * rows
+    return max(_sizes(op, out, operands)) * rows * int(getattr(op.reference, "work", 1))
+
+
 def operations_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
     """How many scalar operations take the time of an operation, of about a nanosecond each.
 
-    Where nothing is said, as many as the largest array has entries, four times as many for functions that are smooth; for matrices, a
-    sixteenth of what the reference takes, which has no library that works on blocks.
+    They are those of the reference, four times as many for functions of entries that are smooth; for matrices, a sixteenth, as it has no
+    library that works on blocks.
     """
-    if op.work is not None:
-        return int(op.work(out if op.outputs == 1 else out[0], *operands)) // _IN_REGISTERS
-    largest = max(_sizes(op, out, operands))
-    if op.core_dims is not None and operands and operands[0]:
-        return largest * int(operands[0][-1]) // _IN_REGISTERS
-    return largest * additions_of(op)
+    steps = steps_of(op, out, operands)
+    return steps // _IN_REGISTERS if op.core_dims is not None else steps * additions_of(op)
 
 
 def hold(limits: Allowance, op: Op, out: Any, operands: Sequence[Shape | None]) -> bool:
@@ -61,3 +72,32 @@ def entries_of(op: Op, out: Any) -> int:
 
 def _sizes(op: Op, out: Any, operands: Sequence[Shape | None]) -> list[int]:
     return [math.prod(shape) for shape in (*(out if op.outputs > 1 else (out,)), *operands) if shape is not None]
+
+
+# -- Room for tables that functions make while they are written down -------------------------------
+
+
+class Allowance(Protocol):
+    """What limits say of arrays, of as many numbers as several of them have, of operations and of time. All raise LimitError."""
+
+    def check_array(self, shape: tuple[int, ...]) -> None: ...
+    def check_entries(self, entries: int, what: str) -> None: ...
+    def check_nodes(self, count: int, what: str) -> None: ...
+    def check_work(self, work: int, what: str) -> None: ...
+
+
+IN_FORCE: ContextVar[Allowance | None] = ContextVar("limits in force", default=None)
+
+
+def room_for(*shape: int) -> None:
+    """Raise LimitError where a table of this shape may not be made."""
+    limits = IN_FORCE.get()
+    if limits is not None and math.prod(shape) > 1024:
+        limits.check_array(shape)
+
+
+def nodes_for(count: int, what: str) -> None:
+    """Raise LimitError where a function may not be written down as so many operations."""
+    limits = IN_FORCE.get()
+    if limits is not None:
+        limits.check_nodes(count, what)

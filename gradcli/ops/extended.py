@@ -6,14 +6,15 @@ flows at all; errors go back as cotangents do, with random signs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.ops.fixed import Fixed
+from gradcli.ops.facts import Fixed
 
 Function = Callable[..., Any]
 LONG_DOUBLE = np.longdouble
@@ -46,7 +47,7 @@ class Entrywise(Fixed, Rule):
 
 
 class Valued(Fixed, Rule):
-    """A smooth function entry by entry that NumPy has no loop for in long double: its slopes are sympy's."""
+    """A function entry by entry without kinks that NumPy has no loop for in long double: its slopes are sympy's."""
 
     value: Function
 
@@ -89,3 +90,123 @@ class Whole(Fixed, Rule):
     @property
     def value(self) -> Function | None:  # type: ignore[override]
         return self.formulas.value
+
+
+# -- Functions of pieces: what their slopes are on every piece, and at the kinks between them ------
+
+
+_ONE, _NONE = LONG_DOUBLE(1), LONG_DOUBLE(0)
+
+
+def _either(holds: Any, x: Any = _ONE, y: Any = _NONE) -> Any:
+    return np.where(holds, x, y)
+
+
+def _clip_x(x: Any, low: Any, high: Any) -> Any:
+    return _either((low is None or x >= low) & np.asarray(high is None or x <= high))
+
+
+def _clip_low(x: Any, low: Any, high: Any) -> Any:
+    return _either((x < low) & np.asarray(high is None or low < high))
+
+
+def _clip_high(x: Any, low: Any, high: Any) -> Any:
+    return _either((x > high) | np.asarray(low is not None and high < low))
+
+
+def _whole(x: Any) -> Any:
+    return np.trunc(x)
+
+
+def _logistic(x: Any) -> Any:
+    small = np.exp(-np.abs(x))
+    return np.where(x < 0, small, 1) / (1 + small)
+
+
+def _softplus(x: Any, beta: float, threshold: float) -> Any:
+    wide = LONG_DOUBLE(beta)
+    curve = (np.where(x * wide > 0, x * wide, 0) + np.log1p(np.exp(-np.abs(x * wide)))) / wide
+    return np.where(x * wide > threshold, x, curve)
+
+
+def _softplus_slope(x: Any, beta: float, threshold: float) -> Any:
+    return np.where(x * LONG_DOUBLE(beta) > threshold, 1, _logistic(x * LONG_DOUBLE(beta)))
+
+
+CLIP = Entrywise((_clip_x, _clip_low, _clip_high))
+REMAINDER = Entrywise((lambda x, y: _ONE, lambda x, y: -np.floor(x / y)))
+FMOD = Entrywise((lambda x, y: _ONE, lambda x, y: -_whole(x / y)))
+COPYSIGN = Entrywise((lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y)))
+NUMBERS = Entrywise((lambda x: _either(np.isfinite(x)),))
+SOFTPLUS = Entrywise((_softplus_slope,), _softplus)
+
+
+def _times_log(x: Any, log: Any) -> Any:
+    return np.where((x == 0) & ~np.isnan(log), _NONE, x * log)
+
+
+def _entropy(x: Any) -> Any:
+    return np.where(x < 0, -np.inf, -_times_log(x, np.log(np.where(x > 0, x, np.where(x == 0, _ONE, x)))))
+
+
+def _sinc(x: Any) -> Any:
+    """By what x is beyond the nearest integer, where sines of multiples of pi keep all digits."""
+    nearest = np.rint(x)
+    turned = np.sin(_PI * (x - nearest)) * np.where(nearest % 2 == 0, _ONE, -_ONE)
+    return np.where(x == 0, _ONE, turned / (_PI * np.where(x == 0, _ONE, x)))
+
+
+_PI = LONG_DOUBLE("3.14159265358979323846264338327950288")
+XLOGY = Valued(lambda x, y: _times_log(x, np.log(y)))
+XLOG1PY = Valued(lambda x, y: _times_log(x, np.log1p(y)))
+ENTROPY, SINC = Valued(_entropy), Valued(_sinc)
+
+
+# -- Reductions: values and derivatives, by formulas of their own ----------------------------------
+
+
+Static = Mapping[str, Any]
+Axes = tuple[int, ...]
+Slopes = tuple[Any, Any]
+
+
+def _equal_to(best: Callable[..., Any]) -> Reduced:
+    """One of the entries along axes, whose equals share the cotangent."""
+
+    def slopes(x: Any, axes: Axes, static: Static) -> Slopes:
+        found = best(x, axis=axes, keepdims=True)
+        chosen = ((x == found) | (np.isnan(x) & np.isnan(found))).astype(LONG_DOUBLE)
+        return found, chosen / chosen.sum(axis=axes, keepdims=True)
+
+    return Reduced(slopes)
+
+
+MAX, MIN = _equal_to(np.max), _equal_to(np.min)
+
+
+def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
+    order, size = 2 if static["ord"] is None else static["ord"], np.abs(x)
+    if order in (0, math.inf, -math.inf):
+        raise NotCovered(f"a norm of order {order}")
+    power = LONG_DOUBLE(order)
+    norm = (size * size if order == 2 else size**power).sum(axis=axes, keepdims=True) ** (1 / power)
+    ratio = np.where(size == 0, 1, size) / np.where(norm == 0, 1, norm)
+    share = np.where((size == 0) | (norm == 0), 0, ratio if order == 2 else ratio ** (power - 1))
+    return norm, np.sign(x) * share
+
+
+def _std(x: Any, axes: Axes, static: Static) -> Slopes:
+    norm, slopes = _norm(x - x.mean(axis=axes, keepdims=True), axes, {"ord": 2})
+    root = np.sqrt(LONG_DOUBLE(max(math.prod(x.shape[a] for a in axes) - static["ddof"], 0)))
+    return norm / root, slopes / root
+
+
+def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
+    zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, LONG_DOUBLE(1), x)
+    product = filled.prod(axis=axes, keepdims=True)
+    # where there is one zero, the product of the others is that of all that are none
+    slope = np.where(zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, LONG_DOUBLE(0)))
+    return np.where(zeros == 0, product, LONG_DOUBLE(0)), slope
+
+
+STD, NORM, PROD = map(Reduced, (_std, _norm, _prod))

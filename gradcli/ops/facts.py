@@ -12,10 +12,48 @@ operation is only as good as its operands near its zeros: its result is right fo
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, NoReturn, Self, dataclass_transform
 
-from gradcli.ops.fixed import Fixed
+
+@dataclass_transform(eq_default=False, frozen_default=True)
+class Fixed:
+    """Fields are what a class annotates, after those of the class that it extends; what has a value there may be left out.
+
+    Compared by identity. Raises TypeError for fields that are missing, unknown or given twice.
+    """
+
+    _fields: ClassVar[tuple[str, ...]] = ()
+    _known: ClassVar[frozenset[str]] = frozenset()
+    _required: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        cls._fields = (*cls._fields, *cls.__annotations__)
+        cls._known = frozenset(cls._fields)
+        cls._required = frozenset([name for name in cls._fields if not hasattr(cls, name)])
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        given = {**dict(zip(self._fields, values, strict=False)), **named} if values else named
+        if not self._required <= given.keys() <= self._known or len(given) != len(values) + len(named):
+            raise TypeError(f"{type(self).__name__} has the fields {', '.join(self._fields)}, not {values} and {named}")
+        self.__dict__.update(given)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is fixed: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is fixed: {name} cannot be deleted")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._fields)})"
+
+    def but(self, **changes: Any) -> Self:
+        """The same with other values of some fields."""
+        given = {name: self.__dict__[name] for name in self._fields if name in self.__dict__}
+        return type(self)(**{**given, **changes})
+
 
 Function = Callable[..., Any]
 
@@ -74,3 +112,23 @@ class Accuracy(Fixed):
     ulps: float = 1.0
     rounding: str | Function = "result"
     carries: Function | tuple[Any, ...] | None = None
+
+
+# -- Domains of functions, as their records say them in words: "x > 0", "a > 0 and 0 <= x <= 1" ----
+
+
+_PART = re.compile(r"(?:(-?[\d.]+) <=? )?(\w+)(?: ([<>=])=? (-?[\d.]+))?")
+
+
+def ranges(domain: str) -> list[dict[str, tuple[float, float]]]:
+    """The ranges of names in each alternative of a domain; empty where its words are about none."""
+    found: list[dict[str, tuple[float, float]]] = []
+    for alternative in domain.split(", or "):
+        found.append({})
+        for part in filter(None, map(_PART.match, alternative.split(" and "))):
+            lower, name, sign, number = part.groups()
+            low = float(lower) if lower else float(number) if sign in (">", "=") else -math.inf
+            high = float(number) if sign in ("<", "=") else math.inf
+            if math.isfinite(low) or math.isfinite(high):
+                found[-1][name] = low, high
+    return found if any(found) else []

@@ -12,9 +12,19 @@ from typing import Any, TypeAlias
 
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
-from gradcli.ops.facts import Function
-from gradcli.ops.spec import FORM, REQUIRED, Composite, Kind, Op, grouped
+from gradcli.ops.counting import nodes_for, room_for
+from gradcli.ops.facts import SAME, Choice, Function, Kink, noted
+from gradcli.ops.pytorch import FORM
+from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, grouped
 from gradcli.ops.text import IN_HEADERS
+from gradcli.ops.writing import OfSciPy, Shape, axes_of, one_axis, shape_by_example, witness
+
+__all__ = [  # what records are written with: here, and from where it is
+    "OPERATORS", "REQUIRED", "SAME", "Alike", "Arrays", "Choice", "Composite", "Function", "Index", "Kink", "Number", "OfSciPy", "Op",
+    "Shape", "Stated", "axes_of", "composite", "composites", "declare", "elementwise", "families", "find", "function", "general",
+    "is_number", "load", "named", "nodes_for", "noted", "one_axis", "public_names", "registry", "room_for", "shape_by_example",
+    "signature_of", "structural", "witness",
+]  # fmt: skip
 
 ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation
 
@@ -85,6 +95,16 @@ def named(name: str) -> Op | Composite:
     return _BY_NAME[name]
 
 
+@cache
+def general(op: Op) -> Composite:
+    """The function made of operations that an operation is where a call gives more than it takes: NumPy's form of it, or its definition."""
+    found = _COMPOSITES.get(f"numpy_{op.name}")
+    if found is None:
+        assert op.definition is not None, op
+        found = Composite(op.name, op.signature, op.about, op.static, definition=op.definition)
+    return found
+
+
 def _by_name(record: Any) -> tuple[Function, tuple[str]]:
     return named, (record.name,)
 
@@ -110,7 +130,8 @@ KINDS = {"Alike", "Arrays", "Index", "Number", "Stated"}
 
 def composite(name: str, signature: str, body: Function, *, doc: str, **record: Any) -> Composite:
     """Register a function made of operations."""
-    found: Composite = register(composition(name, signature, body, doc=doc, **record))
+    fields = {"public": not FORM.match(name), **record}
+    found: Composite = register(Composite(name, signature, doc, definition=body, **grouped(fields, "torch")))
     return found
 
 
@@ -166,9 +187,7 @@ def function(
             return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, doc=about, **entries)
         if is_node:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
-            parts = {} if "axes" in record else {"parts": body}
-            if ":number" in signature:
-                own["wider"] = composition(called, signature, body, static=fields["static"])
+            parts = {} if "axes" in record or "core_dims" in record else {"parts": body}  # LAPACK is faster than loops
             return register(Op(called, signature, about, **grouped({**own, **parts, **fields})))
         return register(Composite(called, signature, about, definition=body, **grouped(fields, "torch")))
 
@@ -186,9 +205,9 @@ def _of_entries(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
     return body(*[entry(m, x) for x in operands], **static).value
 
 
-def composition(name: str, signature: str, body: Function, *, doc: str = "", **record: Any) -> Composite:
-    """A function made of operations that has no name of its own: what an operation is, more widely."""
-    return Composite(name, signature, doc, definition=body, **grouped({"public": not FORM.match(name), **record}, "torch"))
+def _called(name: str, m: Any, *operands: Any, **static: Any) -> Any:
+    """Return what the function of a context that has this name makes of operands."""
+    return getattr(m, name)(*operands, **static)
 
 
 def is_number(parameter: Any) -> bool:
@@ -200,15 +219,17 @@ def elementwise(
     name: str,
     signature: str,
     forward: Function,
-    reference: Function,
+    reference: Function | str,
     *partials: Function | None,
     doc: str,
     kind: Kind = "smooth",
     **record: Any,
 ) -> Op:
     """Register an operation that works entry by entry, with one partial for each operand; a smooth one commonly needs all
-    operands, and is right to 4 units, and a flat one rounds nothing.
+    operands, and is right to 4 units, and a flat one rounds nothing. Its reference may be the name of mpmath's function.
     """
+    if isinstance(reference, str):
+        reference = partial(_called, reference)
     record = {**({"saves": signature, "ulps": 4} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
     if name in IN_HEADERS:
         places = [f"{{{place}}}" for place in range(len(signature.split()))]

@@ -9,7 +9,6 @@ multi-precision numbers alike. It never sums to an operand's shape; the sweep do
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,8 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gradcli.ops.extended import Rule
-from gradcli.ops.facts import Accuracy, Function, Kink
-from gradcli.ops.fixed import Fixed
+from gradcli.ops.facts import Accuracy, Fixed, Function, Kink
 from gradcli.ops.pytorch import USUAL, Torch
 from gradcli.ops.text import BY_SIGN, IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
 
@@ -53,7 +51,7 @@ _TEXT, _ACCURACY = Text(), Accuracy()  # of operations that say nothing of these
 def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
     if record.get("vjp") and record.get("ulps") == 0 and not record.get("saves"):
-        record = {"result": "same", **record}  # entries are moved
+        record = {"dtype": "same", **record}  # entries are moved
     if "core_dims" in record:
         record = {"ulps": 64, **record}
     record = {field_: _listed(value, field_) if field_ in _LISTS else value for field_, value in record.items()}
@@ -66,7 +64,6 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {**rest, **{name: GROUPS[name](**parts) for name, parts in given.items()}}
 
 
-FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")  # before the name of a function in the form that a library has of it
 # Fields of several things, which records write as words, or as the one thing that there is.
 _LISTS = {"aliases", "kinks", "results", "saves"}
 
@@ -94,10 +91,8 @@ class Record:
     static      parameters that are part of the program (axes, shapes), with their defaults; `REQUIRED` where there is none
     results     names of the results, where there are several; with a colon those that no gradient flows through on tensors, and
                 with their dtype behind it, if it is not that of the others
-    domain      where it is defined, in words (domains.py); everywhere, if it says nothing
+    domain      where it is defined, in words (facts.py); everywhere, if it says nothing
     torch       what PyTorch makes of it
-    uncertified
-                where the reference, evaluated in balls, is no enclosure of the true value, in words; empty where it always is one
     """
 
     name: str
@@ -108,7 +103,6 @@ class Record:
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
     torch: Torch = USUAL
-    uncertified: str = ""
     aliases: tuple[str, ...] = ()
     public: bool = True
 
@@ -184,22 +178,16 @@ class Op(Record):
                 branch by comparisons and uses + - * / only. "flat": elementwise, locally constant.
                 "structural": everything else; its reference is generic over scalars
     partials    elementwise: one ``partial(out, *operands, **static)`` for each operand, None where there is none;
-                `Pieces` where it is zero on whole pieces (elementwise/pieces.py)
+                `Pieces` where it is zero on whole pieces (elementwise/logic.py)
     vjp         otherwise: ``vjp(wanted, cotangent, out, *operands, **static)``, a cotangent (or None) for each operand
     shape       ``shape(*shapes, **static)``; elementwise operations broadcast
-    result      dtype of the result: "float", "bool", "int", or "same" as its operands
+    dtype       of the result: "float"; "number", a float or of whole numbers a whole number (of powers, where the exponent is not
+                negative); "bool", "int", or "same" as its operands
     saves       what backward keeps, by operand name, or "out" (as PyTorch does); as a mapping, what the derivative
                 by each operand keeps
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
-    batched     ``batched(lead, *operands, **static)``: the result on a batch, whose axes of the extents ``lead`` stand in front of those
-                of each operand and of the result; None where it cannot say. Mostly it follows from the other fields (batching.py)
-    definition  what it is, made of other operations, where it is no primitive
-    wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
-                (``where``), or an operand in the place of a parameter (``alpha``)
+    definition  what it is, made of other operations, where it is no primitive; also with operands in the place of numbers (``alpha``)
     text        how it is written, in each language that it can be written in
-    integral    whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
-    work        ``work(out, *operands)`` of their shapes: scalar operations of the reference; by default, as many as the largest has
-                entries, times the rows of matrices (``core_dims``)
     algebra     what it is in the algebra of sums, products and powers, in which graphs are simplified and folded: a "sum", "difference",
                 "negation", "product", "chain" (a product whose zeros win), "quotient", "reciprocal", "square", "power", "logarithm",
                 "exponential", "sign", "matrix product", "product of entries", "total" (a sum of entries), "mean", "comparison", "choice"
@@ -223,20 +211,16 @@ class Op(Record):
     symbolic: Function | None = None
     extended: Rule | None = None
     shape: Function | None = None
-    result: str = "float"
+    dtype: str = "float"
     saves: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     core_dims: tuple[int, ...] | None = None
-    batched: Function | None = None
     text: Text = _TEXT
-    integral: bool = False
-    work: Function | None = None
     algebra: str = ""
     simpler: Function | None = None
     accuracy: Accuracy = _ACCURACY
     axes: Function | None = None
     parts: Function | None = None
     definition: Function | None = None
-    wider: Composite | None = None
 
     @cached_property
     def outputs(self) -> int:
@@ -246,6 +230,16 @@ class Op(Record):
     @cached_property
     def index_places(self) -> frozenset[int]:
         return frozenset(i for i, name in enumerate(self.operands) if name in self.indices)
+
+    @cached_property
+    def integral(self) -> bool:
+        """Return whether whole numbers as operands give whole numbers."""
+        return self.dtype == "number"
+
+    @cached_property
+    def result(self) -> str:
+        """The kind of the result in the language, whose numbers are floats: "float", "bool", "int", or "same" as its operands."""
+        return "float" if self.integral else self.dtype
 
     @property
     def unchanged(self) -> bool:
@@ -305,7 +299,7 @@ class Op(Record):
     @cached_property
     def is_costly(self) -> bool:
         """Return whether it may take more memory or time than the sizes of its arrays say."""
-        return self.work is not None or self.core_dims is not None
+        return self.core_dims is not None
 
     @cached_property
     def operator(self) -> Function | None:

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.carrying import steady
 from gradcli.ops.constants import number_of
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Valued
 from gradcli.ops.registry import elementwise, function, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import witness
@@ -33,14 +33,14 @@ def alias(x: Any, *, name: str = "", serial: int = 0) -> Any:
     return x
 
 
-@function(**_NAMED, result="float")
+@function(**_NAMED, dtype="float")
 def derivative(x: Any, *, of: Any = None) -> Any:
     """A derivative that the engine's rules have expanded, together with its definition."""
     return x
 
 
 detach: Op = structural(
-    "detach", "x", _same, witness("moving.same"), shape=_same, algebra="identity", result="same", ulps=0,
+    "detach", "x", _same, witness("arrays.same"), shape=_same, algebra="identity", dtype="same", ulps=0,
     aliases="stop_gradient lax.stop_gradient", simpler=lambda out, x: out, memory="alias",
     doc="x as a constant: no gradient flows through it. >>> x*detach(x)",
 )  # fmt: skip
@@ -60,8 +60,8 @@ def _whole(out: Any, x: Any) -> Any:
 
 to_float = elementwise(
     "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
-    lambda out, x: 1, kind="piecewise", public=False, ulps=0, integral=True,
-    extended=Entrywise((lambda x: 1,), value=lambda x: np.asarray(x, LONG_DOUBLE)),
+    lambda out, x: 1, kind="piecewise", public=False, ulps=0, dtype="number",
+    extended=Valued(lambda x: np.asarray(x, LONG_DOUBLE)),
     doc="A boolean or integer as a number.", backward="ToCopy",
     written="{x}", simpler=_whole,
     carries=steady,
@@ -81,7 +81,7 @@ def _clone(x: Any) -> Any:
     return np.array(x, order="C" if repeats else "K")[()]
 
 
-clone: Op = structural("clone", "x", _clone, witness("moving.same"), **_IDENTITY, doc="A copy of x.", numpy="{0}", torch="{0}")
+clone: Op = structural("clone", "x", _clone, witness("arrays.same"), **_IDENTITY, doc="A copy of x.", numpy="{0}")
 
 
 def _to_int(x: Any) -> Any:
@@ -93,7 +93,7 @@ def _to_int(x: Any) -> Any:
 
 
 to_int = elementwise(
-    "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", result="int", public=False,
+    "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", dtype="int", public=False,
     extended=Entrywise((None,), value=lambda x: np.rint(x).astype(np.int64)),
     doc="Whole numbers by which entries are addressed: class labels, indices.",
     numpy="np.asarray({0}, np.int64)",

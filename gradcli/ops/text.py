@@ -10,7 +10,8 @@ from operator import itemgetter
 from types import EllipsisType
 from typing import Any, ClassVar
 
-from gradcli.ops.fixed import Fixed
+from gradcli.ops.facts import Fixed
+from gradcli.ops.writing import axes_of
 
 # The rules of the language's grammar from `expression` to `atom`, each as the power by which its operators bind.
 (
@@ -121,7 +122,8 @@ class Text(Fixed):
                  template of the operands by their places, or one for each tuple of which are given, or a function of the operands'
                  shapes and the static parameters that gives one. By default the call of the ufunc, or of SciPy's function, that
                  ``forward`` is; empty: none
-    torch, jax   the same for these libraries; by default NumPy's under their names
+    torch        the same for PyTorch; by default NumPy's under its names. For JAX it is NumPy's under JAX's names, or this one where that
+                 has a function which JAX lacks, and this names nothing of PyTorch
     """
 
     written: ByStatic | None = None
@@ -129,7 +131,6 @@ class Text(Fixed):
     c: InC | Mapping[tuple[bool, ...], InC] = ""
     numpy: Exported = None
     torch: Exported = None
-    jax: Exported = None
 
     @property
     def sign(self) -> str:
@@ -234,3 +235,59 @@ def calls_in(function: Callable[[], Any]) -> list[Expansion]:
     finally:
         UNDER_WAY.reset(before)
     return calls
+
+
+# -- Texts of operations on arrays for libraries of arrays, in NumPy's words -----------------------
+
+
+def listed(shapes: Sequence[Any]) -> str:
+    """As many operands as there are."""
+    return ", ".join(f"{{{place}}}" for place in range(len(shapes)))
+
+
+def reduced_text(function: str, shapes: Sequence[Any], axis: Any, keepdims: bool) -> str:
+    """A reduction along axes."""
+    if not shapes[0]:
+        return "{0}" if "arg" not in function else ""
+    kept = ", keepdims=True" if keepdims else ""
+    if axis is None and not keepdims:
+        return f"{function}({{0}})"
+    axes = axes_of(axis, len(shapes[0]))
+    return f"{function}({{0}}, axis={axes[0] if len(axes) == 1 else axes}{kept})"
+
+
+def product_in_torch(shapes: Sequence[Any], axis: Any, keepdims: bool) -> str:
+    """PyTorch's product is along all axes or along one."""
+    axes = axes_of(axis, len(shapes[0]))
+    if len(axes) == len(shapes[0]) and not keepdims:
+        return "torch.prod({0})"
+    return f"torch.prod({{0}}, {axes[0]}, {keepdims})" if len(axes) == 1 else ""
+
+
+def order_text(shapes: Sequence[Any], axes: Any) -> str:
+    """The axes of a transpose."""
+    ndim = len(shapes[0])
+    return repr(tuple(range(ndim)[::-1]) if axes is None else tuple(a % ndim for a in axes))
+
+
+def subscript_text(index: Sequence[Any]) -> str:
+    """An index between its brackets."""
+    return ", ".join(map(_part, index)) or "..."
+
+
+def _part(part: Any) -> str:
+    array = getattr(part, "array", None)
+    return index_part(part) if array is None else f"np.array({array.tolist()!r})"
+
+
+def fits_along(shapes: Sequence[Any], axis: int) -> bool:
+    """Return whether an array and what addresses it along an axis are alike along the others."""
+    if not shapes[0]:
+        return False
+    place = axis % len(shapes[0])
+    return all(m == n for i, (m, n) in enumerate(zip(shapes[0], shapes[1], strict=True)) if i != place)
+
+
+def runs_backwards(index: Sequence[Any]) -> bool:
+    """Return whether a slice has a negative step, which PyTorch refuses."""
+    return any(isinstance(part, tuple) and part[2] is not None and part[2] < 0 for part in index)

@@ -15,10 +15,14 @@ Shape = tuple[int, ...]
 
 
 class Witness:
-    """A reference that stands in the room of witnesses, ``gradcli/ops/references``; its file is imported when it is first called."""
+    """A reference that stands in the room of witnesses, ``gradcli/ops/references``; its file is imported when it is first called.
 
-    def __init__(self, file: str, name: str) -> None:
-        self.file, self.name = file, name
+    work  of functions of matrices: scalar operations for each entry of the largest array, times the rows of the first one
+    ends  where it is the end of an iteration, so that in balls it is no enclosure of the true value: in words
+    """
+
+    def __init__(self, file: str, name: str, work: int, ends: str) -> None:
+        self.file, self.name, self.work, self.ends = file, name, work, ends
 
     @cached_property
     def function(self) -> Function:
@@ -29,9 +33,10 @@ class Witness:
         return self.function(*arguments, **static)
 
 
-def witness(place: str) -> Function:
-    """The reference of a name in a file of the room of witnesses: ``witness("moving.transpose")``."""
-    return Witness(*place.split("."))
+def witness(place: str, work: int = 1, ends: str = "") -> Function:
+    """The reference of a name in a file of the room of witnesses: ``witness("arrays.transpose")``."""
+    file, _, name = place.partition(".")
+    return Witness(file, name, work, ends)
 
 
 def shape_by_example(forward: Function) -> Function:

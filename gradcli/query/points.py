@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.check.sampling import Point, anything
 from gradcli.graph.nodes import Expr
-from gradcli.ops.domains import ranges
+from gradcli.ops.facts import ranges
 
 
 def anywhere(leaves: Sequence[Expr], count: int, state: int = 0) -> Iterator[Point]:

@@ -120,7 +120,7 @@ class StandIns:
         """
         if op.kind == "flat":
             return [None] * len(operands), [None] * len(operands)
-        if op.kind != "smooth" or any(o is None for o in operands):
+        if (op.kind != "smooth" and op.kinks) or any(o is None for o in operands):
             raise Unsupported(f"{op.name} of so many entries")
         from gradcli.reference.symbolic.translate import smooth_function
 

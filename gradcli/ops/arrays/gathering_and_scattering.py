@@ -16,7 +16,6 @@ from gradcli.ops.arrays.shapes import (
     ALL,
     StaticArray,
     add_along,
-    behind,
     broadcast_to,
     getitem,
     indexed_shape,
@@ -30,19 +29,14 @@ from gradcli.ops.arrays.shapes import (
     vector_of,
 )
 from gradcli.ops.axes import numbered, numpy_index
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import remainder
 from gradcli.ops.elementwise.bounds import clip, maximum
 from gradcli.ops.elementwise.logic import equal, greater, not_equal, where
-from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.order import argsort
 from gradcli.ops.reductions.sums import is_truth, max_, min_, prod
-from gradcli.ops.registry import Arrays, Index, Number, function, is_number
-from gradcli.ops.room import room_for
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Arrays, Function, Index, Kink, Number, Op, Shape, declare, function, is_number, one_axis, room_for
 from gradcli.ops.structure import to_int
-from gradcli.ops.writing import Shape, one_axis
 
 # -- Entries chosen by indices, along an axis or among all of them ---------------------------------
 
@@ -342,19 +336,9 @@ def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, i
     return overwrite(cotangent, 0.0, index=index) if wanted[0] else None, getitem(cotangent, index=index) if wanted[1] else None
 
 
-def _overwrite_on_batch(lead: Shape, base: Any, new: Any, index: Any) -> Any:
-    place = behind(lead, index)
-    if place is None:
-        return None
-    region = indexed_shape(tuple(base.shape), index=place)
-    own = tuple(new.shape[len(lead) :])
-    filled = reshape(new, shape=(*lead, *(1,) * (len(region) - len(lead) - len(own)), *own))
-    return overwrite(base, filled, index=place)
-
-
 @function(
-    vjp=_overwrite_vjp, forward=_overwrite, shape=lambda base, new, index: base, ulps=0, parts=None, result="float", public=False,
-    backward="IndexPut", batched=_overwrite_on_batch,
+    vjp=_overwrite_vjp, forward=_overwrite, shape=lambda base, new, index: base, ulps=0, parts=None, dtype="float", public=False,
+    backward="IndexPut",
 )  # fmt: skip
 def overwrite(base: Any, new: Any, *, index: Any = ()) -> Any:
     """The base with new entries at an index."""

@@ -11,11 +11,8 @@ import numpy as np
 from gradcli.errors import ArgumentError, PlaceError, ShapeError
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d
 from gradcli.ops.arrays.shapes import ALL, StaticArray, getitem, part_of, parts_of, reshape, vector_of
-from gradcli.ops.calling.signatures import declare
-from gradcli.ops.looping import listed
-from gradcli.ops.registry import function, structural
-from gradcli.ops.room import nodes_for
-from gradcli.ops.writing import one_axis, shape_by_example, witness
+from gradcli.ops.registry import declare, function, nodes_for, one_axis, shape_by_example, structural, witness
+from gradcli.ops.text import listed
 
 # -- Arrays in a row, along an axis that they have -------------------------------------------------
 
@@ -30,7 +27,7 @@ def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: 
 
 
 concatenate = structural(
-    "concatenate", "*arrays", _concatenate, witness("moving.concatenate"), vjp=_concatenate_vjp,
+    "concatenate", "*arrays", _concatenate, witness("arrays.concatenate"), vjp=_concatenate_vjp,
     shape=shape_by_example(_concatenate), static={"axis": 0}, ulps=0, aliases="cat concat",
     doc="Arrays joined along an axis. >>> concatenate([x, y])", backward="Cat",
     numpy=lambda shapes, axis: f"np.concatenate([{listed(shapes)}], {axis})",

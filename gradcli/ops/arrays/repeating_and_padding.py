@@ -24,16 +24,12 @@ from gradcli.ops.arrays.shapes import (
     stack,
     vector_of,
 )
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.order import median
 from gradcli.ops.reductions.sums import max_, mean, min_
-from gradcli.ops.registry import Number, function, is_number
-from gradcli.ops.room import room_for
+from gradcli.ops.registry import Function, Number, declare, function, is_number, one_axis, room_for
 from gradcli.ops.spec import Carrier
-from gradcli.ops.writing import one_axis
 
 # -- Entries repeated: tiles, grids, combinations and windows --------------------------------------
 

@@ -21,12 +21,8 @@ from gradcli.ops.arrays.shapes import (
     transpose,
     vector_of,
 )
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.facts import Function
-from gradcli.ops.registry import function
-from gradcli.ops.spec import Op
-from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example
+from gradcli.ops.registry import Function, Op, Shape, axes_of, declare, function, one_axis, shape_by_example
 
 # -- Axes removed, added, joined and taken apart ---------------------------------------------------
 
@@ -320,15 +316,12 @@ def _triangle(part: Any) -> Function:
             raise ShapeError(f"{name} needs a matrix, not a number")
         return part(x, k)
 
-    def text(function: str) -> Function:
-        return lambda shapes, k: f"{function}({{0}}, {k})" if len(shapes[0]) > 1 else ""
-
     def define(body: Function) -> Op:
         op: Op = function(
             vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),), forward=checked, shape=shape_by_example(checked),
             ulps=0,
-            batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None, example=f"{name}(x)",
-            numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=text(f"torch.{name}"), jax=text(f"jnp.{name}"),
+            example=f"{name}(x)",
+            numpy=lambda shapes, k: f"np.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
         )(body)  # fmt: skip
         return op
 

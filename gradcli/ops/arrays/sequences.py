@@ -12,18 +12,14 @@ from gradcli.ops.arrays.joining_and_splitting import concatenate, place_along
 from gradcli.ops.arrays.reshaping import at_least_1d
 from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, laid_along, part_of, reshape, shape_with, take_along, vector_of
 from gradcli.ops.arrays.striding import as_strided
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, remainder, rint
 from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, logical_and, where
-from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.sums import max_, min_, prod, sum_
-from gradcli.ops.registry import function
-from gradcli.ops.room import nodes_for, room_for
+from gradcli.ops.registry import Function, axes_of, declare, function, nodes_for, room_for
 from gradcli.ops.structure import detach, to_int
-from gradcli.ops.writing import axes_of
 
 # -- Vectors as sampled functions: polynomials, interpolation, sums of shifted products ------------
 

@@ -13,15 +13,22 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.axes import numpy_index
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import number_inside, same_shape
-from gradcli.ops.looping import fits_along, listed, order_text, runs_backwards, subscript_text
 from gradcli.ops.reductions.carried import added, taken
-from gradcli.ops.registry import function, named, structural
-from gradcli.ops.room import room_for
-from gradcli.ops.spec import Op
-from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
-from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example, witness
+from gradcli.ops.registry import Op, Shape, axes_of, declare, function, named, one_axis, room_for, shape_by_example, structural, witness
+from gradcli.ops.text import (
+    LARGEST_ARRAY,
+    POWER,
+    Form,
+    Unprintable,
+    fits_along,
+    indexed,
+    indexed_in_latex,
+    listed,
+    order_text,
+    runs_backwards,
+    subscript_text,
+)
 
 
 class StaticArray:
@@ -85,11 +92,11 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 
 reshape: Op = structural(
-    "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
+    "reshape", "x", _reshape, witness("arrays.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
     ulps=0, doc="The same entries in another shape; one extent may be -1. >>> reshape(x, (2, -1))",
     backward="View", memory="view",
     written="reshape({x}, {shape})", algebra="reshaping", simpler=same_shape,
-    axes=axes.reshaped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
+    axes=axes.reshaped,
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
 
@@ -113,18 +120,13 @@ def _broadcast(x: Any, shape: Shape) -> Any:
     return filled
 
 
-def _broadcast_on_batch(lead: Shape, x: Any, shape: Shape) -> Any:
-    own = x.shape[len(lead) :]
-    return broadcast_to(reshape(x, shape=(*lead, *(1,) * (len(shape) - len(own)), *own)), shape=(*lead, *shape))
-
-
 broadcast_to: Op = structural(
-    "broadcast_to", "x", _broadcast, witness("moving.broadcast_to"),
+    "broadcast_to", "x", _broadcast, witness("arrays.broadcast_to"),
     vjp=lambda wanted, cotangent, out, x, shape: (named("sum_to_size")(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, ulps=0,
     written="broadcast_to({x}, {shape})", algebra="repetition",
     axes=lambda m, x, shape: m.repeated(x, shape),
-    simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", memory="view",
+    simpler=same_shape, backward="Expand", memory="view",
     doc="The entries repeated along new or one-entry axes. >>> broadcast_to(x, (3, 2))",
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
@@ -138,18 +140,12 @@ def _transpose(x: Any, axes: Any) -> Any:
     return x.transpose(axes) if type(x) is _Array else np.transpose(x, axes)
 
 
-def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
-    front, rank = len(lead), len(x.shape) - len(lead)
-    order = range(rank)[::-1] if axes is None else [a % rank for a in axes]
-    return transpose(x, axes=(*range(front), *[front + a for a in order]))
-
-
 transpose: Op = structural(
-    "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
+    "transpose", "x", _transpose, witness("arrays.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, ulps=0,
     doc="The axes reversed, or in the given order. >>> x.T", backward="Permute", memory="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
-    simpler=_simpler_transpose, axes=axes.transposed, batched=_transpose_on_batch,
+    simpler=_simpler_transpose, axes=axes.transposed,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
     torch=lambda shapes, axes: f"torch.permute({{0}}, {order_text(shapes, axes)})",
 )  # fmt: skip
@@ -212,25 +208,20 @@ def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) ->
     return (scatter_add(cotangent, index=index, shape=x.shape),)
 
 
-def behind(lead: Shape, index: Index) -> Index | None:
-    """The same index where more axes stand in front; None where NumPy would put axes of the index before these."""
+def behind(lead: Shape, index: Index) -> Index:
+    """The same index where more axes stand in front. Raises NoLoop where NumPy would put axes of the index before these."""
     arrays = any(isinstance(part, StaticArray) for part in index)
     places = [i for i, part in enumerate(index) if isinstance(part, StaticArray) or (arrays and type(part) is int)]
     if places and places[-1] - places[0] >= len(places):
-        return None
+        raise axes.NoLoop
     return (*(ALL,) * len(lead), *index)
 
 
-def _getitem_on_batch(lead: Shape, x: Any, index: Index) -> Any:
-    place = behind(lead, index)
-    return None if place is None else getitem(x, index=place)
-
-
 getitem: Op = structural(
-    "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
+    "getitem", "x", _getitem, witness("arrays.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
     ulps=0, public=False, doc="x[index], as in NumPy.",
     backward=pytorch.node_of_getitem, memory="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
-    axes=lambda m, x, index: m.chosen(x, index), batched=_getitem_on_batch,
+    axes=lambda m, x, index: m.chosen(x, index),
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
         f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
@@ -248,17 +239,12 @@ def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
     return out
 
 
-def _scatter_on_batch(lead: Shape, x: Any, index: Index, shape: Shape) -> Any:
-    place = behind(lead, index)
-    return None if place is None else scatter_add(x, index=place, shape=(*lead, *shape))
-
-
 scatter_add: Op = structural(
-    "scatter_add", "x", _scatter_add, witness("moving.scatter_add"),
+    "scatter_add", "x", _scatter_add, witness("arrays.scatter_add"),
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, public=False, ulps=1, rounding="terms",
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", simpler=_simpler_scatter,
-    axes=lambda m, x, index, shape: m.added(x, index, shape), batched=_scatter_on_batch,
+    axes=lambda m, x, index, shape: m.added(x, index, shape),
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
     torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip
@@ -287,9 +273,9 @@ def _take_along_shape(x: Shape, index: Shape, axis: int) -> Shape:
 
 
 take_along: Op = structural(
-    "take_along", "x index:index", _take_along, witness("moving.take_along"),
+    "take_along", "x index:index", _take_along, witness("arrays.take_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
-    shape=_take_along_shape, static={"axis": -1}, saves="index", result="same", ulps=0, carries=taken,
+    shape=_take_along_shape, static={"axis": -1}, saves="index", dtype="same", ulps=0, carries=taken,
     backward="Gather", axes=lambda m, x, index, axis: m.picked(x, index, axis),
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
     numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",
@@ -305,7 +291,7 @@ def _add_along(x: Any, index: Any, axis: int, shape: Shape) -> Any:
 
 
 add_along: Op = structural(
-    "add_along", "x index:index", _add_along, witness("moving.add_along"),
+    "add_along", "x index:index", _add_along, witness("arrays.add_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
     shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, saves="index",
     public=False, ulps=4, rounding="terms", carries=added,

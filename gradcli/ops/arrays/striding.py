@@ -15,8 +15,7 @@ from gradcli.ops.arrays.joining_and_splitting import mixed
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, scatter_add, vector_of
 from gradcli.ops.axes import numbered
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.registry import function
-from gradcli.ops.writing import Shape
+from gradcli.ops.registry import Shape, function
 
 Strides = tuple[int, ...]
 
@@ -81,7 +80,7 @@ def _scatter_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, **r
     return where(kept, cotangent, 0.0), as_strided(cotangent, **region) if wanted[1] else None
 
 
-@function(vjp=_scatter_vjp, shape=lambda base, new, **_: base, ulps=0, result="float", public=False)
+@function(vjp=_scatter_vjp, shape=lambda base, new, **_: base, ulps=0, dtype="float", public=False)
 def as_strided_scatter(
     base: Any, new: Any, *, size: Shape = (), stride: Strides = (), offset: int = 0, source: Strides = ()
 ) -> Any:

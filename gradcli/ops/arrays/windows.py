@@ -16,8 +16,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import ALL, StaticArray, getitem, reshape, scatter_add, transpose
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.registry import function
-from gradcli.ops.room import room_for
+from gradcli.ops.registry import function, room_for
 
 Table = np.ndarray  # of shape (windows, places)
 

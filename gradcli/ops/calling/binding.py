@@ -22,6 +22,7 @@ from gradcli.errors import (
 from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.calling.signatures import Parameter, Signature
+from gradcli.ops.registry import general
 from gradcli.ops.spec import REQUIRED, Composite, Op
 from gradcli.spelling import words
 
@@ -273,17 +274,11 @@ def _spelled(name: str, signature: Signature, keyword: str) -> Parameter:
 
 
 def chosen(host: Host, record: Op | Composite, given: Mapping[str, Any]) -> Op | Composite:
-    """The operation, or what it is more widely where these arguments are more than it takes."""
-    wider = record.wider if isinstance(record, Op) else None
-    if wider is None:
+    """The operation, or the function made of operations that it is where these arguments are more than it takes."""
+    if isinstance(record, Composite):
         return record
-    for name, argument in given.items():
-        more = (name in wider.optional and name not in record.operands) or (name in wider.static and name not in record.static)
-        if more and argument is not None:
-            return wider
-        if name in wider.numbers and host.varies(argument):
-            return wider
-    return record
+    more = given.keys() - {*record.operands, *record.static, record.rest}
+    return general(record) if more or any(host.varies(given[key]) for key in record.numbers if key in given) else record
 
 
 def prepared(

@@ -8,31 +8,24 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops import pytorch
-from gradcli.ops.calling.signatures import declare
+from gradcli.ops import extended, pytorch
 from gradcli.ops.carrying import product, quotient, remaining, steady
-from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.logic import equal, isnan, where
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces, equal, isnan, where
 from gradcli.ops.extended import Entrywise
-from gradcli.ops.facts import SAME, Choice, Function, Kink
-from gradcli.ops.registry import Number, elementwise, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import SAME, Choice, Function, Kink, Number, Op, declare, elementwise, function
 from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 
 add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
-    kind="piecewise", doc="x + y", integral=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: 1)),
+    kind="piecewise", doc="x + y", dtype="number",
     written="+", latex=Form("{x:sum} + {y:sum}", SUM), algebra="sum",
     c="({0} + {1})",
 )
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
-    kind="piecewise", aliases="subtract", doc="x - y", integral=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: -1)),
+    kind="piecewise", aliases="subtract", doc="x - y", dtype="number",
     refuses=pytorch.no_differences_of_booleans, written="-",
     latex=Form("{x:sum} - {y:term}", SUM), algebra="difference",
     c="({0} - {1})",
@@ -40,8 +33,7 @@ sub = elementwise(
 mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
-    kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", integral=True,
-    extended=Entrywise((lambda x, y: y, lambda x, y: x)),
+    kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", dtype="number",
     written="*", latex=product_in_latex, algebra="product",
     carries=product,
     c="({0} * {1})",
@@ -58,7 +50,7 @@ div = elementwise(
     "div", "x y", np.divide, lambda m, x, y: x / y,
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
     kind="piecewise", aliases="divide true_divide", doc="x / y", saves="x: y; y: x y",
-    extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain="y is not 0",
+    domain="y is not 0",
     written="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     algebra="quotient",
@@ -67,14 +59,14 @@ div = elementwise(
 )  # fmt: skip
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases="negative", doc="-x", ulps=0, integral=True,
-    extended=Entrywise((lambda x: -1,)), refuses=pytorch.no_booleans, written="-",
+    kind="piecewise", aliases="negative", doc="-x", ulps=0, dtype="number",
+    refuses=pytorch.no_booleans, written="-",
     latex=Form("-{x:term}", UNARY), algebra="negation",
     c="(-{0})",
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
-    kind="piecewise", doc="+x", ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
+    kind="piecewise", doc="+x", ulps=0, dtype="number",
     algebra="identity",
     c="({0})",
 )
@@ -99,7 +91,7 @@ chain = elementwise(
     "chain", "cotangent partial", _chain,
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
-    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False, extended=extended.CHAIN,
+    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False,
     saves="cotangent: partial; partial: cotangent",
     written="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
@@ -109,9 +101,11 @@ chain = elementwise(
 )
 
 
-def _flat(name: str, forward: Function, reference: Function, doc: str, place: str, where: Function, *aliases: str, **record: Any) -> Op:
+def _flat(
+    name: str, forward: Function, reference: Function | str, doc: str, place: str, where: Function, *aliases: str, **record: Any
+) -> Op:  # fmt: skip
     return elementwise(
-        name, "x", forward, reference, None, kind="flat", doc=doc, aliases=aliases, integral=True,
+        name, "x", forward, reference, None, kind="flat", doc=doc, aliases=aliases, dtype="number",
         kinks=Kink(where, place, "0, as everywhere", SAME), carries=(), **record,
     )  # fmt: skip
 
@@ -129,10 +123,10 @@ def _integer(x: Any) -> Any:
 
 
 sign = _flat(
-    "sign", np.sign, lambda m, x: m.sign(x), "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
+    "sign", np.sign, "sign", "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
     algebra="sign",
 )
-floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer,
+floor = _flat("floor", np.floor, "floor", "The integer below; the derivative is 0.", "integers", _integer,
               refuses=pytorch.no_booleans)
 ceil = _flat("ceil", np.ceil, lambda m, x: -m.floor(-x), "The integer above; the derivative is 0.", "integers", _integer,
              refuses=pytorch.no_booleans)
@@ -151,7 +145,7 @@ rint = _flat(
 abs_ = elementwise(
     "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
     kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0,
-    integral=True, extended=Entrywise((np.sign,)),
+    dtype="number", extended=Entrywise((np.sign,)),
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
     latex=r"\left|{x}\right|", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
@@ -162,7 +156,7 @@ abs_ = elementwise(
 
 
 @function(
-    forward=np.floor_divide, partials=(None, None), kind="flat", integral=True, written="//",
+    forward=np.floor_divide, partials=(None, None), kind="flat", dtype="number", written="//",
     kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"), domain="y is not 0",
     refuses=pytorch.no_division_by_zero,
     carries=((), (0.0,)),
@@ -175,7 +169,7 @@ def floor_divide(x: Any, y: Any) -> Any:
 @function(
     forward=np.remainder,
     partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y))),
-    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases="mod", saves="y: x y", ulps=0, integral=True,
+    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases="mod", saves="y: x y", ulps=0, dtype="number",
     extended=extended.REMAINDER, kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
     domain="y is not 0",
     refuses=pytorch.no_division_by_zero,
@@ -194,7 +188,7 @@ def remainder(x: Any, y: Any) -> Any:
     forward=np.fmod,
     partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y))),
     kind="piecewise", saves="y: x y out", ulps=0,
-    extended=extended.FMOD, domain="y is not 0", integral=True,
+    extended=extended.FMOD, domain="y is not 0", dtype="number",
     kinks=Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),
     refuses=pytorch.no_division_by_zero,
     carries=remaining,
@@ -206,7 +200,7 @@ def fmod(x: Any, y: Any) -> Any:
 
 @function(
     forward=np.square, partials=(lambda out, x: 2 * x,), kind="piecewise", saves="x",
-    integral=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", algebra="square",
+    dtype="number", backward="Pow", algebra="square",
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
 )
 def square(x: Any) -> Any:
@@ -216,7 +210,7 @@ def square(x: Any) -> Any:
 
 @function(
     forward=np.reciprocal, partials=(lambda out, x: -out * out,), kind="piecewise", saves="out", domain="x is not 0",
-    extended=Entrywise((lambda x: -1 / x / x,)), algebra="reciprocal",
+    algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
     c="(1 / {0})",
 )
@@ -305,4 +299,41 @@ declare("""
     math:
         remainder = ieee_remainder(x, y)
         fabs = abs(x)
+""")
+
+
+# -- Mixtures of values: interpolation, and sums with a scaled product or quotient -----------------
+
+
+@function()
+def lerp(x: Any, end: Any, weight: Any) -> Any:
+    """x + weight*(end - x): from x at weight 0 to end at weight 1.
+
+    >>> lerp(x, y, 0.25)
+    """
+    return x + weight * (end - x)
+
+
+def _times(product: Any, value: Any) -> Any:
+    return product if value is None else product * value
+
+
+@function()
+def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = None) -> Any:
+    """x + value*tensor1*tensor2, value being 1 by default.
+
+    >>> addcmul(x, y, z, value=0.5)
+    """
+    return x + _times(tensor1 * tensor2, value)
+
+
+@function(domain="tensor2 is not 0")
+def addcdiv(x: Any, tensor1: Any, tensor2: Any, value: Any = None) -> Any:
+    """x + value*tensor1/tensor2, value being 1 by default."""
+    return x + _times(tensor1 / tensor2, value)
+
+
+declare("""
+    torch:
+        addcmul addcdiv(x, tensor1, tensor2, *, value)
 """)

@@ -7,14 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.signatures import declare
-from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, less_equal, logical_and, logical_or, where
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops import extended
+from gradcli.ops.elementwise.logic import Pieces, equal, greater, greater_equal, isnan, less, less_equal, logical_and, logical_or, where
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import SAME, Choice, Function, Kink
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import SAME, Choice, Function, Kink, Op, declare, elementwise, function
 
 
 def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op, behind: Op, **record: Any) -> Op:
@@ -27,7 +23,7 @@ def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op,
     return elementwise(
         name, "x y", ufunc, lambda m, x, y: x + y if x != x or y != y else x if wins(x, y) else y,
         Pieces(lambda out, x, y: behind(x, y), slope), Pieces(lambda out, x, y: beyond(x, y), slope),
-        kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", integral=True, algebra="extreme", ulps=0,
+        kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", dtype="number", algebra="extreme", ulps=0,
         kinks=Kink(lambda x, y: x == y, "x = y", "half to each operand", SAME),
         extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * half, lambda x, y: wins(y, x) + (x == y) * half)),
         carries=((), ()), **record,
@@ -93,7 +89,7 @@ clip = elementwise(
         ),
     saves="x low high",
     aliases="clamp",
-    integral=True,
+    dtype="number",
     backward="Clamp", doc="x limited to the range from low to high; either bound may be None. >>> clip(x, -1, 1)",
     ulps=0,
     carries=((), (), ()),

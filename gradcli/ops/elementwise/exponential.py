@@ -6,19 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops import pytorch
-from gradcli.ops.calling.signatures import declare
+from gradcli.ops import extended, pytorch
 from gradcli.ops.carrying import grown, logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
-from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces, equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import Kink
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function
 from gradcli.ops.text import POWER, Form, number_in_c
-from gradcli.ops.writing import OfSciPy
 
 _LONG = 64  # bits of an exponent
 _IMMENSE = 2**18  # of a result's logarithm
@@ -68,7 +62,7 @@ pow_ = elementwise(
     written="**", latex=Form("{x:atom}^{{{y}}}", POWER), algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0). >>> x**3",
     ulps=2,
-    integral=True,
+    dtype="number",
     extended=Entrywise((
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
@@ -76,7 +70,7 @@ pow_ = elementwise(
     carries=power,
 )
 sqrt = elementwise(
-    "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves="out", ulps=1,
+    "sqrt", "x", np.sqrt, "sqrt", lambda out, x: 1 / (2 * out), saves="out", ulps=1,
     domain="x >= 0",
     doc="The square root; the derivative at 0 is infinite. >>> sqrt(x)",
     latex=r"\sqrt{{{x}}}", algebra="composed", definition=lambda x: x**0.5,
@@ -98,10 +92,9 @@ cbrt = elementwise(
     saves="out",
     doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.",
     carries=(),
-    torch="_cbrt({0})",
 )
 exp = elementwise(
-    "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves="out",
+    "exp", "x", np.exp, "exp", lambda out, x: out, saves="out",
     algebra="exponential", doc="e to the power x.", ulps=3,
     carries=grown,
 )
@@ -114,12 +107,12 @@ def exp2(x: Any) -> Any:
 
 
 expm1 = elementwise(
-    "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
+    "expm1", "x", np.expm1, "expm1", lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     doc="exp(x) - 1, accurate near 0.", ulps=3,
     carries=(),
 )
 log: Op = elementwise(
-    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases="ln", domain="x > 0",
+    "log", "x", np.log, "log", lambda out, x: 1 / x, aliases="ln", domain="x > 0",
     algebra="logarithm",
     doc="The natural logarithm. >>> log(x)",
     carries=logarithm,
@@ -143,7 +136,7 @@ def log10(x: Any) -> Any:
 
 
 log1p = elementwise(
-    "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
+    "log1p", "x", np.log1p, "log1p", lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
     domain="x > -1", doc="log(1 + x), accurate near 0.", ulps=3,
     carries=(-1.0,),
 )

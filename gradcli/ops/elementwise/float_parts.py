@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.signatures import declare
+from gradcli.ops import extended
 from gradcli.ops.carrying import exponent, sign, steady
 from gradcli.ops.constants import PI
-from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp2
-from gradcli.ops.elementwise.logic import equal, isfinite, isnan, less, logical_not, where
-from gradcli.ops.elementwise.pieces import Pieces
-from gradcli.ops.facts import Kink
-from gradcli.ops.registry import Number, elementwise, function
+from gradcli.ops.elementwise.logic import Pieces, equal, isfinite, isnan, less, logical_not, where
+from gradcli.ops.registry import Kink, Number, declare, elementwise, function
 from gradcli.ops.text import number_in_c
 
 copysign = elementwise(
@@ -30,7 +27,7 @@ copysign = elementwise(
     carries=lambda m, out, x, y, e, f: e + m.where(m.logical_and(m.less_equal(m.abs(y), f), m.greater(f, 0.0)), 2 * m.abs(x), 0.0),
 )
 signbit = elementwise(
-    "signbit", "x:signed", np.signbit, lambda m, x: x < 0, kind="flat", result="bool",
+    "signbit", "x:signed", np.signbit, lambda m, x: x < 0, kind="flat", dtype="bool",
     doc="Whether x has a minus sign.",
     carries=sign,
 )
@@ -88,7 +85,7 @@ def _finite_reference(m: Any, x: Any) -> Any:
 
 finite = elementwise(
     "finite", "x", _finite, _finite_reference, Pieces(lambda out, x: logical_not(isfinite(x))), kind="piecewise", symbolic=lambda s, x: x,
-    saves="x", ulps=0, result="same", extended=extended.NUMBERS, memory="format", public=False, written="nan_to_num({x})",
+    saves="x", ulps=0, dtype="same", extended=extended.NUMBERS, memory="format", public=False, written="nan_to_num({x})",
     doc="x with NaN replaced by 0, and infinities by the largest numbers; the derivative there is 0.", backward="NanToNum",
     carries=steady,
     c=f"g_nan_to_num({{0}}, {number_in_c(0.0)}, g_largest(), -g_largest())",

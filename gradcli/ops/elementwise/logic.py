@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,7 @@ import numpy as np
 from gradcli.ops.carrying import chosen, no_number
 from gradcli.ops.constants import number_of, unrepeated
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import Function
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Function, Op, elementwise, function
 from gradcli.ops.text import SUM, Form
 
 
@@ -26,7 +25,7 @@ def _comparison(
         return None if a is None or b is None else bool(forward(a, b))
 
     return elementwise(
-        name, "x y", forward, reference, kind="flat", result="bool", aliases=aliases,
+        name, "x y", forward, reference, kind="flat", dtype="bool", aliases=aliases,
         doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
         algebra="comparison", simpler=simpler, written=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM),
         c=f"({{0}} {symbol} {{1}})",
@@ -42,7 +41,7 @@ greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, lam
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
-    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, **record)
+    return elementwise(name, operands, forward, reference, kind="flat", dtype="bool", doc=doc, **record)
 
 
 def _simpler_and(out: Any, x: Any, y: Any) -> Any:
@@ -155,7 +154,7 @@ where = elementwise(
     lambda m, c, x, y: x if c else y,
     kind="piecewise",
     vjp=_where_vjp,
-    result="same",
+    dtype="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves="condition",
     extended=Entrywise((None, lambda c, x, y: np.where(c, LONG_DOUBLE(1), 0), lambda c, x, y: np.where(c, LONG_DOUBLE(0), 1))),
@@ -168,3 +167,36 @@ where = elementwise(
     carries=chosen,
     numpy="np.where({0}, {1}, {2})",
 )
+
+
+# -- Slopes that are zero on whole pieces ----------------------------------------------------------
+
+
+class Pieces:
+    """A partial of an operation that stays as it is on some pieces, as relu does below 0.
+
+    It is called as any partial is. What multiplies by it asks for ``flowing`` instead: an infinite cotangent times the zero of a flat piece
+    is zero, while one times a zero that is so at the point only is not known.
+
+    flat   ``flat(out, *operands, **static)``: where the result does not move, its edges among it if the slope chosen there is 0; None
+           where static parameters are such that it moves everywhere
+    slope  the partial elsewhere: a function of the same, or a number
+    """
+
+    __slots__ = ("flat", "slope")
+
+    def __init__(self, flat: Function, slope: Function | float = 1.0) -> None:
+        self.flat, self.slope = flat, slope
+
+    def __call__(self, *values: Any, **static: Any) -> Any:
+        flat, slope = self.flat(*values, **static), self._steepness(values, static)
+        return slope if flat is None else where(flat, 0.0, slope)
+
+    def flowing(self, times: Function, factor: Any, values: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        """Return what ``times`` makes of a factor and the slope, and zero on the flat pieces."""
+        flat, slope = self.flat(*values, **static), self._steepness(values, static)
+        moved = factor if type(slope) is float and slope == 1 else times(factor, slope)
+        return moved if flat is None else where(flat, 0.0, moved)
+
+    def _steepness(self, values: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        return self.slope(*values, **static) if callable(self.slope) else self.slope

@@ -6,28 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import turning
 from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.exponential import log1p, sqrt
 from gradcli.ops.elementwise.logic import equal, logical_and, where
-from gradcli.ops.facts import Choice, Kink
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Choice, Kink, Op, declare, elementwise, function
 
 sin: Op = elementwise(
-    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), doc="The sine, x in radians.", ulps=5,
+    "sin", "x", np.sin, "sin", lambda out, x: cos(x), doc="The sine, x in radians.", ulps=5,
     algebra="circular",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
 )
 cos: Op = elementwise(
-    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), doc="The cosine.", ulps=5,
+    "cos", "x", np.cos, "cos", lambda out, x: -sin(x), doc="The cosine.", ulps=5,
     algebra="circular",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
 )
 tan: Op = elementwise(
-    "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves="out", doc="The tangent.",
+    "tan", "x", np.tan, "tan", lambda out, x: 1 + out**2, saves="out", doc="The tangent.",
     algebra="composed", definition=lambda x: sin(x) / cos(x), domain="x is not pi/2 + k*pi", ulps=5,
 )
 
@@ -62,17 +59,17 @@ def cot(x: Any) -> Any:
 # By the role of a sine s and a cosine c: s, c, s/c, c/s, 1/s, 1/c, and the number k such that c**2 is 1 - k*s**2.
 FAMILIES: dict[str, tuple[Any, ...]] = {"circular": (sin, cos, tan, cot, csc, sec, 1)}
 asin = elementwise(
-    "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
+    "asin", "x", np.arcsin, "asin", lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
     algebra="inverse", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
     carries=(-1.0, 1.0),
 )
 acos = elementwise(
-    "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases="arccos",
+    "acos", "x", np.arccos, "acos", lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases="arccos",
     algebra="inverse", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
     carries=(-1.0, 1.0),
 )
 atan = elementwise(
-    "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases="arctan",
+    "atan", "x", np.arctan, "atan", lambda out, x: 1 / (1 + x**2), aliases="arctan",
     doc="The inverse tangent.", ulps=3,
     carries=(),
 )
@@ -117,7 +114,7 @@ def radius(x: Any, y: Any) -> Any:
 
 
 atan2 = elementwise(
-    "atan2", "y x", np.arctan2, lambda m, y, x: m.atan2(y, x),
+    "atan2", "y x", np.arctan2, "atan2",
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / radius(x, y) / radius(x, y)),
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, -y / radius(x, y) / radius(x, y)),
     aliases="arctan2",
@@ -164,12 +161,12 @@ declare("""
 
 
 sinh: Op = elementwise(
-    "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x),
+    "sinh", "x", np.sinh, "sinh", lambda out, x: cosh(x),
     doc="The hyperbolic sine.", ulps=3, algebra="hyperbolic",
     carries=(),
 )
 cosh: Op = elementwise(
-    "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x),
+    "cosh", "x", np.cosh, "cosh", lambda out, x: sinh(x),
     doc="The hyperbolic cosine.", ulps=3, algebra="hyperbolic",
     carries=(0.0,),
 )
@@ -180,7 +177,7 @@ def _tanh_slope(out: Any, x: Any) -> Any:
 
 
 tanh: Op = elementwise(
-    "tanh", "x", np.tanh, lambda m, x: m.tanh(x), _tanh_slope,
+    "tanh", "x", np.tanh, "tanh", _tanh_slope,
     algebra="composed", definition=lambda x: sinh(x) / cosh(x),
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.",
     carries=(),
@@ -229,17 +226,17 @@ def coth(x: Any) -> Any:
 
 FAMILIES["hyperbolic"] = (sinh, cosh, tanh, coth, csch, sech, -1)
 asinh = elementwise(
-    "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
+    "asinh", "x", np.arcsinh, "asinh", lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
     doc="The inverse hyperbolic sine.", ulps=3,
     carries=(),
 )
 acosh = elementwise(
-    "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",
+    "acosh", "x", np.arccosh, "acosh", lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",
     algebra="inverse", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.",
     carries=(1.0,),
 )
 atanh = elementwise(
-    "atanh", "x", np.arctanh, lambda m, x: m.atanh(x), lambda out, x: 1 / ((1 - x) * (1 + x)), aliases="arctanh",
+    "atanh", "x", np.arctanh, "atanh", lambda out, x: 1 / ((1 - x) * (1 + x)), aliases="arctanh",
     domain="-1 < x < 1", doc="The inverse hyperbolic tangent.", ulps=3,
     carries=(-1.0, 1.0),
 )

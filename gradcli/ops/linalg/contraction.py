@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.reshaping import diagonal
 from gradcli.ops.arrays.shapes import reshape, transpose
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.linalg.products import matmul, outer, trace
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import function
-from gradcli.ops.writing import Shape, axes_of
+from gradcli.ops.registry import Shape, axes_of, declare, function
 
 
 def parse_subscripts(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:

@@ -9,7 +9,6 @@ import numpy as np
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import tril, triu
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.linalg.equations_and_factors import solve_triangular
 from gradcli.ops.linalg.matrices import (
@@ -25,10 +24,8 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import Index, function, structural
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.registry import REQUIRED, Index, Op, Shape, declare, function, structural, witness
 from gradcli.ops.structure import output
-from gradcli.ops.writing import Shape, witness
 
 
 def _lu_shape(x: Shape) -> tuple[Shape, Shape, Shape]:
@@ -106,7 +103,7 @@ def _pivots(x: Any) -> Any:
 
 
 pivots_of = structural(
-    "pivots", "x", _pivots, witness("factors.pivots"), shape=lambda x: (*x[:-2], min(x[-2:])), core_dims=(2,), result="int",
+    "pivots", "x", _pivots, witness("factors.pivots"), shape=lambda x: (*x[:-2], min(x[-2:])), core_dims=(2,), dtype="int",
     public=False, ulps=0, doc="LAPACK's pivots: the row that each row was exchanged with in turn, counting from 1.",
 )  # fmt: skip
 
@@ -126,7 +123,7 @@ def _permutation(pivots: Any, n: int) -> Any:
 
 permutation = structural(
     "permutation", "pivots:index", _permutation, witness("factors.permutation"),
-    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, result="bool", public=False,
+    shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, dtype="bool", public=False,
     ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
 )  # fmt: skip
 

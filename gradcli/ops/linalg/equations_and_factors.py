@@ -12,7 +12,6 @@ from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, ShapeErr
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import tril, triu
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import (
     as_column,
@@ -27,10 +26,8 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import function, structural
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Op, Shape, axes_of, declare, function, structural, witness
 from gradcli.ops.structure import output, valued
-from gradcli.ops.writing import Shape, axes_of, witness
 
 # -- Equations with triangular matrices, by substitution; and those whose Cholesky factor is known -
 
@@ -66,10 +63,10 @@ def _solve_triangular_vjp(
     return by_x, back
 
 
-def _solved(library: str, shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
+def _solved(shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
     if len(shapes[0]) != 2:
         return ""
-    return f"{library}.solve_triangular({{0}}, {{1}}, lower={not upper}, unit_diagonal={unitriangular})"
+    return f"linalg.solve_triangular({{0}}, {{1}}, lower={not upper}, unit_diagonal={unitriangular})"
 
 
 def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
@@ -85,9 +82,8 @@ solve_triangular: Op = structural(
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read. "
     ">>> solve_triangular(A, b, lower=True)",
-    numpy=lambda shapes, upper, unitriangular: _solved("linalg", shapes, upper, unitriangular),
+    numpy=_solved,
     torch=_solved_in_torch,
-    jax=lambda shapes, upper, unitriangular: _solved("jax.scipy.linalg", shapes, upper, unitriangular),
 )  # fmt: skip
 
 

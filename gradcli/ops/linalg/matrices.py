@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,9 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import getitem, reshape, swapaxes
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Op, Shape
 from gradcli.ops.structure import output, to_int
-from gradcli.ops.writing import Shape
 
 
 def square(shape: Shape, name: str) -> Shape:
@@ -92,16 +89,3 @@ def with_unit_diagonal(x: Any) -> Any:
 
 def without_diagonal(x: Any) -> Any:
     return where(diagonal_mask(*x.shape[-2:]), 0.0, x)
-
-
-# -- What the references of functions of matrices cost ---------------------------------------------
-
-
-def for_rows(units: float = 1.0, power: int = 1) -> Function:
-    """So many scalar operations for each entry of the largest array, times a power of the number of rows of the first matrix."""
-
-    def work(out: Shape, *operands: Shape) -> int:
-        largest = max(math.prod(shape) for shape in (out, *operands))
-        return int(max(1, largest) * operands[0][-1] ** power * units)
-
-    return work

@@ -12,7 +12,6 @@ from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import tril
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
@@ -23,7 +22,6 @@ from gradcli.ops.linalg.matrices import (
     as_matrix,
     as_row,
     column_range,
-    for_rows,
     matrix,
     no_info,
     parts_of,
@@ -35,11 +33,8 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import function, structural
-from gradcli.ops.room import room_for
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Op, Shape, declare, function, room_for, structural, witness
 from gradcli.ops.text import POWER, Form
-from gradcli.ops.writing import Shape, witness
 
 # -- Inverses and determinants over the last two axes ----------------------------------------------
 #
@@ -114,8 +109,8 @@ def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 
 @function(
-    vjp=_adjugate_vjp, forward=_adjugate, shape=lambda x: square(x, "adjugate"), saves="x out", core_dims=(2,), work=for_rows(power=4),
-    parts=None, numpy="_adjugate({0})",
+    vjp=_adjugate_vjp, forward=_adjugate, shape=lambda x: square(x, "adjugate"), saves="x out", core_dims=(2,),
+    numpy="_adjugate({0})",
 )  # fmt: skip
 def adjugate(x: Any) -> Any:
     """The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well."""
@@ -132,7 +127,7 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 det = structural(
     "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves="x", core_dims=(2,),
-    work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("DET"),
+    backward="LinalgDet", extended=Whole("DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there). >>> log(det(A))",
     numpy="np.linalg.det({0})",
@@ -146,7 +141,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 @function(
     vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), results="sign logabsdet",
     shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
-    saves="x", core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
+    saves="x", core_dims=(2,), domain="a regular matrix", backward="LinalgSlogdet",
     extended=Whole("SLOGDET"), numpy="np.linalg.slogdet({0})",
 )  # fmt: skip
 def slogdet(x: Any) -> Any:
@@ -217,8 +212,8 @@ def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 
 matrix_exp: Op = structural(
-    "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp, shape=lambda x: square(x, "matrix_exp"),
-    saves="x", core_dims=(2,), work=for_rows(15), aliases="expm", backward="LinalgMatrixExp",
+    "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp", work=15), vjp=_matrix_exp_vjp, shape=lambda x: square(x, "matrix_exp"),
+    saves="x", core_dims=(2,), aliases="expm", backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!. >>> matrix_exp(A)",
 )  # fmt: skip
 
@@ -246,7 +241,7 @@ def _matrix_exp_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: A
 
 matrix_exp_jvp: Op = function(
     "matrix_exp_jvp", vjp=_matrix_exp_jvp_vjp, forward=_matrix_exp_jvp, shape=np.broadcast_shapes, saves="x h", core_dims=(2, 2),
-    work=for_rows(120), public=False,
+    public=False,
 )(_matrix_exp_jvp)  # fmt: skip
 
 

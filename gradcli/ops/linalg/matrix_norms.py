@@ -8,16 +8,14 @@ from typing import Any
 from gradcli.errors import ArgumentError, MistypedArgumentError, ShapeError
 from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import isnan, logical_and, logical_not, where
 from gradcli.ops.linalg.matrices import column_range
 from gradcli.ops.linalg.matrix_functions import inv
-from gradcli.ops.linalg.spectra import EQUAL_SIZES, svdvals
+from gradcli.ops.linalg.spectra import svdvals
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import max_, min_, norm, sum_
-from gradcli.ops.registry import function
-from gradcli.ops.writing import axes_of
+from gradcli.ops.registry import axes_of, declare, function
 
 _LAST = (-2, -1)
 _ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "nuc")  # of matrices, beside that of Frobenius
@@ -38,7 +36,7 @@ def vector_norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: bool = Fals
     return norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
-@function(uncertified=EQUAL_SIZES)
+@function()
 def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool = False) -> Any:
     """A norm of matrices: 'fro', 'nuc' (the sum of the singular values), 2 and -2 (the largest and the smallest), 1 and -1 (of the
     sums of sizes along columns), inf and -inf (along rows).
@@ -64,7 +62,7 @@ def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool =
     return reshape(found, shape=kept) if keepdims else found
 
 
-@function(uncertified=EQUAL_SIZES)
+@function()
 def numpy_norm(x: Any, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """NumPy's norm, and torch.linalg.norm: of one axis or a vector a vector norm, of two axes or a matrix a matrix norm."""
     if isinstance(axis, tuple) and len(axis) > 2:
@@ -79,7 +77,7 @@ def numpy_norm(x: Any, *, ord: Any = None, axis: Any = None, keepdims: bool = Fa
     return matrix_norm(x, ord=ord, axis=_LAST if axis is None else axis, keepdims=keepdims)
 
 
-@function(backward="LinalgVectorNorm", uncertified=EQUAL_SIZES)
+@function(backward="LinalgVectorNorm")
 def torch_norm(x: Any, *, ord: Any = "fro", axis: Any = None, keepdims: bool = False) -> Any:
     """torch.norm: the vector norm of the entries along axes, 'fro' being 2; 'nuc' the nuclear norm of matrices."""
     if ord == "nuc":
@@ -90,7 +88,7 @@ def torch_norm(x: Any, *, ord: Any = "fro", axis: Any = None, keepdims: bool = F
 
 
 @function(
-    torch="x|A|input, ord|p", numpy="x, ord|p", domain="a regular matrix", uncertified=EQUAL_SIZES
+    torch="x|A|input, ord|p", numpy="x, ord|p", domain="a regular matrix"
 )
 def cond(x: Any, *, ord: Any = None) -> Any:
     """The condition number: the ratio of the largest to the smallest singular value, or the product of the norms of the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,12 @@ from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import diagonal, movedim
 from gradcli.ops.arrays.shapes import getitem, reshape, stack
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import as_column, as_row, transposed
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import Alike, Number, function, is_number, structural
-from gradcli.ops.room import room_for
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Alike, Number, Op, Shape, axes_of, declare, function, is_number, one_axis, room_for, structural, witness
 from gradcli.ops.text import TERM, Form
-from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
 
 def _matmul_shape(x: Shape, y: Shape) -> Shape:
@@ -58,30 +53,11 @@ def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: A
     return outer(cotangent, y) if len(x.shape) == 2 else as_column(cotangent) * y, by_y
 
 
-def _products_added(out: Shape, x: Shape, y: Shape) -> int:
-    return math.prod(out) * (x or (1,))[-1]
-
-
-def _matmul_on_batch(lead: Shape, x: Any, y: Any) -> Any:
-    """Vectors as matrices of one row or column, which the result then lacks; many vectors times one matrix as a matrix."""
-    is_row, is_column = (len(z.shape) == len(lead) + 1 for z in (x, y))
-    if is_column and len(x.shape) == len(lead) + 2 and math.prod(x.shape[: len(lead)]) == 1:
-        return matmul(y, transposed(reshape(x, shape=x.shape[len(lead) :])))
-    if is_row and len(y.shape) == len(lead) + 2 and math.prod(y.shape[: len(lead)]) == 1:
-        return matmul(x, reshape(y, shape=y.shape[len(lead) :]))
-    x, y = as_row(x) if is_row else x, as_column(y) if is_column else y
-    rank = max(len(x.shape), len(y.shape))
-    at = len(lead)
-    product = matmul(*(reshape(z, shape=(*z.shape[:at], *(1,) * (rank - len(z.shape)), *z.shape[at:])) for z in (x, y)))
-    shape = product.shape
-    return reshape(product, shape=(*shape[:-2], *shape[-2:-1] * (not is_row), *shape[-1:] * (not is_column)))
-
-
 matmul: Op = structural(
-    "matmul", "x y:alike", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves="x: y; y: x",
-    core_dims=(2, 2), batched=_matmul_on_batch, doc="x @ y: the matrix product over the last two axes, broadcasting the others. "
+    "matmul", "x y:alike", np.matmul, witness("arrays.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves="x: y; y: x",
+    core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others. "
     ">>> x @ w + b",
-    rounding="terms", ulps=8, integral=True, work=_products_added,
+    rounding="terms", ulps=8, dtype="number",
     extended=Whole("MATMUL"),
     backward=pytorch.node_of_matmul, written="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product",
@@ -109,14 +85,10 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
     return by_x, by_y
 
 
-def _outer_on_batch(lead: Shape, x: Any, y: Any) -> Any:
-    return reshape(x, shape=(*lead, -1, 1)) * reshape(y, shape=(*lead, 1, -1))
-
-
 @function(
     vjp=_outer_vjp, forward=np.outer, saves="x: y; y: x", shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))),
-    aliases="ger", ulps=1, integral=True,
-    carries=multilinear, batched=_outer_on_batch,
+    aliases="ger", ulps=1, dtype="number",
+    carries=multilinear,
     numpy="np.outer({0}, {1})", torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
 )  # fmt: skip
 def outer(x: Any, y: Any) -> Any:
@@ -148,7 +120,7 @@ def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1
 
 
 @function(
-    vjp=_trace_vjp, shape=_trace_shape, integral=True, rounding="terms", ulps=4,
+    vjp=_trace_vjp, shape=_trace_shape, dtype="number", rounding="terms", ulps=4,
     numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
     torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, {axis2}).sum(-1)",
 )  # fmt: skip

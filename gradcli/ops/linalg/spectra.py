@@ -9,15 +9,12 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError
 from gradcli.ops.arrays.reshaping import tril
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.extended import Whole
-from gradcli.ops.facts import Function, Kink
 from gradcli.ops.linalg.matrices import (
     as_column,
     as_row,
     column_range,
-    for_rows,
     matrix,
     nothing,
     on_diagonal,
@@ -30,14 +27,12 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import function, structural
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Function, Kink, Op, Shape, declare, function, structural, witness
 from gradcli.ops.structure import detach, output, to_int, valued
-from gradcli.ops.writing import Shape, witness
 
 # where references are no enclosures
-EQUAL_VALUES = "where eigenvalues are equal to the program's precision: those are the end of an iteration"
-EQUAL_SIZES = "where singular values are 0 or equal, to the program's precision: those are the end of an iteration"
+_EQUAL_VALUES = "where eigenvalues are equal to the program's precision: those are the end of an iteration"
+_EQUAL_SIZES = "where singular values are 0 or equal, to the program's precision: those are the end of an iteration"
 
 
 def _in_double(forward: Function) -> Function:
@@ -85,12 +80,11 @@ def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: s
 
 
 eigh: Op = structural(
-    "eigh", "x", _eigh, witness("factors.eigh"), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L"}, results="eigenvalues eigenvectors",
-    saves="out", core_dims=(2,), work=for_rows(12), backward="LinalgEigh", extended=Whole("EIGH"),
+    "eigh", "x", _eigh, witness("factors.eigh", work=12, ends=_EQUAL_VALUES), vjp=_eigh_vjp, shape=_eigh_shape,
+    static={"UPLO": "L"}, results="eigenvalues eigenvectors", saves="out", core_dims=(2,), backward="LinalgEigh", extended=Whole("EIGH"),
     domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy has them: a "
     "tuple. One triangle is read, and the gradient is symmetric. >>> eigh(A)[0]",
-    uncertified=EQUAL_VALUES,
 )  # fmt: skip
 
 
@@ -138,19 +132,17 @@ def _beside(u: Any, x: Any) -> Any:
 
 
 svd: Op = structural(
-    "svd", "x", _svd, witness("factors.svd"), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True}, results="U S Vh",
-    saves="out", core_dims=(2,), work=for_rows(12), backward="LinalgSvd",
+    "svd", "x", _svd, witness("factors.svd", work=12, ends=_EQUAL_SIZES), vjp=_svd_vjp, shape=_svd_shape,
+    static={"full_matrices": True}, results="U S Vh", saves="out", core_dims=(2,), backward="LinalgSvd",
     domain="for gradients of vectors, a matrix of full rank without repeated singular values",
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy "
     "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch. >>> svd(A)[1]",
-    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 
 
 @function(
     backward="LinalgSvd",
     kinks=Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),
-    uncertified=EQUAL_SIZES,
 )  # fmt: skip
 def svdvals(x: Any) -> Any:
     """The singular values in descending order.
@@ -164,7 +156,6 @@ def svdvals(x: Any) -> Any:
     backward="LinalgEigh",
     kinks=Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),
     domain="a symmetric matrix",
-    uncertified=EQUAL_VALUES,
 )
 def eigvalsh(x: Any, *, UPLO: Any = "L") -> Any:
     """The eigenvalues of a symmetric matrix in ascending order.
@@ -174,26 +165,26 @@ def eigvalsh(x: Any, *, UPLO: Any = "L") -> Any:
     return parts_of(eigh, x, UPLO=UPLO)[0]
 
 
-@function(backward="LinalgEigh", results="eigenvalues eigenvectors", uncertified=EQUAL_VALUES)
+@function(backward="LinalgEigh", results="eigenvalues eigenvectors")
 def named_eigh(x: Any, *, UPLO: Any = "L") -> Any:
     """eigh of NumPy and PyTorch: eigenvalues in ascending order, and eigenvectors."""
     return parts_of(eigh, x, UPLO=UPLO)
 
 
-@function(uncertified=EQUAL_VALUES)
+@function()
 def scipy_eigh(x: Any, *, lower: bool = True, eigvals_only: bool = False) -> Any:
     """scipy.linalg.eigh: eigenvalues in ascending order, and eigenvectors unless eigvals_only."""
     values, vectors = parts_of(eigh, x, UPLO="L" if lower else "U")
     return values if eigvals_only else (values, vectors)
 
 
-@function(results="U S Vh", backward="LinalgSvd", uncertified=EQUAL_SIZES)
+@function(results="U S Vh", backward="LinalgSvd")
 def named_svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """svd of NumPy and PyTorch: U, S and V transposed; S alone without compute_uv."""
     return parts_of(svd, x, full_matrices=full_matrices) if compute_uv else svdvals(x)
 
 
-@function(results="U S V", uncertified=EQUAL_SIZES)
+@function(results="U S V")
 def old_svd(x: Any, *, some: bool = True, compute_uv: bool = True) -> tuple[Any, Any, Any]:
     """torch.svd: U, S and V (not transposed), reduced if some."""
     u, s, vh = parts_of(svd, x, full_matrices=not (some and compute_uv))
@@ -209,7 +200,7 @@ _MATRIX = "x|A|input"
 
 
 _EPSILON = float(np.finfo(float).eps)
-OF_LOW_RANK = "where singular values count as zero: the others' vectors are the end of an iteration"
+_OF_LOW_RANK = "where singular values count as zero: the others' vectors are the end of an iteration"
 
 
 def _lower_mirrored(x: Any) -> Any:
@@ -251,12 +242,11 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
 
 
 pinv: Op = structural(
-    "pinv", "x", _pinv, witness("factors.pinv"), vjp=_pinv_vjp, shape=_pinv_shape,
-    static={"rtol": None, "atol": None, "hermitian": False}, saves="x out", core_dims=(2,), work=for_rows(2),
+    "pinv", "x", _pinv, witness("factors.pinv", work=2, ends=_OF_LOW_RANK), vjp=_pinv_vjp, shape=_pinv_shape,
+    static={"rtol": None, "atol": None, "hermitian": False}, saves="x out", core_dims=(2,),
     backward="LinalgPinv",
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
     "gradient is that at a fixed rank. >>> pinv(A) @ b",
-    uncertified=OF_LOW_RANK,
 )  # fmt: skip
 
 
@@ -273,7 +263,7 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
     return found, sum_(missed * missed, axis=-2) if n > m else nothing(x), rank, sizes
 
 
-@function(uncertified=OF_LOW_RANK)
+@function()
 def numpy_pinv(x: Any, *, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
     """NumPy's pinv: singular values up to rcond (or rtol, 1e-15) times the largest count as zero."""
     if rcond is not None and rtol is not None:
@@ -281,7 +271,7 @@ def numpy_pinv(x: Any, *, rcond: Any = None, hermitian: bool = False, rtol: Any 
     return pinv(x, rtol=rcond if rcond is not None else 1e-15 if rtol is None else rtol, hermitian=hermitian)
 
 
-@function(results="solution residuals rank singular_values:", backward="LinalgLstsq", uncertified=EQUAL_SIZES)
+@function(results="solution residuals rank singular_values:", backward="LinalgLstsq")
 def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None) -> tuple[Any, Any, Any, Any]:
     """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's driver tells."""
     driver = driver or "gelsy"
@@ -301,7 +291,6 @@ def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | Non
     numpy="x, y|b, rcond",
     scipy="x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver",
     results="solution residuals rank singular_values",
-    uncertified=EQUAL_SIZES,
 )
 def lstsq(x: Any, y: Any, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
     """The z of least norm with the least norm of x @ z - y; the sums of squared residuals (none unless x has more rows than

@@ -8,21 +8,17 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import part_of, reshape
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import SQRT_2_BY_PI
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.exponential import exp, expm1
-from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_or, where
-from gradcli.ops.elementwise.pieces import Pieces
+from gradcli.ops.elementwise.logic import Pieces, greater, greater_equal, less, less_equal, logical_or, where
 from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import SAME, Choice, Kink, noted
 from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax
-from gradcli.ops.registry import Number, elementwise, function, is_number
+from gradcli.ops.registry import SAME, Choice, Kink, Number, declare, elementwise, function, is_number, noted, one_axis
 from gradcli.ops.special.error_functions import ndtr
 from gradcli.ops.special.gamma import sigmoid, softplus
-from gradcli.ops.writing import one_axis
 
 # -- Rectifiers: activations of pieces, linear or exponential, with PyTorch's choices at kinks -----
 
@@ -30,7 +26,7 @@ from gradcli.ops.writing import one_axis
 relu = elementwise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else m.zero,
     Pieces(lambda out, x: less_equal(out, 0)),
-    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, integral=True, algebra="extreme",
+    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, dtype="number", algebra="extreme",
     extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=Kink(lambda x: x == 0, "x = 0", "0", SAME),
     doc="x where it is positive, 0 elsewhere. >>> relu(x)", parts=lambda x: maximum(x, 0.0),
     carries=(),

@@ -15,12 +15,9 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshap
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.bounds import clip, maximum
 from gradcli.ops.elementwise.logic import greater, where
-from gradcli.ops.facts import noted
 from gradcli.ops.reductions.sums import norm, sum_
-from gradcli.ops.registry import Number, function
-from gradcli.ops.room import room_for
+from gradcli.ops.registry import Number, axes_of, function, noted, one_axis, room_for
 from gradcli.ops.structure import valued
-from gradcli.ops.writing import axes_of, one_axis
 
 
 def held_at(x: Any, low: float) -> Any:

@@ -28,15 +28,12 @@ from gradcli.ops.arrays.shapes import (
     transpose,
 )  # fmt: skip
 from gradcli.ops.arrays.windows import Table, adaptive, add_up, each, extent, inner, nested, outer, read, small_image, strided
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, floor, rint
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
-from gradcli.ops.facts import noted
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.order import argmax
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import Index, function
-from gradcli.ops.room import room_for
+from gradcli.ops.registry import Index, declare, function, noted, room_for
 from gradcli.ops.structure import to_int
 
 

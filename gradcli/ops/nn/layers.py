@@ -10,7 +10,6 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, take_along, transpose
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.elementwise.logic import where
@@ -18,10 +17,8 @@ from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
-from gradcli.ops.registry import Number, function, is_number, structural
-from gradcli.ops.room import room_for
+from gradcli.ops.registry import Number, declare, function, is_number, room_for, structural, witness
 from gradcli.ops.structure import detach
-from gradcli.ops.writing import witness
 
 
 @function(torch="x, weight, bias", backward="Addmm")
@@ -111,7 +108,7 @@ def _last_axes(name: str, x: Any, normalized_shape: Any, *parameters: Any) -> tu
 
 machine_epsilon = structural(
     "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
-    witness("products.machine_epsilon"), shape=lambda x: (),
+    witness("arrays.machine_epsilon"), shape=lambda x: (),
     ulps=0, public=False,
     extended=Entrywise((None,), lambda x, epsilon: LONG_DOUBLE(epsilon), epsilon=True),
     doc="The distance from 1 to the next number of x's precision.",

@@ -12,23 +12,34 @@ from gradcli.errors import ArgumentError, LabelError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack, take_along
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip, maximum, minimum
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, logical_and, logical_or, not_equal, where
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import Function, noted
 from gradcli.ops.nn.activations import relu
 from gradcli.ops.nn.distances_and_similarities import held_at, pairwise_distance
 from gradcli.ops.nn.softmax_and_attention import _log_softmax, log_softmax
 from gradcli.ops.reductions.cumulative import cumprod, cumsum
 from gradcli.ops.reductions.sums import mean, sum_
-from gradcli.ops.registry import Index, Number, composite, elementwise, function, is_number, signature_of, structural
-from gradcli.ops.room import room_for
+from gradcli.ops.registry import (
+    Function,
+    Index,
+    Number,
+    Shape,
+    composite,
+    declare,
+    elementwise,
+    function,
+    is_number,
+    noted,
+    room_for,
+    signature_of,
+    structural,
+    witness,
+)
 from gradcli.ops.special.gamma import logaddexp, sigmoid, softplus
 from gradcli.ops.structure import detach, to_float, to_int
-from gradcli.ops.writing import Shape, witness
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -211,7 +222,7 @@ _BERNOULLI = Entrywise(
     _long_value,
 )
 bernoulli_nll = structural(
-    "bernoulli_nll", "input target", _bernoulli, witness("products.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
+    "bernoulli_nll", "input target", _bernoulli, witness("arrays.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
     saves="input target", ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1", extended=_BERNOULLI,
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
@@ -287,7 +298,7 @@ def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
 
 
 class_labels = elementwise(
-    "class_labels", "x:index", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", result="int",
+    "class_labels", "x:index", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", dtype="int",
     static={"classes": 1, "ignored": None}, public=False,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
     numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",

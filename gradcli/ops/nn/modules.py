@@ -6,7 +6,6 @@ from typing import Any
 
 from gradcli.ops.calling.meanings import declare_class, refuse_class
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt
 from gradcli.ops.elementwise.logic import greater, less, where
@@ -14,7 +13,7 @@ from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.softmax_and_attention import logsumexp
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import mean as mean_of
-from gradcli.ops.registry import Number, function
+from gradcli.ops.registry import Number, declare, function
 
 _REDUCED = "size_average, reduce, reduction"
 _PLACED = "kernel_size, stride, padding"

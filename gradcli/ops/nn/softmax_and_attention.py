@@ -17,11 +17,8 @@ from gradcli.ops.elementwise.logic import equal, isfinite, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
-from gradcli.ops.registry import Number, Stated, composition, function
-from gradcli.ops.room import room_for
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Number, Op, Shape, Stated, axes_of, composite, function, room_for, witness
 from gradcli.ops.structure import detach
-from gradcli.ops.writing import Shape, axes_of, witness
 
 # -- Softmax and its logarithm, and the logarithm of a sum of exponentials, without overflow -------
 
@@ -69,20 +66,18 @@ def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: b
 logsumexp: Op = reduction(
     "logsumexp",
     _logsumexp,
-    witness("reducing.logsumexp"),
+    witness("arrays.logsumexp"),
     _logsumexp_vjp,
     saves="x out",
     ulps=4,
     parts=_logsumexp_of_entries,
     doc="log(sum(exp(x))), without overflow.",
     signature="x axis:stated",
-    wider=composition(
-        "logsumexp",
-        "x b?",
-        _log_of_scaled_sum,
-        static={"axis": None, "keepdims": False, "return_sign": False},
-    ),
 )
+composite(
+    "numpy_logsumexp", "x b?", _log_of_scaled_sum, static={"axis": None, "keepdims": False, "return_sign": False},
+    doc="log(sum(b*exp(x))) of factors b, without overflow, and with return_sign the sign of the sum.",
+)  # fmt: skip
 
 
 def _softmax_shape(shape: Shape, axis: Any) -> Shape:

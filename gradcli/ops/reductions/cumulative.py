@@ -10,17 +10,13 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, rows_of, shape_with, transpose, vector_of
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import add, chain, mul
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import equal, isnan, where
 from gradcli.ops.extended import Whole
-from gradcli.ops.facts import Function
 from gradcli.ops.reductions import carried
-from gradcli.ops.registry import find, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Function, Op, Shape, axes_of, declare, find, function, one_axis
 from gradcli.ops.structure import clone
-from gradcli.ops.writing import Shape, axes_of, one_axis
 
 
 def _running_shape(old: Shape, axis: int | None) -> Shape:
@@ -67,7 +63,7 @@ def _running_text(function: str) -> Function:
 
 
 @function(
-    vjp=_cumsum_vjp, forward=np.cumsum, shape=_running_shape, parts=None, rounding="partial sums", ulps=8, integral=True,
+    vjp=_cumsum_vjp, forward=np.cumsum, shape=_running_shape, parts=None, rounding="partial sums", ulps=8, dtype="number",
     extended=Whole("CUMSUM"), numpy=_running_text("np.cumsum"),
 )  # fmt: skip
 def cumsum(x: Any, *, axis: int | None = None) -> Any:
@@ -106,7 +102,7 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
 
 @function(
     vjp=_cumprod_vjp, forward=np.cumprod, shape=_running_shape, parts=None, saves="x out", ulps=8, algebra="product of entries",
-    carries=carried.product_of_entries, rounding=carried.product_rounds, integral=True, numpy=_running_text("np.cumprod"),
+    carries=carried.product_of_entries, rounding=carried.product_rounds, dtype="number", numpy=_running_text("np.cumprod"),
 )  # fmt: skip
 def cumprod(x: Any, *, axis: int | None = None) -> Any:
     """Running products along an axis; its gradient is right with zeros among the entries."""

@@ -15,20 +15,16 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import laid_along, part_of, reshape, shape_with, take_along, transpose, vector_of
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.logic import isfinite, isnan, less, not_equal, where
-from gradcli.ops.facts import Function, noted
-from gradcli.ops.looping import reduced_text
 from gradcli.ops.reductions import carried
 from gradcli.ops.reductions.carried import count, ordered_shape, reduced
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
-from gradcli.ops.registry import function, structural
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.registry import REQUIRED, Function, Op, axes_of, declare, function, noted, one_axis, structural, witness
 from gradcli.ops.structure import to_int
-from gradcli.ops.writing import axes_of, one_axis, witness
+from gradcli.ops.text import reduced_text
 
 TIES = (noted("equal entries", "the whole gradient to the first of them"),)
 _LAST_TIES = (noted("equal entries", "the whole gradient to the last of them"),)
@@ -45,14 +41,14 @@ def _first(x: Any, axis: Any, keepdims: bool, best: Function = np.argmax) -> Any
 
 
 argmax = structural(
-    "argmax", "x", _first, witness("reducing.argmax"), shape=reduced, static=AXES, result="int", ulps=0, carries=carried.largest_place,
+    "argmax", "x", _first, witness("arrays.argmax"), shape=reduced, static=AXES, dtype="int", ulps=0, carries=carried.largest_place,
     kinks=TIES, doc="The index of the (first) largest entry. Not differentiated.",
     numpy=lambda shapes, axis, keepdims: reduced_text("np.argmax", shapes, axis, keepdims),
 )  # fmt: skip
 
 
 @function(
-    forward=partial(_first, best=np.argmin), shape=reduced, result="int", ulps=0, parts=None, kinks=TIES,
+    forward=partial(_first, best=np.argmin), shape=reduced, dtype="int", ulps=0, parts=None, kinks=TIES,
     numpy=lambda shapes, axis, keepdims: reduced_text("np.argmin", shapes, axis, keepdims),
 )  # fmt: skip
 def argmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -72,13 +68,20 @@ def _argsort(x: Any, axis: int | None, descending: bool) -> Any:
     return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
 
 
+def _argsort_text(shapes: Any, axis: int | None, descending: bool) -> str:
+    if not descending:
+        return f"np.argsort({{0}}, axis={axis}, stable=True)"
+    if axis is None or not shapes[0]:
+        return ""
+    return f"({shapes[0][axis] - 1} - np.flip(np.argsort(np.flip({{0}}, {axis}), axis={axis}, stable=True), {axis}))"
+
+
 argsort = structural(
-    "argsort", "x", _argsort, witness("reducing.argsort"), shape=ordered_shape, static={"axis": -1, "descending": False}, result="int",
+    "argsort", "x", _argsort, witness("arrays.argsort"), shape=ordered_shape, static={"axis": -1, "descending": False}, dtype="int",
     ulps=0, carries=carried.sorted_places, kinks=TIES,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
-    numpy=lambda shapes, axis, descending: "" if descending else f"np.argsort({{0}}, axis={axis}, kind='stable')",
+    numpy=_argsort_text,
     torch=lambda shapes, axis, descending: f"torch.argsort({{0}}, dim={axis}, descending={descending}, stable=True)",
-    jax=lambda shapes, axis, descending: f"jnp.argsort({{0}}, axis={axis}, descending={descending}, stable=True)",
 )  # fmt: skip
 
 
@@ -92,7 +95,7 @@ def _argcummax(x: Any, axis: int) -> Any:
 
 
 argcummax = structural(
-    "argcummax", "x", _argcummax, witness("reducing.argcummax"), shape=ordered_shape, static={"axis": REQUIRED}, result="int",
+    "argcummax", "x", _argcummax, witness("arrays.argcummax"), shape=ordered_shape, static={"axis": REQUIRED}, dtype="int",
     public=False, ulps=0, doc="The index of the (last) largest entry so far.", kinks=_LAST_TIES,
 )  # fmt: skip
 
@@ -253,8 +256,8 @@ def _lower_median(x: Any, ignore_nan: bool) -> Any:
 
 
 lower_median = structural(
-    "lower_median", "x", _lower_median, witness("reducing.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
-    public=False, integral=True, static={"ignore_nan": False},
+    "lower_median", "x", _lower_median, witness("arrays.median_from_below"), shape=lambda x, ignore_nan: (), saves="x out", ulps=0,
+    public=False, dtype="number", static={"ignore_nan": False},
     vjp=lambda wanted, cotangent, out, x, ignore_nan: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=noted("several entries equal to the median", "shared evenly among them"),
     doc="torch.median of all entries: the lower one of two in the middle; of those that are numbers, if NaN is ignored.",

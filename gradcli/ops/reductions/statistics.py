@@ -10,14 +10,12 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, transpose
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import max_, mean, min_, sum_, variation
-from gradcli.ops.registry import Number, function, is_number
-from gradcli.ops.writing import axes_of
+from gradcli.ops.registry import Number, axes_of, declare, function, is_number
 
 
 def _observations(name: str, x: Any) -> Any:

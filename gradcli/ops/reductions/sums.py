@@ -9,29 +9,38 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, ShapeError, TypeMismatchError
-from gradcli.ops import axes, pytorch
+from gradcli.ops import axes, extended, pytorch
 from gradcli.ops.arrays.reshaping import one_number
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import difference, exactly
 from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import equal, greater, isnan, less, less_equal, logical_and, logical_not, logical_or, where
-from gradcli.ops.facts import SAME, Function, Kink, noted
-from gradcli.ops.looping import product_in_torch, reduced_text
-from gradcli.ops.reductions import carried, extended
+from gradcli.ops.reductions import carried
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
-from gradcli.ops.registry import Number, composition, function, is_number, structural
-from gradcli.ops.spec import Composite, Op
-from gradcli.ops.writing import Shape, witness
+from gradcli.ops.registry import (
+    SAME,
+    Function,
+    Kink,
+    Number,
+    Op,
+    Shape,
+    composite,
+    declare,
+    function,
+    is_number,
+    noted,
+    structural,
+    witness,
+)
+from gradcli.ops.text import product_in_torch, reduced_text
 
 # -- Reductions as NumPy's keywords widen them: of the entries where a mask holds, beginning with a
 # number, around a given mean.
 #
-# Each is what the operation of its name is, made of operations, for calls with ``where``,
-# ``initial`` or ``mean``.
+# Each is the form that NumPy has of the operation, for calls with ``where``, ``initial`` or ``mean``.
 
 
 def is_truth(mask: Any) -> bool:
@@ -123,8 +132,10 @@ def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
     return reshape(reduction, shape=reduced(shape, axis, True))
 
 
-def _wider(name: str, operands: str, body: Function, **static: Any) -> Composite:
-    return composition(name, operands + (" ddof:number" if static else ""), body, static={**AXES, **static})
+def _with_keywords(op: Op, operands: str, body: Function, **static: Any) -> None:
+    """Register the form of a reduction that takes NumPy's further keywords."""
+    signature = operands + " ddof:number" * bool(static)
+    composite(f"numpy_{op.name}", signature, body, static={**AXES, **static}, doc=f"{op.doc} With NumPy's keywords.")
 
 
 def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
@@ -138,12 +149,12 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 _total: Function = np.add.reduce
 sum_: Op = reduction(
-    "sum", _total, witness("reducing.sum_"), _sum_vjp, integral=True,
+    "sum", _total, witness("arrays.sum_"), _sum_vjp, dtype="number",
     doc="The sum of the entries. >>> sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total",
     axes=axes.Reduction(axes.SUM),
-    wider=_wider("sum", "x where? initial?", lambda *call, **axes: _begun(sum_, 0.0, add, *call, **axes)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.sum", shapes, axis, keepdims),
 )
+_with_keywords(sum_, "x where? initial?", partial(_begun, sum_, 0.0, add))
 
 
 @function("sum_to_size", numpy="x, shape|size+", torch="x, shape|size+")
@@ -167,7 +178,6 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 @function(
     vjp=_mean_vjp, shape=reduced, algebra="mean", rounding="terms", ulps=4,
-    wider=_wider("mean", "x where?", partial(_average, "mean")),
     refuses=pytorch.only_floats("mean"),
 )  # fmt: skip
 def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -178,6 +188,9 @@ def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return sum_(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
 
+_with_keywords(mean, "x where?", partial(_average, "mean"))
+
+
 def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
     n = count(x.shape, axis)
     return (spread(cotangent, x.shape, axis) * (2 * (x - mean(x, axis=axis, keepdims=True)) / max(difference(n, ddof), 0)),)
@@ -186,9 +199,8 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 @function(
     vjp=_var_vjp, shape=reduced, saves="x", refuses=pytorch.only_floats("std and var"),
     ulps=8,
-    wider=_wider("var", "x where? mean?", partial(variation, "var", False), ddof=0),
 )  # fmt: skip
-def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
+def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
     """The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1)."""
     n = count(x.shape, axis)
     deviation = x - sum_(x, axis=axis, keepdims=True) / n
@@ -206,11 +218,14 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
     vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves="x out", ulps=8,
     refuses=pytorch.only_floats("std and var"), extended=extended.STD,
     kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
-    wider=_wider("std", "x where? mean?", partial(variation, "std", True), ddof=0),
 )  # fmt: skip
-def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
+def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
     """The standard deviation, the square root of var."""
     return sqrt(var.definition(x, axis=axis, keepdims=keepdims, ddof=ddof))
+
+
+_with_keywords(var, "x where? mean?", partial(variation, "var", False), ddof=0)
+_with_keywords(std, "x where? mean?", partial(variation, "std", True), ddof=0)
 
 
 def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -218,15 +233,15 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 prod: Op = reduction(
-    "prod", np.prod, witness("reducing.prod"), _prod_vjp,
+    "prod", np.prod, witness("arrays.prod"), _prod_vjp,
     saves="x", doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carried.product_of_entries, rounding=carried.product_rounds,
-    algebra="product of entries", integral=True, extended=extended.PROD,
+    algebra="product of entries", dtype="number", extended=extended.PROD,
     axes=axes.Reduction(axes.PRODUCT),
-    wider=_wider("prod", "x where? initial?", lambda *call, **axes: _begun(prod, 1.0, mul, *call, **axes)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.prod", shapes, axis, keepdims),
     torch=product_in_torch,
 )
+_with_keywords(prod, "x where? initial?", partial(_begun, prod, 1.0, mul))
 
 
 def equal_to_result_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -248,14 +263,14 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
         return forward(x, axis=axis, keepdims=keepdims)
 
     made: Op = reduction(
-        name, checked, witness(f"reducing.{name}_"), equal_to_result_vjp, saves="x out", aliases=(f"a{name}",), ulps=0, integral=True,
+        name, checked, witness(f"arrays.{name}_"), equal_to_result_vjp, saves="x out", aliases=(f"a{name}",), ulps=0, dtype="number",
         kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python. "
         f"{example}", axes=axes.Reduction(rule),
-        wider=_wider(name, "x where? initial?", lambda *call, **static: _begun(made, unit, pair, *call, **static)),
         carries=(), numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
         **record,
     )  # fmt: skip
+    _with_keywords(made, "x where? initial?", partial(_begun, made, unit, pair))
     return made
 
 
@@ -311,8 +326,10 @@ def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -
 
 def _corrected(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
     ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
-    function = op if is_number(ddof) or op.wider is None else op.wider
-    return function(x, axis=None if axis == () else axis, keepdims=keepdims, ddof=ddof)
+    axis = None if axis == () else axis
+    if not is_number(ddof):
+        return variation(op.name, op is std, x, None, None, axis, keepdims, ddof)
+    return op(x, axis=axis, keepdims=keepdims, ddof=ddof)
 
 
 def _with_mean(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:

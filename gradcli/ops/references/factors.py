@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import array, lined, matmul, total
+from gradcli.ops.references.arrays import array, lined, matmul, total
 from gradcli.ops.references.scalar_algorithms import (
     GUARD,
     Matrix,

@@ -7,14 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
-from gradcli.ops.facts import Kink
-from gradcli.ops.registry import elementwise, function, is_number
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function, is_number
 from gradcli.ops.special.integrals import hypergeometric
-from gradcli.ops.writing import OfSciPy
 
 
 def _bessel(name: str, word: str, slope: Callable[[Op, Any, float], Any], doc: str, **record: Any) -> Op:
@@ -33,7 +29,7 @@ def _bessel(name: str, word: str, slope: Callable[[Op, Any, float], Any], doc: s
         name, "x", of_one_order, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, aliases=(word,),
         doc=f"{doc} In a program the order comes first: {name}(1, x). >>> {name}(1, x)",
         written=f"{name}({{v}}, {{x}})", latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)",
-        numpy=lambda shapes, v: f"special.{name}({v!r}, {{0}})", **{"torch": "", "jax": "", **record},
+        numpy=lambda shapes, v: f"special.{name}({v!r}, {{0}})", **record,
     )  # fmt: skip
     return op
 
@@ -62,7 +58,6 @@ iv = _bessel(
     "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an integer", ulps=16,
     carries=(0.0,),
     torch=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
-    jax=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
 )
 kv = _bessel(
     "kv", "besselk",
@@ -141,7 +136,6 @@ def _i0e_slope_slope(out: Any, x: Any, n: int) -> Any:
     latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - \operatorname{{i1e}}\left({x}\right)\right)"},
     carries=(),
     torch=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
-    jax=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
 )
 def i0e_slope(x: Any, *, n: int = 1) -> Any:
     """The n-th derivative of exp(-x)*i0(x) but for its factor: nothing cancels at large x."""

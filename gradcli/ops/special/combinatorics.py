@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import LN_PI
-from gradcli.ops.facts import Function
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.room import nodes_for
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Function, Op, declare, elementwise, function, nodes_for
 from gradcli.ops.special.gamma import digamma, gamma, lgamma, polygamma
 
 # -- Functions that sympy does not have, as classes of it: their derivatives, and what computes
@@ -176,14 +172,12 @@ def _binomial(n: Any, k: Any) -> Any:
 
 
 beta = elementwise(
-    "beta", "x y", _beta, lambda m, x, y: m.beta(x, y),
+    "beta", "x y", _beta, "beta",
     lambda out, x, y: -out * psi_rise(x, y), lambda out, x, y: -out * psi_rise(y, x),
     symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves="x y out", ulps=8000,
     domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
     carries=((-math.inf, 0.0), (-math.inf, 0.0)),
     numpy="special.beta({0}, {1})",
-    torch="_beta({0}, {1})",
-    jax="_beta({0}, {1})",
 )
 
 
@@ -195,18 +189,15 @@ betaln = elementwise(
     doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
     carries=((-math.inf, 0.0), (-math.inf, 0.0)),
     numpy="special.betaln({0}, {1})",
-    torch="",
     definition=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
 )
 binomial = elementwise(
-    "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
+    "binomial", "n k", _binomial, "binomial",
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
     symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves="n k out",
     aliases="binom comb", domain="n > -1 and -1 < k < n + 1",
     doc="The binomial coefficient n over k, with gamma functions as factorials. >>> binomial(n, 2)", ulps=400,
     numpy="special.binom({0}, {1})",
-    torch="_binomial({0}, {1})",
-    jax="_binomial({0}, {1})",
 )
 
 

@@ -7,36 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.signatures import declare
+from gradcli.ops import extended
 from gradcli.ops.constants import HALF_SQRT_PI, SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI, TWO_BY_SQRT_PI
-from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.bounds import clip, minimum
 from gradcli.ops.elementwise.exponential import exp, exp_square, log, xlogy
 from gradcli.ops.elementwise.logic import greater, isnan, less, where
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.spec import Op
-from gradcli.ops.writing import OfSciPy
+from gradcli.ops.registry import OfSciPy, Op, declare, elementwise, function
 
 erf = elementwise(
-    "erf", "x", OfSciPy("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
+    "erf", "x", OfSciPy("erf"), "erf", lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The error function. >>> erf(x/sqrt(2))",
     carries=(),
 )
 
 
 erfc = elementwise(
-    "erfc", "x", OfSciPy("erfc"), lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
+    "erfc", "x", OfSciPy("erfc"), "erfc", lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
     carries=(),
 )
 
 
 erfi = elementwise(
-    "erfi", "x", OfSciPy("erfi"), lambda m, x: m.erfi(x), lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI,
+    "erfi", "x", OfSciPy("erfi"), "erfi", lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI,
     doc="The imaginary error function, -i*erf(i*x).", ulps=160,
     carries=(),
-    torch="",
-    jax="",
 )
 
 _TERMS = 200  # of a continued fraction, at its slowest for x = 1
@@ -79,13 +74,12 @@ erfcx_integral: Op = elementwise(
     doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives never cancel.",
     carries=(),
     numpy=lambda shapes, n: "_erfcx_integral({0})" if n == 1 else "",
-    jax="",
 )
 
 
 @function(
     forward=OfSciPy("erfcx"), partials=(lambda out, x: -2 * erfcx_integral(x, n=1),), backward="SpecialErfcx", ulps=600,
-    jax="_erfcx({0})", carries=(),
+    carries=(),
 )  # fmt: skip
 def erfcx(x: Any) -> Any:
     """exp(x**2)*erfc(x), without underflow."""
@@ -93,7 +87,7 @@ def erfcx(x: Any) -> Any:
 
 
 erfinv = elementwise(
-    "erfinv", "x", OfSciPy("erfinv"), lambda m, x: m.erfinv(x), lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
+    "erfinv", "x", OfSciPy("erfinv"), "erfinv", lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
     saves="out", domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.",
     carries=(-1.0, 1.0),
 )

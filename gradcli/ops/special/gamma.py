@@ -7,17 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.signatures import declare
+from gradcli.ops import extended
 from gradcli.ops.carrying import joined_rounds
 from gradcli.ops.constants import LN2
-from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.exponential import exp, expm1
+from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.elementwise.trigonometric import tanh
-from gradcli.ops.facts import Kink
-from gradcli.ops.registry import composition, elementwise, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function, witness
 from gradcli.ops.text import number_in_c
-from gradcli.ops.writing import OfSciPy, witness
 
 _FAR = -100.0  # beneath, SciPy and mpmath add up as many terms as there are poles on the way, without end
 
@@ -49,7 +46,7 @@ polygamma: Op = elementwise(
     "polygamma",
     "x",
     _polygamma,
-    witness("products.polygamma"),
+    witness("arrays.polygamma"),
     lambda out, x, n: polygamma(x, n=n + 1),
     symbolic=lambda s, x, n: s.polygamma(n, x),
     static={"n": 1},
@@ -67,7 +64,7 @@ digamma = elementwise(
     "digamma",
     "x",
     OfSciPy("digamma"),
-    lambda m, x: m.digamma(x),
+    "digamma",
     lambda out, x: polygamma(x, n=1),
     aliases="psi",
     domain="x is not 0, -1, -2, ...",
@@ -80,7 +77,7 @@ gamma = elementwise(
     "gamma",
     "x",
     OfSciPy("gamma"),
-    lambda m, x: m.gamma(x),
+    "gamma",
     lambda out, x: out * digamma(x),
     saves="x out",
     domain="x is not 0, -1, -2, ...",
@@ -88,7 +85,6 @@ gamma = elementwise(
     doc="The gamma function. >>> gamma(x)",
     ulps=10,
     carries=(-math.inf, 0.0, 1.4616321449683622),
-    torch="_gamma({0})",
 )
 
 def _lgamma_reference(m: Any, x: Any) -> Any:
@@ -174,15 +170,13 @@ def _softplus_reference(m: Any, x: Any, beta: float, threshold: float) -> Any:
 
 
 def _softplus_partial(out: Any, x: Any, beta: float, threshold: float) -> Any:
-    from gradcli.ops.elementwise.logic import greater, where
-
     slope = sigmoid(x * beta) if beta != 1 else sigmoid(x)
-    return slope if threshold == float("inf") else where(greater(x * beta, threshold), 1.0, slope)
+    return slope if threshold == math.inf else where(greater(x * beta, threshold), 1.0, slope)
 
 
-def _softplus_by(x: Any, beta: Any, threshold: float) -> Any:
-    """The same with an operand as beta."""
-    return softplus(x * beta, threshold=threshold) / beta
+def _softplus_of(x: Any, beta: Any, threshold: float) -> Any:
+    curve = logaddexp(x * beta, 0.0) / beta
+    return curve if threshold == math.inf else where(greater(x * beta, threshold), x, curve)
 
 
 def _softplus_in_c(beta: float, threshold: float) -> str:
@@ -197,24 +191,19 @@ def _softplus_in_numpy(beta: float, threshold: float) -> str:
 
 softplus: Op = elementwise(
     "softplus",
-    "x",
+    "x beta:number",
     _softplus,
     _softplus_reference,
     _softplus_partial,
     symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta,
     kind="piecewise",
-    static={"beta": 1, "threshold": float("inf")},
+    static={"beta": 1, "threshold": math.inf},
     saves="x",
     ulps=4,
     extended=extended.SOFTPLUS,
     kinks=Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20). >>> softplus(x)",
-    wider=composition(
-        "softplus",
-        "x beta:number",
-        _softplus_by,
-        static={"beta": 1, "threshold": float("inf")},
-    ),
+    definition=_softplus_of,
     carries=(),
     c=_softplus_in_c,
     numpy=lambda shapes, beta, threshold: _softplus_in_numpy(float(beta), float(threshold)),

@@ -9,14 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.exponential import exp, log, log1p, xlog1py, xlogy
-from gradcli.ops.facts import Function
-from gradcli.ops.registry import elementwise, function
-from gradcli.ops.spec import Op
+from gradcli.ops.registry import Function, OfSciPy, Op, declare, elementwise, function
 from gradcli.ops.special.combinatorics import betaln, in_sympy
 from gradcli.ops.special.gamma import digamma, lgamma, polygamma
-from gradcli.ops.writing import OfSciPy
 
 # -- How a value is differentiated by parameters in floats: an integral of the density's derivative.
 
@@ -242,7 +238,7 @@ betainc_slope: Op = elementwise(
         lambda out, a, b, x: betainc_slope(a, b, x, n=1, k=0), lambda out, a, b, x: betainc_slope(a, b, x, n=0, k=1),
         lambda out, a, b, x: beta_density(a, b, x),
     ),
-    ulps=400, domain="a > 0 and b > 0 and 0 <= x <= 1", carries=((0.0,), (0.0,), (0.0, 1.0)), torch="",
+    ulps=400, domain="a > 0 and b > 0 and 0 <= x <= 1", carries=((0.0,), (0.0,), (0.0, 1.0)),
 )  # fmt: skip
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.

@@ -9,23 +9,18 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.signatures import declare
+from gradcli.ops import extended
 from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
-from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
 from gradcli.ops.elementwise.trigonometric import cos, cosh, sin, sinh
-from gradcli.ops.registry import composite, elementwise, function
-from gradcli.ops.room import nodes_for
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.registry import REQUIRED, OfSciPy, Op, composite, declare, elementwise, function, nodes_for
 from gradcli.ops.special.combinatorics import by_order
 from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
-from gradcli.ops.writing import OfSciPy
 
-_SCIPYS: Any = {"torch": "", "jax": ""}  # functions that only SciPy has
 _FAR = 1e18  # where the first term of an asymptotic series is all that counts
 
 
@@ -60,13 +55,11 @@ hypergeometric: Op = elementwise(
     symbolic=_in_sympy, static={"above": (2.0,), "below": (3.0,)}, public=False, ulps=2000,
     doc="The generalized hypergeometric function of one or two parameters above and one below.",
     numpy=lambda shapes, above, below: f"special.hyp{len(above)}f1({', '.join(map(repr, (*above, *below)))}, {{0}})",
-    **_SCIPYS,
 )  # fmt: skip
 
 
 @function(
     forward=OfSciPy("exprel"), partials=(lambda out, x: hypergeometric(x, above=(2.0,), below=(3.0,)) / 2,), ulps=200, carries=(),
-    **_SCIPYS,
 )  # fmt: skip
 def exprel(x: Any) -> Any:
     """(exp(x) - 1)/x, and 1 at 0."""
@@ -84,7 +77,7 @@ lambertw: Op = elementwise(
     "lambertw",
     "x",
     _lambert,
-    lambda m, x, k: m.lambertw(x, k),
+    "lambertw",
     lambda out, x, k: exp(-out) / (1 + out),
     symbolic=lambda s, x, k: s.LambertW(x, k),
     static={"k": 0},
@@ -94,13 +87,12 @@ lambertw: Op = elementwise(
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
     carries=(-0.36787944117144233, 0.0),
     numpy=lambda shapes, k: f"special.lambertw({{0}}, {k}).real",
-    **_SCIPYS,
 )
 
 
 @function(
     forward=OfSciPy("dawsn"), partials=(lambda out, x: hypergeometric(-square(x), above=(1.0,), below=(0.5,)),),
-    symbolic=lambda s, x: s.sqrt(s.pi) / 2 * s.exp(-(x**2)) * s.erfi(x), ulps=2000, carries=steady, **_SCIPYS,
+    symbolic=lambda s, x: s.sqrt(s.pi) / 2 * s.exp(-(x**2)) * s.erfi(x), ulps=2000, carries=steady,
 )  # fmt: skip
 def dawsn(x: Any) -> Any:
     """Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x)."""
@@ -109,7 +101,7 @@ def dawsn(x: Any) -> Any:
 
 @function(
     forward=OfSciPy("ellipk"), partials=(lambda out, m: hypergeometric(m, above=(1.5, 1.5), below=(2.0,)) * PI / 8,), domain="m < 1",
-    ulps=2000, carries=(1.0,), **_SCIPYS,
+    ulps=2000, carries=(1.0,),
 )  # fmt: skip
 def ellipk(m: Any) -> Any:
     """The complete elliptic integral of the first kind of the parameter m (the modulus squared)."""
@@ -118,7 +110,7 @@ def ellipk(m: Any) -> Any:
 
 @function(
     forward=OfSciPy("ellipe"), partials=(lambda out, m: hypergeometric(m, above=(0.5, 1.5), below=(2.0,)) * PI / -8,), domain="m <= 1",
-    ulps=2000, carries=(1.0,), **_SCIPYS,
+    ulps=2000, carries=(1.0,),
 )  # fmt: skip
 def ellipe(m: Any) -> Any:
     """The complete elliptic integral of the second kind of the parameter m (the modulus squared)."""
@@ -349,7 +341,7 @@ def _integral(name: str, family: str, place: int, partial: Any, doc: str, **reco
     return elementwise(
         name, "x", lambda x: np.where(np.less(x, 0), np.nan, both(x)[1])[()] if place else both(x)[0],
         lambda m, x: getattr(m, name.lower())(x), partial, symbolic=lambda s, x: getattr(s, name)(x), doc=doc,
-        domain="x > 0" * place, numpy=f"special.{family}({{0}})[{place}]", **_SCIPYS, **record,
+        domain="x > 0" * place, numpy=f"special.{family}({{0}})[{place}]", **record,
     )  # fmt: skip
 
 
@@ -368,11 +360,10 @@ chi = _integral(
     "The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16, carries=(0.0,),
 )  # fmt: skip
 ei = elementwise(
-    "Ei", "x", OfSciPy("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
+    "Ei", "x", OfSciPy("expi"), "ei", lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
     aliases="expi",
     domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
     carries=(0.0,),
-    torch="",
 )
 
 
@@ -396,7 +387,6 @@ expn: Op = elementwise(
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first. >>> expn(2, x)",
     carries=(0.0,),
     numpy=lambda shapes, n: f"special.expn({n}, {{0}})",
-    torch="",
 )
 
 

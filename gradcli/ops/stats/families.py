@@ -9,13 +9,10 @@ from typing import Any
 
 from gradcli.ops.calling.meanings import declare_class
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlog1py, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, where
-from gradcli.ops.facts import Function
-from gradcli.ops.registry import composite
-from gradcli.ops.spec import Composite
+from gradcli.ops.registry import Composite, Function, composite, declare
 from gradcli.ops.special.combinatorics import betaln
 from gradcli.ops.special.error_functions import entr
 from gradcli.ops.special.gamma import lgamma

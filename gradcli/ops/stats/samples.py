@@ -6,12 +6,11 @@ import math
 from typing import Any
 
 from gradcli.errors import ShapeError
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import mean, sum_
-from gradcli.ops.registry import function
+from gradcli.ops.registry import declare, function
 from gradcli.ops.special.error_functions import entr
 
 

@@ -7,13 +7,11 @@ from typing import Any
 
 from gradcli.ops.calling.meanings import refuse_class
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlog1py, xlogy
 from gradcli.ops.elementwise.logic import greater_equal, less, logical_and, where
-from gradcli.ops.facts import Function
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import Function, composite, declare
 from gradcli.ops.special.combinatorics import betaln
 from gradcli.ops.special.error_functions import entr
 from gradcli.ops.special.gamma import digamma, lgamma, sigmoid, softplus

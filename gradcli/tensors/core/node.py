@@ -19,7 +19,7 @@ import numpy as np
 
 from gradcli.graph.nodes import reachable
 from gradcli.graph.sweep import contributions, guarded, sweep
-from gradcli.ops.recording import kept_places, node_name
+from gradcli.ops.pytorch import kept_places, node_name
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output

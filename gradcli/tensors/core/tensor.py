@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, last_place
-from gradcli.ops.recording import node_name
+from gradcli.ops.pytorch import node_name
 from gradcli.tensors.core.dtypes import FLOATS, Entries, legacy
 from gradcli.tensors.core.modes import check_untransformed, state, warn
 from gradcli.tensors.core.node import Node, RemovableHandle, Shaped, named

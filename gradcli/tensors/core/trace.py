@@ -16,7 +16,7 @@ from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.arrays.striding import as_strided, as_strided_scatter
 from gradcli.ops.elementwise.arithmetic import chain, mul
-from gradcli.ops.recording import kept_places
+from gradcli.ops.pytorch import kept_places
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, output
 from gradcli.tensors.core.dtypes import FLOATS

@@ -14,7 +14,7 @@ from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, getitem
 from gradcli.ops.arrays.striding import as_strided, last_place
 from gradcli.ops.calling.inputs import unmasked
-from gradcli.ops.recording import naming, node_name
+from gradcli.ops.pytorch import naming, node_name
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes

@@ -16,7 +16,7 @@ from gradcli.ops.calling import binding
 from gradcli.ops.calling.meanings import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import Signature
-from gradcli.ops.recording import node_name
+from gradcli.ops.pytorch import node_name
 from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone

@@ -1,0 +1,343 @@
+"""References of products: sums, over the indices that factors share, of products of entries."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.references.scalar_algorithms import Matrix, over_batches
+
+# -- Arrays of scalars as lists of their entries in order --------------------------------------------
+
+
+Array = np.ndarray
+
+
+def entries(x: Any) -> list[Any]:
+    """The scalars of an array, the last axis first."""
+    found: list[Any] = np.asarray(x, dtype=object).ravel().tolist()
+    return found
+
+
+def array(values: Iterable[Any], shape: Sequence[int]) -> Array:
+    """An array of scalars from its entries in order."""
+    return np.fromiter(values, dtype=object).reshape(tuple(shape))
+
+
+def number(value: Any) -> Array:
+    """An array of no axes."""
+    return array([value], ())
+
+
+def whole(x: Any) -> list[int]:
+    """The entries of an array of indices."""
+    return [int(v) for v in entries(x)]
+
+
+def size_of(shape: Iterable[int]) -> int:
+    total = 1
+    for n in shape:
+        total = total * n
+    return total
+
+
+def picked(x: Any, places: Iterable[int], shape: Sequence[int]) -> Array:
+    """The entries at places, in another shape."""
+    flat = entries(x)
+    return array([flat[place] for place in places], shape)
+
+
+def which(axis: Any, ndim: int) -> list[int]:
+    """The axes that are meant, counted from the first; all of them by None. A number has no axis but that of its one entry."""
+    if axis is None:
+        return list(range(ndim))
+    named = list(axis) if isinstance(axis, (tuple, list)) else [axis]
+    return [a + ndim if a < 0 else a for a in named] if ndim else []
+
+
+def rows(x: Any, axis: Any) -> tuple[list[list[Any]], list[int]]:
+    """The entries along some axes, one list for each place on the others, and the order of axes in which these stand, the others first."""
+    inside = sorted(which(axis, np.ndim(x)))
+    kept = [a for a in range(np.ndim(x)) if a not in inside]
+    moved = np.asarray(x, dtype=object).transpose([*kept, *inside])
+    return moved.reshape(size_of(moved.shape[: len(kept)]), size_of(moved.shape[len(kept) :])).tolist(), [*kept, *inside]
+
+
+def reduced(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], Any]) -> Array:
+    """One scalar made of the entries along some axes."""
+    lists, _ = rows(x, axis)
+    inside = which(axis, np.ndim(x))
+    shape = [1 if a in inside else n for a, n in enumerate(np.shape(x)) if keepdims or a not in inside]
+    return array([make(row) for row in lists], shape)
+
+
+def lined(x: Any, axis: Any, change: Callable[[list[Any]], list[Any]]) -> Array:
+    """Each line along axes replaced by another, which may be shorter or longer where there is one axis."""
+    lists, order = rows(x, axis)
+    made = [change(row) for row in lists]
+    shape = [np.shape(x)[a] for a in order]
+    if len(which(axis, np.ndim(x))) == 1:
+        shape[-1] = len(made[0]) if made else len(change([]))
+    return array([v for row in made for v in row], shape).transpose([order.index(a) for a in range(len(order))])
+
+
+def total(m: Any, values: Sequence[Any]) -> Any:
+    """The sum of some scalars, one after the other."""
+    return reduce(operator.add, values) if values else m.zero
+
+
+def product(m: Any, values: Sequence[Any]) -> Any:
+    return reduce(operator.mul, values) if values else m.one
+
+
+def inner(m: Any, x: Sequence[Any], y: Sequence[Any]) -> Any:
+    """The sum of products of scalars, pair by pair."""
+    return total(m, [v * w for v, w in zip(x, y, strict=True)])
+
+
+def spread(x: Any, shape: Sequence[int]) -> list[Any]:
+    """The entries of an array repeated to a shape, in order."""
+    return entries(np.broadcast_arrays(np.asarray(x, object), np.empty(tuple(shape)))[0])
+
+
+_MANY = 64  # products of entries from which on they are summed by products of whole matrices
+
+
+def _of_matrices(m: Any, x: Matrix, y: Matrix) -> Matrix:
+    if len(x) * y.size >= _MANY and (found := m.of_matrices("product", x, y)) is not None:
+        whole: Matrix = found[0]
+        return whole
+    columns = y.T.tolist()
+    return array([inner(m, row, column) for row in x.tolist() for column in columns], (len(x), len(columns)))
+
+
+def matmul(m: Any, x: Any, y: Any) -> Any:
+    """A vector before the @ is a row, one behind it a column."""
+    left, right = x if np.ndim(x) > 1 else x[None, :], y if np.ndim(y) > 1 else y[:, None]
+    found = over_batches(_of_matrices, lambda x, y: (x[0], y[1]))(m, left, right)
+    found = found if np.ndim(y) > 1 else found[..., 0]
+    return found if np.ndim(x) > 1 else found[..., 0, :] if np.ndim(y) > 1 else found[..., 0]
+
+
+# -- References of single functions that take more than a line -------------------------------------
+
+
+def machine_epsilon(m: Any, x: Any) -> Array:
+    digits = {"float64": 53, "float32": 24}[m.precision]
+    return number(m.one / 2 ** (digits - 1))
+
+
+def bernoulli_nll(m: Any, x: Any, y: Any) -> Array:
+    """The definition; very near 0 and 1 its value as a constant, and the slope that PyTorch chooses.
+
+    PyTorch's bounds are -100 of a logarithm, and 1e-12, in float32, of the denominator of a slope.
+    """
+    narrowest = m.m.mpf(9223372) / 2**63  # 1e-12 to the 24 bits of a float32
+
+    def held_log(p: Any) -> Any:
+        return m.log(p) if m.plain(p) < 0 or m.plain(p) > m.m.exp(-100) else m.one * -100
+
+    def definition(p: Any, t: Any) -> Any:
+        return -(t * held_log(p) + (1 - t) * held_log(1 - p))
+
+    def entry(p: Any, t: Any) -> Any:
+        at = m.plain(p)
+        if not 0 <= at <= 1 or at * (1 - at) >= narrowest:
+            return definition(p, t)
+        return definition(at, t) + (at - m.plain(t)) / narrowest * (p - at)
+
+    return array([entry(p, t) for p, t in zip(entries(x), entries(y), strict=True)], np.shape(x))
+
+
+def polygamma(m: Any, x: Any, n: int) -> Any:
+    """The n-th derivative of digamma. Far to the left by reflection (DLMF 5.15.6), as mpmath counts every pole on the way."""
+    if not n or x > -50 or not m.isfinite(x):
+        return m.psi(n, x)
+    if x == m.nint(x):
+        return m.psi(n, -1)
+    slopes = {1: 1}  # of the cotangent as a polynomial in it, by its powers: (c**k)' = -k*c**(k - 1) - k*c**(k + 1)
+    for _ in range(n):
+        before, slopes = slopes, {}
+        for power, factor in before.items():
+            for to in (power - 1, power + 1):
+                slopes[to] = slopes.get(to, 0) - power * factor
+    cotangent = m.cot(m.pi * (x - m.nint(x)))
+    turned = sum((factor * cotangent**power for power, factor in slopes.items()), m.zero)
+    return (-1) ** n * m.psi(n, 1 - x) - m.pi ** (n + 1) * turned
+
+
+# -- Operations that move entries: which entry stands where ----------------------------------------
+
+
+def same(m: Any, x: Any, **_: Any) -> Any:
+    return x
+
+
+def reshape(m: Any, x: Any, shape: Any) -> Array:
+    extents = list(shape) if isinstance(shape, (tuple, list)) else [shape]
+    known = size_of(n for n in extents if n != -1)
+    return array(entries(x), [np.size(x) // known if n == -1 else n for n in extents])
+
+
+def broadcast_to(m: Any, x: Any, shape: Any) -> Array:
+    return array(spread(x, shape), shape)
+
+
+def transpose(m: Any, x: Any, axes: Any) -> Array:
+    places = range(np.ndim(x))
+    return np.moveaxis(np.asarray(x, object), places[::-1] if axes is None else axes, places)
+
+
+def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
+    """The entries of one array after those of the other, where the axis comes first."""
+    lined = [np.moveaxis(np.asarray(x, object), axis, 0) for x in arrays]
+    joined = array([v for x in lined for v in entries(x)], [sum(map(len, lined)), *lined[0].shape[1:]])
+    return np.moveaxis(joined, 0, axis)
+
+
+def _numbers(shape: Sequence[int], index: Sequence[Any]) -> Any:
+    """The numbers of the entries of x[index] among those of x: what an index means is NumPy's to say."""
+    numbers = np.arange(size_of(shape)).reshape(tuple(shape))
+    return numbers[tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)]
+
+
+def _sums(m: Any, places: Sequence[int], values: Sequence[Any], shape: Sequence[int]) -> Array:
+    """Zeros of a shape with values added at the numbers of their places."""
+    sums: dict[int, Any] = {}
+    for place, value in zip(places, values, strict=True):
+        sums[place] = sums[place] + value if place in sums else value
+    return array([sums.get(place, m.zero) for place in range(size_of(shape))], shape)
+
+
+def getitem(m: Any, x: Any, index: Any) -> Array:
+    places = _numbers(np.shape(x), index)
+    return picked(x, whole(places), np.shape(places))
+
+
+def scatter_add(m: Any, x: Any, index: Any, shape: Any) -> Array:
+    places = _numbers(shape, index)
+    return _sums(m, whole(places), spread(x, np.shape(places)), shape)
+
+
+def _columns(index: Any, shape: Sequence[int], axis: int) -> list[int]:
+    """Return where in an array of a shape the entry of each index along an axis stands."""
+    if not shape:
+        return [0]
+    numbers = np.arange(size_of(shape)).reshape(tuple(shape))
+    others = numbers[tuple(slice(None if a == axis % len(shape) else n) for a, n in enumerate(np.shape(index)))]
+    return whole(np.take_along_axis(others, np.asarray(index, int), axis))
+
+
+def take_along(m: Any, x: Any, index: Any, axis: int) -> Array:
+    return picked(x, _columns(index, np.shape(x), axis), np.shape(index))
+
+
+def add_along(m: Any, x: Any, index: Any, axis: int, shape: Any) -> Array:
+    return _sums(m, _columns(index, shape, axis), spread(x, np.shape(index)), shape)
+
+
+# -- Reductions: what one scalar is made of many, line by line -------------------------------------
+
+
+def sum_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: total(m, row))
+
+
+def prod(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: product(m, row))
+
+
+def max_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: m.extreme("max", row))
+
+
+def min_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: m.extreme("min", row))
+
+
+def first_largest(m: Any, row: list[Any]) -> int:
+    """The index of the first NaN; if there is none, of the first largest entry."""
+    values = [m.plain(v) for v in row]
+    best = 0
+    for i, value in enumerate(values):
+        if value != value:
+            return i
+        if value > values[best]:
+            best = i
+    m.tied("argmax", [v for v, value in zip(row, values, strict=True) if value == values[best]])
+    return best
+
+
+def argmax(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: first_largest(m, row))
+
+
+def order(m: Any, row: list[Any], descending: bool = False) -> list[int]:
+    """The indices of entries in order, equal ones as they stand; NaN is larger than any number."""
+    values = [m.plain(v) for v in row]
+    numbers = [i for i, v in enumerate(values) if v == v]
+    others = [i for i, v in enumerate(values) if v != v]
+    numbers.sort(key=lambda i: -values[i] if descending else values[i])
+    for _, alike in groupby(numbers, key=values.__getitem__):
+        m.tied("argsort", [row[i] for i in alike])
+    return others + numbers if descending else numbers + others
+
+
+def argsort(m: Any, x: Any, axis: int | None, descending: bool) -> Array:
+    if axis is None:
+        return array(order(m, entries(x), descending), [np.size(x)])
+    if not np.ndim(x):
+        return number(0)
+    return lined(x, axis, lambda row: order(m, row, descending))
+
+
+def running_best(m: Any, row: list[Any]) -> list[int]:
+    """The index of the last largest entry so far; from a NaN on, of the last NaN."""
+    found: list[int] = []
+    values = [m.plain(v) for v in row]
+    for i, value in enumerate(values):
+        best = values[found[-1]] if found else value
+        better = value != value or (best == best and value >= best)
+        if found and value == best:
+            m.tied("argcummax", [row[found[-1]], row[i]])
+        found.append(i if better or not found else found[-1])
+    return found
+
+
+def argcummax(m: Any, x: Any, axis: int) -> Array:
+    return lined(x, axis, lambda row: running_best(m, row)) if np.ndim(x) else number(0)
+
+
+def _largest_apart(m: Any, row: list[Any]) -> tuple[Any, Any]:
+    """The largest, and what log(sum(exp(v))) has beyond it."""
+    rest = list(row)
+    values = [m.plain(v) for v in rest]
+    top = rest.pop(values.index(max(values)))
+    return top, m.log1p(total(m, [m.exp(v - top) for v in rest]))
+
+
+def logarithm_of_sum(m: Any, row: list[Any]) -> Any:
+    """log(sum(exp(v))), the largest taken out where that may overflow."""
+    if not m.overflows:
+        return m.log(total(m, [m.exp(v) for v in row]))
+    top, beyond = _largest_apart(m, row)
+    return top + beyond
+
+
+def logsumexp(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
+    return reduced(x, axis, keepdims, lambda row: logarithm_of_sum(m, row))
+
+
+def median_from_below(m: Any, x: Any, ignore_nan: bool) -> Array:
+    """The lower one of the middle entries among those that are numbers; NaN if none is, or one is not and NaN is not ignored."""
+    numbers = sorted((v for v in entries(x) if m.plain(v) == m.plain(v)), key=m.plain)
+    if not numbers or not (ignore_nan or len(numbers) == np.size(x)):
+        return number(m.nan)
+    middle = numbers[(len(numbers) - 1) // 2]
+    m.tied("lower_median", [v for v in numbers if m.plain(v) == m.plain(middle)])
+    return number(middle)
