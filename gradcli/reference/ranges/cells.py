@@ -523,10 +523,10 @@ class Evaluation:
 
     def without_holes(self, events: Events, off: Cell) -> Events:
         """Return what is the matter but where a cell is 0, and a limit may have another value: sin(x)/x where x is not 0."""
-        there = Evaluation(self.cells, self.box, limits=False)
-        powers = [self.cells.raised(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
 
         def is_elsewhere(cell: Cell) -> bool:
+            there = Evaluation(self.cells, self.box, limits=False)
+            powers = [self.cells.raised(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
             bases = filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args)
             quotients = ([self._quotient(base, power) for power in powers] for base in bases)
             return not all(any(x is not None and 0 not in x for x in found) for found in quotients)
