@@ -57,17 +57,12 @@ class Node:
         return any(e.kind in (DOMAIN, POLE, JUMP) and not (e.removable or e.edge) for e in self.events)
 
 
-def value_at(cell: Cell, point: Box) -> Interval | None:
-    """The value at a point, if it has one there, within rounding."""
-    found, events = Evaluation(cell.cells, point).value(cell)
-    return None if any(e.kind in (DOMAIN, POLE, JUMP) for e in events) else found
-
-
 def value_near(cell: Cell, point: Box, box: Box) -> Interval | None:
     """The value at a point of a box, or those close to it: a derivative may be known all around a point only."""
     rooms = [Interval.around(*[side * arb(_CLOSE) for side in (x.low - x.high, x.high - x.low)]) for x in box]
-    around = (x & (p + room) for x, p, room in zip(box, point, rooms, strict=True))
-    return value_at(cell, point) or value_at(cell, tuple(around))
+    around = tuple(x & (p + room) for x, p, room in zip(box, point, rooms, strict=True))
+    values = (Evaluation(cell.cells, part).value(cell) for part in (point, around))
+    return next((x for x, events in values if x and not any(e.kind in (DOMAIN, POLE, JUMP) for e in events)), None)
 
 
 class Side(NamedTuple):
@@ -97,7 +92,7 @@ class Search:
         self.best: dict[int, tuple[arb, Box]] = {}
         self.root = self._look(box)
         for corner in corners(box):
-            self._reach(value_at(cell, corner), corner)
+            self._reach(value_near(cell, corner, box), corner)
 
     def worst(self, sign: int, gaps: bool = False) -> Iterator[tuple[arb, Node]]:
         """The bound in one direction and the box it is that of, again and again as that box is halved.
