@@ -29,7 +29,7 @@ from gradcli.ops.registry import (
     Shape,
     composite,
     declare,
-    elementwise,
+    flat,
     function,
     is_number,
     noted,
@@ -297,8 +297,8 @@ def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
     return labels[()]
 
 
-class_labels = elementwise(
-    "class_labels", "x:index", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", dtype="int",
+class_labels = flat(
+    "class_labels", "x:index", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, dtype="int",
     static={"classes": 1, "ignored": None}, public=False,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
     numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",

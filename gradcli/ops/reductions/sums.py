@@ -138,9 +138,9 @@ def _with_keywords(op: Op, operands: str, body: Function, **static: Any) -> None
     composite(f"numpy_{op.name}", signature, body, static={**AXES, **static}, doc=f"{op.doc} With NumPy's keywords.")
 
 
-def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
+def reduction(names: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
     static = {**AXES, **record.pop("static", {})}
-    return structural(name, record.pop("signature", "x"), forward, reference, vjp=vjp, shape=reduced, static=static, **record)
+    return structural(names, record.pop("signature", "x"), forward, reference, vjp=vjp, shape=reduced, static=static, **record)
 
 
 def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -263,7 +263,7 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
         return forward(x, axis=axis, keepdims=keepdims)
 
     made: Op = reduction(
-        name, checked, witness(f"arrays.{name}_"), equal_to_result_vjp, saves="x out", aliases=(f"a{name}",), ulps=0, dtype="number",
+        f"{name} a{name}", checked, witness(f"arrays.{name}_"), equal_to_result_vjp, saves="x out", ulps=0, dtype="number",
         kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python. "
         f"{example}", axes=axes.Reduction(rule),
