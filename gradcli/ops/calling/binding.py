@@ -57,6 +57,7 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("memory_format", "layout"), _anything),
     "device": _processor,
     "memory_order": _only("C", "F", "A", "K"),
+    "reflect_type": _only("even"),
     # with which algorithm the same is computed; a sort of equal entries is stable in any case
     "lapack_driver": _only("gesdd", "gesvd", "gelsd", "gelsy", "gelss"),
     "kind": _only("quicksort", "mergesort", "heapsort", "stable"),
@@ -113,13 +114,13 @@ _WHOLES = (
 _QUANTITIES = "alpha atol beta correction ddof eps max_norm maxnorm neginf norm_type p period posinf rcond rtol scale threshold value"
 _BY_KIND = {
     "whole": _WHOLE, "count": "n", "axis": "axis", "wholes": _WHOLES, "axes": "axes output_size", "number": _QUANTITIES,
-    "numbers": "constant_values end_values scale_factor discont v", "flag": "align_corners recompute_scale_factor size_average unbiased",
+    "numbers": "constant_values scale_factor discont v", "flag": "align_corners recompute_scale_factor size_average unbiased",
     "text": "compute_mode driver rounding_mode", "order": "ord", "any": "padding", "truths": "mask",
 }  # fmt: skip
 # What parameters take, by their names; others take what their defaults are.
 _KINDS = {name: kind for kind, names in _BY_KIND.items() for name in names.split()}
 _OF_DEFAULTS = {bool: "flag", str: "text", float: "number", int: "whole"}
-_TABLES = frozenset({"pad_width", "constant_values", "end_values"})  # whose arrays have a row for each axis
+_TABLES = frozenset({"pad_width", "constant_values"})  # whose arrays have a row for each axis
 
 
 def _whole(value: Any) -> bool:

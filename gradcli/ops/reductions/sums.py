@@ -216,7 +216,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 @function(
     vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves="x out", ulps=8,
-    refuses=pytorch.only_floats("std and var"), extended=extended.STD,
+    refuses=pytorch.only_floats("std and var"),
     kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
 )  # fmt: skip
 def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
@@ -304,7 +304,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 @function(
     vjp=_norm_vjp, forward=lambda x, **static: _scaled_norm(x, **static)[()], shape=reduced, parts=_scaled_norm,
-    saves="x out", ulps=4, extended=extended.NORM, carries=carried.norm_errors, rounding=carried.norm_rounds,
+    saves="x out", ulps=4, carries=carried.norm_errors, rounding=carried.norm_rounds,
     kinks=Kink(lambda out: out == 0, "x = 0", "0"), backward="LinalgVectorNorm",
 )  # fmt: skip
 def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -> Any:
