@@ -22,7 +22,7 @@ from gradcli.ops.spec import Composite, Op
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import known
-from gradcli.tensors.torch import catalogue_functions, methods, namespace
+from gradcli.tensors.torch import methods, namespace
 
 WIDTH = 140
 ANY_CALL = "*arguments: Any, **keywords: Any"
@@ -87,7 +87,7 @@ def is_name(name: str) -> bool:
 
 def catalogue() -> dict[str, str]:
     """Every function under PyTorch's prefixes, and what it gives."""
-    return {name: result_of(found, name) for name in catalogue_functions.function_names() if is_name(name) and (found := known(name))}
+    return {name: result_of(found, name) for name in namespace.function_names() if is_name(name) and (found := known(name))}
 
 
 # -- the files ---------------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def _homes(value: Any) -> Iterator[str]:
     home = getattr(value, "__module__", None)
     if home is not None and home.startswith("gradcli."):
         yield home
-    for place in ("core.casts", "torch.creation", "torch.display", "torch.random_fills", "core.modes", "core.dtypes"):
+    for place in ("core.in_place", "torch.creation", "torch.display", "core.modes", "core.dtypes"):
         if callable(value) and not isinstance(value, dtypes.dtype):
             yield f"gradcli.tensors.{place}"
 
@@ -166,7 +166,7 @@ def methods_of_tensors() -> list[str]:
     for name in sorted(name for name in attached if not _is_written(name)):
         lines += folded(name, ["self", ANY_CALL], _result_of_method(name), "    ")
     imports = ["import builtins", "from collections.abc import Iterator", "from typing import Any", ""]
-    imports += ["from gradcli.tensors.core.entries import Entries", "from gradcli.tensors.core.tensor import Tensor"]
+    imports += ["from gradcli.tensors.core.dtypes import Entries", "from gradcli.tensors.core.tensor import Tensor"]
     return head("The methods of tensors that are attached to their class.", *imports, "", "class CatalogueMethods(Entries):", *lines)
 
 

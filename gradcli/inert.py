@@ -197,13 +197,6 @@ def xml_text(text: str) -> str:
     return "\n".join(map(printable, text.split("\n"))).translate(_ENTITIES).replace("##", "#&#35;")
 
 
-def script_text(json: str) -> str:
-    """JSON in a script element, in which nothing is left that HTML would read: neither its end, nor a comment, nor an entity."""
-    for character in "<>&":
-        json = json.replace(character, f"\\u{ord(character):04x}")
-    return script(json)
-
-
 def script(text: str) -> str:
     """A script whose strings say the same in ASCII, which every encoding of a page has."""
     return text if text.isascii() else "".join(c if c.isascii() else _in_json(c) for c in text)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 
@@ -22,7 +21,7 @@ _FACTORS |= {f"{letter}I": 1024**power for power, letter in enumerate("KMGT", 1)
 
 def machine_memory() -> int | None:
     """The bytes of memory that the machine has, or that its control group leaves to this process; None where nothing tells."""
-    found = [_memory_of_windows() if sys.platform == "win32" else _memory_of_posix(), *_memory_of_control_group()]
+    found = [_memory_of_posix(), *_memory_of_control_group()]
     known = [bytes_ for bytes_ in found if bytes_ > 0]
     return min(known) if known else None
 
@@ -41,21 +40,6 @@ def _memory_of_control_group() -> list[int]:
             return [int(file.read())]
     except (OSError, ValueError):  # there is no such group, or it has no maximum
         return []
-
-
-def _memory_of_windows() -> int:
-    import ctypes
-
-    class Status(ctypes.Structure):
-        _fields_ = (
-            ("length", ctypes.c_ulong),
-            ("load", ctypes.c_ulong),
-            *((name, ctypes.c_ulonglong) for name in ("total", "free", "pages", "free_pages", "virtual", "free_virtual", "extended")),
-        )
-
-    status = Status(length=ctypes.sizeof(Status))
-    known = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined,unused-ignore]
-    return int(status.total) if known else 0
 
 
 def default_memory() -> int:
@@ -90,12 +74,8 @@ def shown(bytes_: int) -> str:
 
 
 def _given(number: int) -> str:
-    """A number as it is written after NAME=, rounded up to three digits."""
-    for factor, unit in ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "K")):
-        if number >= factor:
-            tenths = -(-number * 10 // factor)
-            return f"{-(-tenths // 10)}{unit}" if tenths >= 100 or not tenths % 10 else f"{tenths // 10}.{tenths % 10}{unit}"
-    return str(number)
+    """A number as it is written after NAME=, rounded up."""
+    return shown(number).removesuffix(" bytes").removesuffix("B").replace(" ", "").upper()
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from gradcli.tensors.torch.catalogue_functions import function, function_names
-from gradcli.tensors.torch.namespace import without
+from gradcli.tensors.torch.namespace import function, function_names, without
 from gradcli.tensors.torch.own_methods import OF_MATRICES
 
 

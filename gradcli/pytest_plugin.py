@@ -137,10 +137,10 @@ class CheckedFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         from gradcli.errors import GradcliError, UsageError
-        from gradcli.files.settings import shown
         from gradcli.inert import printable
         from gradcli.query.baseline import Baseline
         from gradcli.query.options import policy_of
+        from gradcli.storage.whole_files import shown
 
         try:
             settings = _configuration(self.config).of(str(self.path))
@@ -167,12 +167,12 @@ class GradFile(CheckedFile):
 
     def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
         from gradcli.errors import GradcliError
-        from gradcli.files.settings import shown
         from gradcli.files.stores import lines_of
         from gradcli.language.run import statements
         from gradcli.language.tree import Assertion, Query
         from gradcli.limits import DEFAULT
         from gradcli.query.cases import CaseNames, Known, Runner, Statements, marks_of
+        from gradcli.storage.whole_files import shown
 
         file = shown(self.path)  # tests may go to other folders
         parsed = list(statements(lines_of(str(self.path), DEFAULT.length), file, DEFAULT))
@@ -195,7 +195,6 @@ class RecordFile(CheckedFile):
     def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
         from gradcli.containment import contained
         from gradcli.files.jsonl import parse_record
-        from gradcli.files.settings import shown
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
         from gradcli.query.bindings import Programs
@@ -203,6 +202,7 @@ class RecordFile(CheckedFile):
         from gradcli.query.unused_names import UsedNames
         from gradcli.report.data import canonical, id_text
         from gradcli.report.identities import given_of
+        from gradcli.storage.whole_files import shown
 
         file = shown(self.path)
         reader = CheckedLines(Programs(), UsedNames(), None, None)
@@ -228,7 +228,7 @@ class FunctionFile(CheckedFile):
     """The functions of a project's settings, which run in this process."""
 
     def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
-        from gradcli.files.function_settings import line_of_function
+        from gradcli.files.settings import line_of_function
         from gradcli.functions.listed import ListedCase
         from gradcli.query.cases import Known
 

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from gradcli.tensors.torch.scipy_functions import scipy_function
+from gradcli.tensors.torch.numpy_functions import scipy_function
 
 
 class _Part(SimpleNamespace):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradcli.tensors.torch.catalogue_functions import function, function_names
+from gradcli.tensors.torch.namespace import function, function_names
 
 
 def __getattr__(name: str) -> Any:

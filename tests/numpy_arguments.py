@@ -38,7 +38,7 @@ ARGUMENTS = {
     "swapaxes": "x, 0, 1", "rollaxis": "x, 1", "meshgrid": "v, w", "diag": "v", "diagflat": "v", "vander": "v",
     "polyval": "v, 2.0; v, c; [c, 1.0], v", "polyder": "v", "polyint": "v", "polyadd": "v, w", "polysub": "v, w",
     "polymul": "v, w",
-    "linspace": "c, 4.0, 5; 1.0, c, 4; v, w, 3",
+    "linspace": "c, 4.0, 5; 1.0, c, 4; v, w, 3", "logspace": "c, 1.0, 5; v, w, 3", "geomspace": "c, 4.0, 5; p, q, 3",
     "apply_along_axis": "np.sum, 0, x; np.cumsum, 1, x; lambda r: r[0] * r, 0, x", "apply_over_axes": "np.sum, x, [0]",
     "full_like": "x, 3.0", "partition": "x, 1", "argpartition": "x, 1", "lexsort": "(v, w)", "extract": "m, x", "allclose": "x, y",
     "isclose": "x, y", "array_equal": "x, y", "array_equiv": "x, y", "isin": "x, v", "resize": "x, (3, 3)", "astype": "x, np.float32",

@@ -47,7 +47,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a list of backends": ({"backend": ["numpy"]}, "error[usage]: 'backend' must be one of auto, numpy, native, not ['numpy']"),
     "no threads": ({"threads": 0}, "error[usage]: 'threads' must be a whole number from 1, not 0"),
     "half a thread": ({"threads": 1.5}, "error[usage]: 'threads' must be a whole number from 1, not 1.5"),
-    "a text of threads": ({"threads": "2"}, "error[usage]: 'threads' must be a whole number from 1, not '2'"),
+    "a text of threads": ({"threads": "2"}, "error[usage]: 'threads' must be a whole number from 1, not '2'\n = help: write the number 2"),
     "a truth of threads": ({"threads": True}, "error[usage]: 'threads' must be a whole number from 1, not True"),
 }
 
@@ -71,7 +71,7 @@ def test_options_that_a_mode_has_no_use_for(options: dict[str, Any]) -> None:
     (option,) = options
     with pytest.raises(GradcliError) as caught:
         ev("sum(x**2)", x=[1.0, 2.0], mode="hessian", **options)
-    said = f"error[usage]: '{option}' is about a value and its gradient, not the mode 'hessian'\n = help: leave {option} out"
+    said = f"error[usage]: the mode 'hessian' and '{option}' exclude each other\n = help: leave one of them out"
     assert caught.value.render() == said
 
 
@@ -104,8 +104,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
 OF_EVAL: dict[str, tuple[list[str], str]] = {
     f"{option} with {mode[0]}": (
         [*option.split(), *mode],
-        f"error[usage]: {option.split()[0]} is about a value and its gradient, which {mode[0]} takes the place of\n"
-        f" = help: leave {option.split()[0]} out\n",
+        f"error[usage]: {mode[0]} and {option.split()[0]} exclude each other\n = help: leave one of them out\n",
     )
     for option in ("--backend numpy", "--threads 2")
     for mode in (["--hessian"], ["--jacobian"], ["--jvp", "x=1,1"], ["--hvp", "x=1,1"])
@@ -127,7 +126,7 @@ def test_what_check_refuses(call_cli: Any, options: list[str], said: str) -> Non
 @pytest.mark.parametrize("options", [["--backend", "numpy"], ["--threads", "2"]], ids=str)
 def test_what_is_not_about_python_functions(call_cli: Any, options: list[str]) -> None:
     done = call_cli("check", "--function", "math:sin", "--gradient", "math:cos", "--at", "x=1", *options)
-    assert done.stderr == f"error[usage]: {options[0]} is not about Python functions\n = help: leave {options[0]} out beside --function\n"
+    assert done.stderr == f"error[usage]: --function and {options[0]} exclude each other\n = help: leave one of them out\n"
 
 
 @pytest.mark.parametrize("command", [["eval", "--no-check", "sum(x**2)"], ["check", "-e", "sum(x**2)"]], ids=lambda words: words[0])

@@ -140,9 +140,9 @@ def test_a_baseline_is_not_called_stale(call_cli, files, time_for):
 
 
 MISUSES = {
-    "no time": (["--budget", "0"], "--budget must be more than 0 seconds, not 0.0"),
-    "less": (["--budget", "-1"], "--budget must be more than 0 seconds, not -1.0"),
-    "no number": (["--budget", "nan"], "--budget must be more than 0 seconds, not nan"),
+    "no time": (["--budget", "0"], "--budget must be a number above 0, not 0.0"),
+    "less": (["--budget", "-1"], "--budget must be a number above 0, not -1.0"),
+    "no number": (["--budget", "nan"], "--budget must be a number above 0, not nan"),
     "recording": (["--budget", "1", "--update"], "--update and --budget exclude each other"),
 }  # fmt: skip
 

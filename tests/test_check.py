@@ -388,7 +388,7 @@ REFUSED = {
     "a negative tolerance": (["-e", "x", "x=1", "--rtol", "-1"], "rtol"),
     "no number as tolerance": (["-e", "x", "x=1", "--atol", "nan"], "atol"),
     "no points": (["-e", "x", "--points", "0"], "points"),
-    "no processes": (["-e", "x", "-j", "0"], "--jobs is at least 1"),
+    "no processes": (["-e", "x", "-j", "0"], "--jobs must be a whole number from 1, not 0"),
     "no time": (["-e", "x", "x=1", "--timeout", "0"], "timeout"),
     "--at without a function": (["-e", "x", "--at", "x=1"], "--function"),
     "a function without a gradient": (["--function", "math:sin", "--at", "x=1"], "--gradient"),
@@ -525,11 +525,11 @@ def test_settings(call_cli, files):
             "[tool.gradcli]\nfail-on = 'wrong'\n",
             "[tool.gradcli] fail-on must be one of skipped, agree, kink, ill-conditioned, undefined, undetermined, mismatch, not 'wrong'",
         ),
-        ("[tool.gradcli]\nrtol = 'small'\n", "rtol cannot be 'small'"),
-        ("[tool.gradcli]\nrtol = true\n", "rtol cannot be True"),
-        ("[tool.gradcli]\natol = -1\n", "atol cannot be -1"),
-        ("[tool.gradcli]\njobs = 0\n", "jobs cannot be 0"),
-        ("[tool.gradcli]\npoints = 1.5\n", "points cannot be 1.5"),
+        ("[tool.gradcli]\nrtol = 'small'\n", "rtol must be a number from 0, not 'small'"),
+        ("[tool.gradcli]\nrtol = true\n", "rtol must be a number from 0, not True"),
+        ("[tool.gradcli]\natol = -1\n", "atol must be a number from 0, not -1"),
+        ("[tool.gradcli]\njobs = 0\n", "jobs must be a whole number from 1, not 0"),
+        ("[tool.gradcli]\npoints = 1.5\n", "points must be a whole number from 1, not 1.5"),
         ("[tool]\ngradcli = 3\n", "must be a table"),
         ("[tool.gradcli\n", "cannot read"),
     ],
@@ -750,7 +750,7 @@ def test_options_that_are_not_about_functions(call_cli, option):
     done = call_cli("check", "--function", "math:sin", "--gradient", "math:cos", "--at", "x=1", option)
     name = option.partition("=")[0]
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"error[usage]: {name} is not about Python functions\n = help: leave {name} out beside --function\n"
+    assert done.stderr == f"error[usage]: --function and {name} exclude each other\n = help: leave one of them out\n"
 
 
 IDLE = {
@@ -764,22 +764,21 @@ IDLE = {
     "-i beside an expression": ("eval x x=1 -i jsonl", "--input is about files and standard input, of which there are none"),
     "--wrt of nothing": ("eval x x=1 --wrt ,", "--wrt names nothing\n = help: write --wrt x,y with names of the expression"),
     "--wrt and --freeze": ("eval x*y x=1 y=1 --wrt x --freeze y,x", "--wrt and --freeze both name 'x'\n = help: leave one of them out"),
-    "--jvp --formula": ("eval x x=1 --jvp x=1 --formula", "--jvp prints no formulas\n = help: leave --formula out"),
+    "--jvp --formula": ("eval x x=1 --jvp x=1 --formula", "--jvp and --formula exclude each other\n = help: leave one of them out"),
     "--hessian --precision": ("eval x x=1 --hessian --precision 20",
-                              "--precision is about a value and its gradient, which --hessian takes the place of\n"
-                              " = help: leave one of them out"),
-    "--jvp --wrt": ("eval x*y x=1 y=1 --jvp x=1 --wrt y", "--jvp is along the names that it is given; --wrt has no say in it\n"
-                    " = help: leave --wrt out"),
+                              "--hessian and --precision exclude each other\n = help: leave one of them out"),
+    "--jvp --wrt": ("eval x*y x=1 y=1 --jvp x=1 --wrt y", "--jvp and --wrt exclude each other\n = help: leave one of them out"),
     "--jvp twice": ("eval x x=1 --jvp x=1 --jvp x=2", "--jvp x=... is given twice"),
-    "formulas in csv": ("eval x x=1 --format csv --formula", "--format csv has no formulas\n"
-                        " = help: leave --formula out, or write --format json"),
-    "digits in JSON": ("eval x x=1 --format json --digits 3", "--format json has all digits: --digits is about what people read\n"
-                       " = help: leave --digits out"),
-    "precision in LaTeX": ("eval x x=1 --format latex --precision 20", "--format latex has no place for --precision\n"
-                           " = help: write --format json, or text"),
-    "a limit of no check": ("eval x x=1 --no-check --timeout 3", "--timeout is about the cross-check, which --no-check leaves out\n"
+    "formulas in csv": ("eval x x=1 --format csv --formula", "--format csv and --formula exclude each other\n"
+                        " = help: leave one of them out"),
+    "digits in JSON": ("eval x x=1 --format json --digits 3", "--format json and --digits exclude each other\n"
+                       " = help: leave one of them out"),
+    "precision in LaTeX": ("eval x x=1 --format latex --precision 20", "--format latex and --precision exclude each other\n"
+                           " = help: leave one of them out"),
+    "a limit of no check": ("eval x x=1 --no-check --timeout 3", "--no-check and --timeout exclude each other\n"
                             " = help: leave one of them out"),
-    "colours of JSON": ("eval x x=1 --format json --color always", "--format json has no colours\n = help: leave --color out"),
+    "colours of JSON": ("eval x x=1 --format json --color always", "--format json and --color always exclude each other\n"
+                        " = help: leave one of them out"),
     "another format to save": ("eval x x=1 --save x=g.mat", "--save x=g.mat: '.mat' is no format that is written\n"
                                " = help: the suffixes are .npy, .npz, .csv, .tsv, .json, .zarr, .h5, .hdf5 and .parquet"),
     "two things in one file": ("eval x*y x=1 y=1 --save x=g.npy --save y=./g.npy", "--save x=g.npy: 'g.npy' is named twice\n"

@@ -203,7 +203,7 @@ def test_options_win_and_strangers_are_refused(call_cli: Callable[..., Any], pro
     assert call_cli("check", "--functions", "-q").returncode == 0
     assert call_cli("check", "--functions", "-q", "--rtol", "1e-3").returncode == 1
     done = call_cli("check", "--functions", "--wrt", "x")
-    assert "--wrt is not about the functions of the settings, which say theirs" in done.stderr
+    assert "--functions and --wrt exclude each other" in done.stderr
 
 
 # -- settings -----------------------------------------------------------------------------------------------------------------
@@ -213,17 +213,17 @@ WRONG = {
     "functions = 3": "functions cannot be 3",
     "functions = []": "functions cannot be []",
     "functions = ['a:f']": "functions cannot be ['a:f']",
-    "functions = [{PLAIN, gradint = 'a:g'}]": "functions[0] has no 'gradint'\n = help: did you mean 'gradient'?",
+    "functions = [{PLAIN, gradint = 'a:g'}]": "functions[0] has no setting 'gradint'\n = help: did you mean 'gradient'?",
     "functions = [{function = 'a:f', at = {x = 1}}]": "functions[0] needs a function, and its gradient or by whom it is differentiated",
     "functions = [{PLAIN, by = 'torch'}]": "functions[0] needs a function, and its gradient or by whom it is differentiated",
     "functions = [{function = 'f', gradient = 'a:g', at = {x = 1}}]": "functions[0] function: a function is named MODULE:NAME, not 'f'",
-    "functions = [{function = 'a:f', gradient = 'a:g'}]": "functions[0] at must be a table of arguments",
+    "functions = [{function = 'a:f', gradient = 'a:g'}]": "functions[0] needs at, a table of arguments",
     "functions = [{function = 'a:f', gradient = 'a:g', at = {x = {}}}]": "functions[0] at.x cannot be {}",
     "functions = [{function = 'a:f', gradient = 'a:g', at = {x = ''}}]": "functions[0] at.x cannot be ''",
-    "functions = [{PLAIN, points = 0}]": "functions[0] points cannot be 0",
-    "functions = [{PLAIN, order = 3}]": "functions[0] order cannot be 3",
-    "functions = [{PLAIN, rtol = '1'}]": "functions[0] rtol cannot be '1'",
-    "functions = [{PLAIN, timeout = 0}]": "functions[0] timeout cannot be 0",
+    "functions = [{PLAIN, points = 0}]": "functions[0] points must be a whole number from 1, not 0",
+    "functions = [{PLAIN, order = 3}]": "functions[0] order must be a whole number from 1 to 2, not 3",
+    "functions = [{PLAIN, rtol = '1'}]": "functions[0] rtol must be a number from 0, not '1'",
+    "functions = [{PLAIN, timeout = 0}]": "functions[0] timeout must be a number above 0, not 0",
     "functions = [{PLAIN, wrt = []}]": "functions[0] wrt cannot be []",
     "functions = [{PLAIN, id = ''}]": "functions[0] id cannot be ''",
     "functions = [{PLAIN}, {PLAIN}]": "functions: two are called 'a:f'\n = help: give each an id = \"...\" of its own",

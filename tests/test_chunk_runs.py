@@ -17,7 +17,7 @@ X = np.random.default_rng(0).normal(size=(1000, 3))
 Y = np.sign(X @ [1.0, -2.0, 0.5])
 LOSS = "mean(log(1 + exp(-y*(x @ w)))) + 0.1*sum(w**2)"
 W = {"w": [0.1, 0.2, 0.3]}
-OF_CHUNK = runs._of_chunk
+OF_CHUNK = runs.of_chunk
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_wrong_rule_is_found_before_the_work(call_cli, files):
 
 
 def test_chunks_that_come_together_wrongly_are_found(call_cli, files, monkeypatch):
-    monkeypatch.setattr(runs, "folded_all", lambda names, parts: list(parts[0]) if names else [])
+    monkeypatch.setattr(runs, "folded", lambda names, parts: parts[0])
     done = call_cli("eval", "sum(y**2)*s", "y=@y.npy", "s=2", "--wrt", "s", "--on", "here", "--format", "jsonl")
     assert done.returncode == 1
     assert "the value of the first 1,000 entries is another in chunks than at once" in done.stdout
@@ -102,7 +102,7 @@ def test_an_interrupted_run_leaves_no_file(call_cli, files, monkeypatch):
         return OF_CHUNK(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(runs, "_of_chunk", computing)
+        patched.setattr(runs, "of_chunk", computing)
         assert call_cli(*arguments, *saved).returncode == 130
     assert sorted(path.name for path in files.iterdir()) == ["x.npy", "y.npy"]
     assert call_cli(*arguments, *saved).returncode == 0
@@ -133,8 +133,8 @@ def test_chunks_are_as_large_as_memory_allows(call_cli, tmp_path, monkeypatch, c
 
 REFUSED = [
     (["sum(cumsum(y))", "y=@y.npy", "--on", "here"], "this cannot be computed chunk by chunk: cumsum goes along the axis that is cut"),
-    (["sum(y)", "y=@y.npy", "--on", "here", "--jacobian"], "--jacobian is not for what is computed chunk by chunk"),
-    (["sum(y)", "y=@y.npy", "--on", "here", "--backend", "numpy"], "--backend is not for what is computed chunk by chunk"),
+    (["sum(y)", "y=@y.npy", "--on", "here", "--jacobian"], "--on and --jacobian exclude each other"),
+    (["sum(y)", "y=@y.npy", "--on", "here", "--backend", "numpy"], "--on and --backend exclude each other"),
     (["w*sum(y)", "y=@y.npy", "w=2±0.1", "--on", "here"], "'w' is uncertain, and what is computed chunk by chunk is exact"),
     (["sum(y)", "y=2", "--on", "here"], "there is no array to go through chunk by chunk"),
     (["sum(y)", "y=@y.npy", "--on", "nowhere"], "--on nowhere: there is no such place"),

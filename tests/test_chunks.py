@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
 import gradcli
 from gradcli.ops.cutting import Uncut
-from gradcli.query.chunked.runs import folded_all, in_common, of_chunk
+from gradcli.query.chunked.runs import Walk, of_chunk
 from gradcli.query.chunked.sources import program_of
 from gradcli.query.specialized import Spec
 
@@ -21,39 +19,39 @@ GIVEN = {
 }  # fmt: skip
 
 
+class InMemory(Walk):
+    """The stages of a program, computed now."""
+
+    def __init__(self, program, extents, given, seed):
+        super().__init__(program, extents, given, seed)
+        self.gathered = {}
+
+    def call(self, function, results, *arguments):
+        return function(*arguments)
+
+    def slices(self, node):
+        return [np.take(self.cut[node], range(*ends), axis=self.staged.axis_of(node)) for ends in self.ends]
+
+    def chunks(self, number, stage, inputs):
+        (length,) = self.parts
+        found = [of_chunk(self.sent, number, {length: stop - start}, inputs[i]) for i, (start, stop) in enumerate(self.ends)]
+        for place, node in enumerate(stage.cut, len(stage.folds)):
+            self.gathered[node] = np.concatenate([parts[place] for parts in found], axis=self.staged.axis_of(node))
+        return found
+
+
 def chunk_by_chunk(expression, cut, bounds, seed=None):
     """The value, the gradients and the number of stages, with these names cut along these axes."""
     function = gradcli.value_and_grad(expression)
-    names = [name for name in GIVEN if name in function.words]
-    given = {name: GIVEN[name] for name in names}
+    given = {name: GIVEN[name] for name in GIVEN if name in function.words}
     length = next(given[name].shape[axis] for name, axis in cut.items())
     values = [Spec(name, array.shape, array.dtype.str, cut.get(name)) for name, array in given.items()]
     program = program_of(function.settings, values, length, None if seed is None else (seed.shape, None), 0, given)
-    lowered, staged = program.lowered, program.lowered.staged
-    taken = dict(zip(lowered.leaves, [*(given[name] for name in lowered.made.names), *([] if seed is None else [seed])], strict=True))
-    known = {leaf: value for leaf, value in taken.items() if leaf is not None and staged.axis_of(leaf) is None}
-    parts = {}
-
-    def common(nodes):
-        open_ = [node for node in dict.fromkeys(nodes) if node not in known]
-        needed = staged.needed(open_, known)
-        found = in_common(program, [n.index for n in open_], [n.index for n in needed], [known[n] for n in needed]) if open_ else []
-        known.update(zip(open_, found, strict=True))
-        return [known[node] for node in nodes]
-
-    for number, stage in enumerate(staged.stages):
-        found = []
-        for start, stop in pairwise(bounds):
-            inputs = []
-            for given_ in stage.inputs:
-                value = taken[given_.node] if given_.node in taken and staged.axis_of(given_.node) is not None else common([given_.node])[0]
-                inputs.append(value if given_.axis is None else np.take(value, range(start, stop), axis=given_.axis))
-            found.append(of_chunk(program, number, {program.length: stop - start}, inputs))
-        known.update(zip(stage.folds, folded_all(list(stage.folds.values()), [f[: len(stage.folds)] for f in found]), strict=True))
-        for place, node in enumerate(stage.cut, len(stage.folds)):
-            parts[node] = np.concatenate([f[place] for f in found], axis=staged.axis_of(node))
-    value, *gradients = [parts[node] if node in parts else common([node])[0] for node in staged.results]
-    return value, dict(zip(lowered.wrt, gradients, strict=True)), sum(bool(stage.outputs) for stage in staged.stages)
+    walk = InMemory(program, np.diff(bounds).tolist(), given, seed)
+    walk.go()
+    staged = program.lowered.staged
+    value, *gradients = [walk.gathered[node] if node in walk.gathered else walk.common([node])[0] for node in staged.results]
+    return value, dict(zip(program.lowered.wrt, gradients, strict=True)), sum(bool(stage.outputs) for stage in staged.stages)
 
 
 ROWS = {"x": 0, "y": 0, "a": 0, "v": 0}

@@ -205,7 +205,7 @@ error[usage]: no such option: --lates
 error[usage]: --format must be one of text, json, jsonl, latex, not 'csv'
 """),
     "a time limit of nothing": (["x", "--no-check", "--timeout", "3"], 2, """\
-error[usage]: --timeout is about the check, which --no-check leaves out
+error[usage]: --no-check and --timeout exclude each other
  = help: leave one of them out
 """),
     "only claims": (["assert 1 == 1"], 2, """\

@@ -124,9 +124,9 @@ FAULTS = {
     "meta, deeply": ({"meta": {"a": json.loads("[" * 90 + "]" * 90)}}, "input", "'meta' is nested too deeply", None),
     "skip": ({"skip": 1}, "input", "'skip' must be a reason, not a number", 'write "skip": "why"'),
     "xfail": ({"xfail": ["why"]}, "input", "'xfail' must be a reason, not an array", 'write "xfail": "why"'),
-    "rtol": ({"rtol": "small"}, "input", "'rtol' must be a number from 0, not \"small\"", None),
+    "rtol": ({"rtol": "small"}, "input", "'rtol' must be a number from 0, not 'small'", None),
     "atol": ({"atol": -1}, "input", "'atol' must be a number from 0, not -1", None),
-    "a tolerance that is none": ({"rtol": True}, "input", "'rtol' must be a number from 0, not true", None),
+    "a tolerance that is none": ({"rtol": True}, "input", "'rtol' must be a number from 0, not True", None),
 }  # fmt: skip
 
 

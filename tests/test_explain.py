@@ -330,9 +330,9 @@ def test_several_queries_files_and_records(call_cli, tmp_path):
     [
         (["x*"], 2, "error[syntax]"),
         (["x*y", "x=1"], 2, "error[missing-value]"),
-        (["x", "x=1", "--no-check", "--timeout", "3"], 2, "--timeout is about the cross-check"),
+        (["x", "x=1", "--no-check", "--timeout", "3"], 2, "--no-check and --timeout exclude each other"),
         (["x", "x=1", "--format", "csv"], 2, "--format must be one of"),
-        (["x", "x=1", "--format", "json", "--color", "always"], 2, "has no colours"),
+        (["x", "x=1", "--format", "json", "--color", "always"], 2, "--format json and --color always exclude each other"),
         (["x", "x=1", "--wrt", "z"], 2, "no value for 'z'"),
     ],
 )

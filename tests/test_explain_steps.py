@@ -181,7 +181,7 @@ def test_what_has_no_entry_in_common_has_its_gradient_alone():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["x", "x=1", "--steps", "--format", "svg"], "--format svg is a picture, which has no steps"),
+        (["x", "x=1", "--steps", "--format", "svg"], "--format svg and --steps exclude each other"),
         (["x >", "--steps"], "error[syntax]"),
         (["x > 2", "--steps"], "boolean"),
     ],

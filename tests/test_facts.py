@@ -76,7 +76,7 @@ WITNESSES = ("gradcli.reference.ranges.", "gradcli.reference.ball")
 # Primitives of JAX's programs, which are told in NumPy's functions: some bear the name of an operation.
 OTHER_PEOPLES = ("gradcli.functions.tracing.jax",)
 # How PyTorch declares its functions: which take dtype=, write in place, refuse booleans.
-DECLARED_THERE = ("gradcli.tensors.dispatch.pytorch_types",)
+DECLARED_THERE = ("gradcli.tensors.dispatch.call_arguments",)
 
 
 def modules() -> list[str]:

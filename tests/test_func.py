@@ -97,7 +97,6 @@ def second() -> np.ndarray:
         lambda x: vmap(linearize(grad(quartic), x)[1])(torch.eye(3, dtype=torch.float64)),
         lambda x: vmap(hessian(quartic))(torch.stack([2 * x, x]))[1],
         lambda x: torch.autograd.functional.hessian(quartic, x),
-        jacrev(grad(quartic), chunk_size=2), jacfwd(grad(quartic), chunk_size=1),
     ],
 )  # fmt: skip
 def test_second_derivatives_by_every_way(transformed: Any) -> None:

@@ -91,7 +91,7 @@ REFUSED = {
     "another shape": (["sum(x)", "x=1,2", "--hvp", "x=1"], "the tangent of 'x' has the shape (), its value (2,); they must be the same"),
     "a Hessian": (["x*x", "x=3", "--hvp", "x=1", "--hessian"], "--hessian and --hvp exclude each other"),
     "a jvp": (["x*x", "x=3", "--hvp", "x=1", "--jvp", "x=1"], "--jvp and --hvp exclude each other"),
-    "a seed": (["x*x", "x=3", "--hvp", "x=1", "--seed", "1"], "--hvp takes no --seed"),
+    "a seed": (["x*x", "x=3", "--hvp", "x=1", "--seed", "1"], "--hvp and --seed exclude each other"),
     "a direction twice": (["x*x", "x=3", "--hvp", "x=1", "--hvp", "x=2"], "--hvp x=... is given twice"),
     "no direction": (["x*x", "x=3", "--hvp", "x"], "--hvp takes NAME=VALUE, not 'x'"),
 }
@@ -108,11 +108,11 @@ def test_refused(call_cli, arguments, message):
     ("options", "message"),
     [
         ({"hvp": {"x": 1.0}, "jvp": {"x": 1.0}}, "'jvp' and 'hvp' exclude each other"),
-        ({"hvp": {"x": 1.0}, "mode": "hessian"}, "'hvp' and the mode 'hessian' exclude each other"),
+        ({"hvp": {"x": 1.0}, "mode": "hessian"}, "the mode 'hessian' and 'hvp' exclude each other"),
         ({"hvp": {}}, "'hvp' has no tangent"),
         ({"hvp": [1.0]}, "'hvp' must map names to tangents, not list"),
         ({"mode": "hvp"}, "mode 'hvp' needs a direction"),
-        ({"hvp": {"x": 1.0}, "seed": 1.0}, "a derivative of the mode 'hvp' has no seed"),
+        ({"hvp": {"x": 1.0}, "seed": 1.0}, "'hvp' and 'seed' exclude each other"),
     ],
 )
 def test_refused_in_python(options, message):

@@ -19,15 +19,15 @@ from gradcli import __main__
 from gradcli.cli import interrupts, main
 
 ROOT = Path(gradcli.__file__).parent
-OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib", "fast_sugiyama", "ml_dtypes")
+OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "matplotlib", "fast_sugiyama", "ml_dtypes")
 BELOW_CLI = (
     "inert", "characters", "spelling", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language",
-    "reference", "batch", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
+    "namespace", "reference", "batch", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
 )  # fmt: skip
 
 ROOMS = (  # from the lowest up
-    "storage", "ops", "graph", "formulas", "plans", "chunks", "language", "tensors", "reference", "exports", "report", "files", "batch",
-    "check", "plots", "query", "functions", "explanations", "cli", "autograd", "func", "nn", "testing",
+    "storage", "ops", "graph", "formulas", "plans", "chunks", "namespace", "language", "tensors", "reference", "exports", "report", "files",
+    "batch", "check", "plots", "query", "functions", "explanations", "cli", "autograd", "func", "nn", "testing",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -45,8 +45,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "formulas": ("formulas", "graph", "ops", "notation", "inert"),
     "plans": ("plans", "graph", "ops", "errors", "storage"),
     "chunks": ("chunks", "plans", "graph", "ops", "limits"),
-    "language": ("language", "graph", "ops", "characters", "errors", "containment", "limits", "spelling"),
-    "tensors": ("tensors", "graph", "ops", "errors", "spelling"),
+    "namespace": ("namespace", "ops", "errors"),
+    "language": ("language", "namespace", "graph", "ops", "characters", "errors", "containment", "limits", "spelling"),
+    "tensors": ("tensors", "namespace", "graph", "ops", "errors", "spelling"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "exports": (
         "exports", "plans.folding", "plans.index_form", "formulas", "reference.symbolic",
@@ -84,7 +85,6 @@ ONLY_IN = {
     "rich": "cli",
     "msgspec": "report",
     "fast_sugiyama": "report",
-    "plotille": "report",
     "matplotlib": "report",
     "ml_dtypes": "tensors",
 }

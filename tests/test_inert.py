@@ -25,9 +25,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradcli import inert
-from gradcli.cli.request import BOUND_FORMATS, FORMATS, FORMULA_FORMATS
 from gradcli.cli.write.results import Writer
 from gradcli.errors import ArgumentError, Source, Span
+from gradcli.files.option_table import VALUES
 from gradcli.report.bound_record import Bound, BoundNote, BoundRecord
 from gradcli.report.data import encoded, id_text, plain
 from gradcli.report.derivative_record import DerivativeRecord, Formula
@@ -35,6 +35,8 @@ from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, Claim, Verdict
 
 # -- results -------------------------------------------------------------------------------------------------------------
+
+FORMATS, FORMULA_FORMATS, BOUND_FORMATS = (VALUES[f"{command}.output_format"] for command in ("eval", "diff", "bound"))
 
 PLACES = ("id", "expr", "name", "formula", "message", "help", "label", "file", "meta", "warning", "reason", "read_as")
 

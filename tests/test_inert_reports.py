@@ -31,9 +31,9 @@ from hypothesis import strategies as st
 from report_cases import CI_VARIABLES
 
 import gradcli
-from gradcli.cli.request import REPORTS
 from gradcli.cli.write.streams import prepare
 from gradcli.errors import ArgumentError, Source, Span
+from gradcli.files.option_table import REPORTS
 from gradcli.report.kinds import KINDS, make
 from gradcli.report.outcomes import BAD, ERROR, FAILED, SKIPPED, XFAILED, XPASSED, Outcome, Summary
 from gradcli.report.records import Failure, Record

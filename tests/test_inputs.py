@@ -14,7 +14,9 @@ import pytest
 import sympy
 
 import gradcli
+from gradcli.cli.request import COMMANDS
 from gradcli.errors import GradcliError, InputTypeError, MissingValueError, ShapeError, UsageError
+from gradcli.files import option_table, settings
 
 ev, vg = gradcli.evaluate, gradcli.value_and_grad
 PLAIN = {"check": False, "formula": False}
@@ -26,23 +28,25 @@ OPTIONS = {
     "a mode": ({"mode": "hess"}, "'mode' must be one of grad, jacobian, hessian, jvp, hvp, not 'hess'", None),
     "a mode in capitals": ({"mode": "Jacobian"}, "'mode' must be one of", "did you mean 'jacobian'?"),
     "no mode": ({"mode": None}, "not None", None),
-    "a dtype": ({"dtype": "float16"}, "dtype must be float64 or float32, not 'float16'", None),
-    "a dtype of integers": ({"dtype": int}, "dtype must be float64 or float32", None),
-    "no dtype": ({"dtype": None}, "dtype must be", None),
-    "no dtype at all": ({"dtype": "torch"}, "dtype must be", None),
-    "a text for seconds": ({"timeout": "5"}, "'timeout' must be a number of seconds, not '5'", "write timeout=5"),
-    "no seconds": ({"timeout": 0}, "more than 0 seconds", None),
-    "nan seconds": ({"timeout": float("nan")}, "more than 0 seconds", None),
+    "a dtype": ({"dtype": "float16"}, "'dtype' must be one of float64, float32, not 'float16'", None),
+    "a dtype of integers": ({"dtype": int}, "'dtype' must be one of float64, float32", None),
+    "no dtype": ({"dtype": None}, "'dtype' must be one of", None),
+    "no dtype at all": ({"dtype": "torch"}, "'dtype' must be one of", None),
+    "a text for seconds": ({"timeout": "5"}, "'timeout' must be a number above 0, not '5'", "write the number 5"),
+    "no seconds": ({"timeout": 0}, "must be a number above 0", None),
+    "nan seconds": ({"timeout": float("nan")}, "must be a number above 0", None),
     "no limits": ({"limits": None}, "'limits' must be", 'write gradcli.limits.DEFAULT.raised(["nodes=1000000"])'),
-    "a text for tangents": ({"jvp": "x"}, "'jvp' must map names to tangents, not str", 'write jvp={"x": 1.0}'),
+    "a text for tangents": (
+        {"jvp": "x"}, "'jvp' must map names to tangents, not str", 'write jvp={"x": 1.0}, the tangent of each name that moves',
+    ),
     "pairs": ({"at": [("x", 3.0)]}, "'at' must map names to values, not list", 'write at={"x": ...}'),
     "a text for a flag": ({"check": "no"}, "'check' must be True or False, not 'no'", None),
     "a text for a state": ({"random_state": "1"}, "'random_state' must be a whole number", None),
     "a jvp without tangents": ({"mode": "jvp"}, "needs a direction", 'write jvp={"x": 1.0}, the tangent of each name that moves'),
     "an empty jvp": ({"jvp": {}}, "'jvp' has no tangent", None),
     "a jvp in another mode": ({"jvp": {"x": 1.0}, "mode": "hessian"}, "exclude each other", "leave one of them out"),
-    "a seed of a jvp": ({"jvp": {"x": 1.0}, "seed": 1.0}, "has no seed", None),
-    "a seed of a Jacobian": ({"mode": "jacobian", "seed": 1.0}, "has no seed", None),
+    "a seed of a jvp": ({"jvp": {"x": 1.0}, "seed": 1.0}, "exclude each other", None),
+    "a seed of a Jacobian": ({"mode": "jacobian", "seed": 1.0}, "exclude each other", None),
     "a tangent of nothing": ({"jvp": {"wieght": 1.0}}, "no value for 'wieght', which has a tangent", "did you mean 'weight'?"),
     "a tangent of what is not in it": ({"jvp": {"y": 1.0}, "at": {"y": 1.0}}, "does not depend on 'y'", "leave its tangent out"),
     "a tangent of another shape": ({"jvp": {"x": [1.0, 2.0]}}, "the tangent of 'x' has the shape (2,)", None),
@@ -54,14 +58,18 @@ OPTIONS = {
     "names that are none": ({"wrt": 3}, "'wrt' must be names, not 3", 'write wrt="x, y"'),
     "a list of what is no name": ({"freeze": ["x", 3]}, "'freeze' must be names, not ['x', 3]", 'write freeze="x, y"'),
     "a covariance of nothing": ({"cov": 3}, "'cov' must map names to covariances, not int", 'write cov={"a,b": 0.02}'),
-    "no digits": ({"precision": 0}, "'precision' must be a whole number from 1, not 0", None),
-    "half a digit": ({"precision": 1.5}, "'precision' must be a whole number from 1, not 1.5", None),
-    "a text for digits": ({"precision": "30"}, "'precision' must be a whole number from 1, not '30'", None),
-    "too many digits": ({"precision": 10**6}, "'precision' must be at most 100,000 digits, not 1,000,000", None),
-    "digits of a Hessian": ({"precision": 30, "mode": "hessian"}, "not the mode 'hessian'", "leave precision out"),
+    "no digits": ({"precision": 0}, "'precision' must be a whole number from 1 to 100,000, not 0", None),
+    "half a digit": ({"precision": 1.5}, "'precision' must be a whole number from 1 to 100,000, not 1.5", None),
+    "a text for digits": ({"precision": "30"}, "'precision' must be a whole number from 1 to 100,000, not '30'", "write the number 30"),
+    "too many digits": ({"precision": 10**6}, "'precision' must be a whole number from 1 to 100,000, not 1000000", None),
+    "digits of a Hessian": (
+        {"precision": 30, "mode": "hessian"}, "the mode 'hessian' and 'precision' exclude each other", "leave one of them out",
+    ),
     "digits by the word of what is printed": ({"digits": 30}, "no option 'digits'", "did you mean 'precision'?"),
-    "LaTeX of no formulas": ({"latex": True}, "which formula=False leaves out", "leave one of them out"),
-    "LaTeX of a direction": ({"latex": True, "formula": True, "jvp": {"x": 1.0}}, "has none of", "leave latex out"),
+    "LaTeX of no formulas": ({"latex": True}, "formula=False and 'latex' exclude each other", "leave one of them out"),
+    "LaTeX of a direction": (
+        {"latex": True, "formula": True, "jvp": {"x": 1.0}}, "'jvp' and 'latex' exclude each other", "leave one of them out",
+    ),
     "a text for LaTeX": ({"latex": "yes"}, "'latex' must be True or False, not 'yes'", None),
     "a derivative's name": ({"jacobian": True}, "no option 'jacobian'", "did you mean 'mode'?"),
     "a seed of dates": ({"seed": np.datetime64("2026-01-01")}, "the seed must be real numbers, not datetime64", None),
@@ -87,7 +95,7 @@ def test_dtypes_of_numpy(dtype):
 
 @pytest.mark.parametrize("make", [vg, gradcli.compile], ids=["value_and_grad", "compile"])
 def test_dtypes_that_a_function_cannot_have(make):
-    with pytest.raises(InputTypeError, match="dtype must be float64 or float32"):
+    with pytest.raises(InputTypeError, match="'dtype' must be one of float64, float32"):
         make("x**2", dtype="float16")
 
 
@@ -319,7 +327,7 @@ OF_OTHERS = {
     "explain in no steps": (lambda: gradcli.explain("x", x=1.0, steps="x"), "'steps' must be True or False, not 'x'"),
     "explain in a mode": (lambda: gradcli.explain("x", x=1.0, mode="grad"), "explain has no option 'mode'"),
     "differentiate by a mode": (lambda: gradcli.differentiate("x", mode="hessian"), "differentiate has no option 'mode'"),
-    "differentiate no times": (lambda: gradcli.differentiate("x", order=0), "'order' must be a whole number from 1, not 0"),
+    "differentiate no times": (lambda: gradcli.differentiate("x", order=0), "'order' must be a whole number from 1 to 10, not 0"),
     "a name in a dictionary and as a keyword": (lambda: ev("x*2", x=1.0, at={"x": 2.0}), "'x' is bound twice: in a dictionary and"),
     "both in a call": (lambda: vg("x*2")({"x": 2.0}, x=1.0), "'x' is bound twice: in a dictionary and as a keyword"),
     "both to differentiate": (lambda: gradcli.differentiate("a*x", a=1.0, at={"a": 2.0}), "'a' is bound twice"),
@@ -386,7 +394,7 @@ def test_gradients_need_a_place_for_each_entry(array):
     ("arguments", "message"),
     [
         (["x**2", "x=3", "--jvp", "x=1", "--hessian"], "exclude each other"),
-        (["x**2", "x=3", "--jvp", "x=1", "--seed", "1"], "--jvp takes no --seed"),
+        (["x**2", "x=3", "--jvp", "x=1", "--seed", "1"], "--jvp and --seed exclude each other"),
         (["x**2*weight", "x=3", "weight=2", "--jvp", "wieght=1"], "did you mean 'weight'?"),
         (["x**2", "x=3", "y=2", "--jvp", "y=1"], "does not depend on 'y'"),
         (["x**2", "x=3", "--jvp", "x=1,2"], "the tangent of 'x' has the shape (2,)"),
@@ -406,3 +414,20 @@ def test_the_seed_of_a_record_is_not_dropped(call_cli):
     done = call_cli("eval", "-i", "jsonl", "-", "--jacobian", "--format", "jsonl", stdin=record + "\n")
     assert done.returncode == 2
     assert json.loads(done.stdout)["error"]["message"] == "the record has a seed, and --jacobian takes none"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_names_the_values_of_the_table(command):
+    for name, annotated in COMMANDS[command][0].options().items():
+        values = option_table.VALUES.get(f"{command}.{name}") or option_table.VALUES.get(name)
+        metavar = annotated.__metadata__[0].metavar or ""
+        if "|" in metavar and values is not None:
+            assert tuple(metavar.split("|")) == values, name
+
+
+def test_each_way_to_write_an_option_has_its_values_from_the_table():
+    keys = {key.replace("-", "_") for key in settings.KEYS}
+    assert keys & option_table.VALUES.keys() >= {"rtol", "points", "dialect", "backend", "timeout"}
+    for function in (gradcli.evaluate, gradcli.differentiate, gradcli.value_and_grad):
+        given = function.__kwdefaults__.keys() - {"seed", "wrt", "freeze", "jvp", "hvp", "limits", "at", "cov"}
+        assert given <= option_table.VALUES.keys()

@@ -185,7 +185,7 @@ def test_functions_of_one_array_are_the_operations_that_their_calls_make(value: 
     for name, op in found.items():
         library = NUMPY if calls.exists(name, NUMPY) else TORCH
         try:
-            node = calls.call(lowering.coercion, name, library, [x], {}, bare=True)
+            node = calls.call(lowering, name, library, [x], {}, bare=True)
         except GradcliError as error:
             with pytest.raises(type(error)):
                 scope.graph.apply(op, [x])

@@ -30,7 +30,7 @@ REFUSED = {
     "poly", "polyfit",
     "packbits", "place", "polydiv", "put", "put_along_axis", "putmask", "roots", "save", "savetxt", "savez", "savez_compressed", "setxor1d",
     "sort_complex", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unpackbits", "setdiff1d", "union1d", "intersect1d",
-    "spacing", "geomspace", "logspace",
+    "spacing",
     "apply_over_axes", "trim_zeros", "linalg.eig", "linalg.eigvals", "linalg.tensorinv", "array_repr", "array_str",
     # of other kinds of arguments, tested elsewhere
     "can_cast", "common_type", "diag_indices_from", "histogram2d", "histogram_bin_edges", "histogramdd", "may_share_memory",
@@ -217,7 +217,7 @@ def test_what_is_not_there_is_refused_by_name(name: str) -> None:
         "np.fmax.reduce(x, axis=1)",
         "np.add.accumulate(x)", "np.add.accumulate(x, axis=1)", "np.multiply.accumulate(x, 1)", "np.maximum.accumulate(x, axis=1)",
         "np.subtract.accumulate(x, axis=1)", "np.logaddexp.accumulate(v)", "np.add.outer(v, w)", "np.multiply.outer(x, v)",
-        "np.subtract.outer(v, c)", "np.arctan2.outer(v, w)",
+        "np.subtract.outer(v, c)", "np.arctan2.outer(v, w)", "np.add.reduceat(x, [0, 1])", "np.hypot.reduceat(x, [0, 2, 1], axis=1)",
     ],
 )  # fmt: skip
 def test_methods_of_ufuncs(text: str) -> None:
@@ -231,12 +231,11 @@ def test_methods_of_ufuncs(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("np.add.reduceat(x, [0, 1])", TypeError, r"np\.add\.reduceat of tensors is not supported"),
         ("np.add.at(x, [0], 1.0)", TypeError, r"np\.add\.at of tensors is not supported"),
         ("np.add(x, 1.0, where=m)", TypeError, r"np\.add does not support where= without out="),
         ("np.exp(x, order='F')", TypeError, "np.exp of tensors does not support this order="),
         ("np.exp(x, dtype=np.float32, casting='no')", TypeError, "np.exp of tensors does not support this casting="),
-        ("np.hypot.reduce(x, where=m)", TypeError, r"np\.hypot\.reduce of tensors does not support this where="),
+        ("np.hypot.reduce(x, where=m)", TypeError, r"hypot\.reduce does not support where"),
         ("np.multiply(x, 2.0, out=x)", TypeError, "tensors cannot be written to by out="),
         ("np.modf(x, out=(y, y))", TypeError, r"np\.modf of tensors does not support out= for several results"),
         ("np.divide(1.0, x, out=np.zeros((2, 3)))", RuntimeError, r"functions with out=\.\.\. arguments don't support automatic differ"),

@@ -147,9 +147,9 @@ def test_quiet_checks_of_folders(call_cli, tmp_path):
 
 REFUSED = {
     "quiet json": (["-q", "--format", "json"],
-        ["--quiet is about the text report, which is not asked for", " = help: leave --quiet out"]),
+        ["--quiet is about the text report, which is not asked for", " = help: add --report text=-, or leave --quiet out"]),
     "coloured json": (["--color", "always", "--report", "json=-"],
-        ["--color always is about the text report, which is not asked for", " = help: leave --color always out"]),
+        ["--color always is about the text report, which is not asked for", " = help: add --report text=-, or leave --color always out"]),
     "quiet and verbose": (["-q", "-v"], ["--verbose and --quiet exclude each other", " = help: leave one of them out"]),
     "another colour": (["--color", "blue"], ["--color must be one of auto, always, never, not 'blue'"]),
 }  # fmt: skip

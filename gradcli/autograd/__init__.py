@@ -16,8 +16,8 @@ from gradcli.tensors.core.modes import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from gradcli.tensors.dispatch.library_calls import missing
 from gradcli.tensors.torch.custom_functions import Function
-from gradcli.tensors.torch.namespace import missing
 
 __all__ = [
     "Function",

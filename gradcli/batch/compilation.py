@@ -10,12 +10,11 @@ import math
 import string
 from collections import ChainMap
 from collections.abc import Container, Mapping, Sequence
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from gradcli.batch.columns import BatchedBindings, Found, Lookup, gradient_of_terms, in_columns, of_scope, of_values
+from gradcli.batch.columns import BatchedBindings, Found, Lookup, gradient_of_sum, of_scope, of_values
 from gradcli.batch.templates import Template, Templates, lowered, pieces
 from gradcli.errors import GradcliError, Source, text_lines
 from gradcli.graph.interpret import rebuild
@@ -92,8 +91,9 @@ class CompilationCache:
         """Return whether the bindings that are held back are many of few templates, so that they need not be run."""
         held = scope.held
         if held.batched is None and len(held.texts) >= _MANY and self._is_for(options):
-            taken = ChainMap(scope.functions, scope.objects, scope.names)
-            held.batched = in_columns(held, self._templates, of_scope(scope, options), taken, options.freeze, scope.mentioned)
+            taken = ChainMap(scope.functions, scope.objects, scope.names, held.places)
+            batched = BatchedBindings(held, options.freeze, of_scope(scope, options), scope.mentioned)
+            held.batched = batched if batched.compute(self._templates, held, taken) else None
         return held.batched is not None
 
     def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
@@ -124,8 +124,7 @@ class CompilationCache:
             if len(text) < LONG:
                 found = self._gradient(text, lookup, functions, at_once=batched is not None)
             else:
-                nodes = 0 if batched is None else batched.nodes
-                found = gradient_of_terms(self._templates, text, lookup, functions, partial(self._gradient, at_once=True), nodes)
+                found = gradient_of_sum(self._templates, text, lookup, functions, 0 if batched is None else batched.nodes)
             if found is not None and batched is not None:
                 found = batched.carried(found)
         except GradcliError:  # the ordinary way says where
@@ -136,8 +135,7 @@ class CompilationCache:
 
     def _gradient(self, text: str, lookup: Lookup, functions: Container[str], *, at_once: bool = False) -> Found | None:
         """The value and the gradient of a short text. None if it is for the ordinary way, or (but ``at_once``) has not been met often."""
-        parts = pieces(text)
-        reading = self._templates.read(*parts) or (self._templates.read(*parts) if at_once else None)
+        reading = self._templates.read(*pieces(text), at_once=at_once)
         if reading is None:
             return None
         template, names, numbers = reading

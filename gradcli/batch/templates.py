@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -29,7 +28,6 @@ from gradcli.limits import Limits
 _WORD = re.compile(WORD)  # a text is cut at its words in a seventh of the time that its tokens take
 _MOST = 4_096  # families that are remembered
 _MOST_TEMPLATES = 1_024  # and templates, which may be compiled
-_TAKEN, _FREE = 1, 2  # roles of a part: its numbers are taken out; names that are whole numbers decide nothing there
 _ZERO = -(1 << 30)  # in a pattern: a whole zero, which has no sign to be changed, and stays
 
 Pieces = tuple[tuple[str, ...], list[str]]  # what stands between the names and numbers of a text, and these
@@ -62,11 +60,12 @@ class Templates:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._families: dict[tuple[tuple[str, ...], tuple[int, ...]], _Family | tuple[str, ...] | None] = {}  # words, if met once
+        self._families: dict[tuple[tuple[str, ...], tuple[int, ...]], _Family | None] = {}
+        self._met: set[tuple[tuple[str, ...], tuple[int, ...]]] = set()  # once
         self._made = 0
 
-    def read(self, between: tuple[str, ...], words: Sequence[str]) -> Reading | None:
-        """An expression in pieces. None where it is met for the first time, and where it has no template."""
+    def read(self, between: tuple[str, ...], words: Sequence[str], *, at_once: bool = False) -> Reading | None:
+        """An expression in pieces. None where it has no template, and (but ``at_once``) where it is met for the first time."""
         names: dict[str, int] = {}
         numbers: dict[int | str, int] = {}
         slots = []
@@ -77,32 +76,21 @@ class Templates:
                 constant = _constant(word)
                 slots.append(~numbers.setdefault(constant, len(numbers)) if constant != 0 else _ZERO)
         pattern = tuple(slots)
-        try:
-            family = self._families[between, pattern]
-        except KeyError:
-            if len(self._families) >= _MOST:
-                self._families.clear()
-            self._families[between, pattern] = tuple(words)
-            return None
-        if isinstance(family, tuple):
-            first, family = family, _family(between, words, pattern, self.limits)
-            self._families[between, pattern] = family
-            if family is not None:
-                family.templates[tuple([first[place] for place in family.kept])] = None
+        key = between, pattern
+        if key not in self._families:
+            if len(self._met) >= _MOST or self._made >= _MOST_TEMPLATES:
+                self._families, self._met, self._made = {}, set(), 0
+            if not at_once and key not in self._met:
+                self._met.add(key)
+                return None
+            self._families[key] = _family(between, words, pattern, self.limits)
+        family = self._families[key]
         if family is None:
             return None
         kept = tuple([words[place] for place in family.kept])
-        if kept not in family.templates:  # one of its kind may be the only one
-            if len(family.templates) >= _MOST:
-                family.templates.clear()
-            family.templates[kept] = None
-            return None
-        template = family.templates[kept]
+        template = family.templates.get(kept)
         if template is None:
             self._made += 1
-            if self._made > _MOST_TEMPLATES:
-                self._families.clear()
-                self._made = 0
             template = family.templates[kept] = family.template(between, words, pattern)
         return Reading(template, list(names), [float(words[place]) for place in family.taken.values()])
 
@@ -120,7 +108,7 @@ class _Family:
         self.kept = kept  # places among the words
         self.taken = taken  # the first place of each constant, by its slot
         self.deciding, self.callees = deciding, callees
-        self.templates: dict[tuple[str, ...], Template | None] = {}  # by the numbers that stay; None if met once
+        self.templates: dict[tuple[str, ...], Template] = {}  # by the numbers that stay
 
     def template(self, between: Sequence[str], words: Sequence[str], pattern: Sequence[int]) -> Template:
         numbers = {slot: f"c{i}" for i, slot in enumerate(self.taken)}
@@ -143,7 +131,7 @@ def terms(text: str) -> Iterator[Term]:
     """The terms of a sum, in pieces; each with whether it is subtracted."""
     between, words = pieces(text)
     seen: dict[tuple[str, int], tuple[int, tuple[str, bool, str] | None]] = {}
-    depth, start, negative, before = 0, 0, False, between[0]
+    start, negative, before = 0, False, between[0]
     depth = between[0].count("(")
     for place in range(1, len(words) + 1):
         gap = between[place]
@@ -179,24 +167,23 @@ def _family(between: Sequence[str], words: Sequence[str], pattern: Sequence[int]
         return None
     if expression.implied:  # what stands side by side depends on the words, and the ordinary way shows how it was read
         return None
-    roles = _roles(expression)
+    open_ = _open(expression)
     called = {node.callee for node in expression.nodes if isinstance(node, Call)}
     atoms = [node for node in expression.nodes if isinstance(node, (Name, Number)) and node not in called]
-    if roles is None or len(atoms) != len(words):
+    if open_ is None or len(atoms) != len(words):
         return None
     taken: dict[int, int] = {}
     staying = {_ZERO}  # one constant either stays everywhere or nowhere: equal parts are one node
     deciding = set()
     for place, (atom, word, slot) in enumerate(zip(atoms, words, pattern, strict=True)):
-        role = roles[atom]
         if isinstance(atom, Name):
             if atom.name != word:
                 return None
-            if not role & _FREE:
+            if atom not in open_:
                 deciding.add(slot)
         elif word[0] not in STARTS_NUMBER or float(word) != float(atom.value):
             return None
-        elif role & _TAKEN:
+        elif atom in open_:
             taken.setdefault(slot, place)
         else:
             staying.add(slot)
@@ -205,33 +192,31 @@ def _family(between: Sequence[str], words: Sequence[str], pattern: Sequence[int]
     return _Family(kept, taken, frozenset(deciding), frozenset(node.name for node in called if isinstance(node, Name)))
 
 
-def _roles(expression: Expression) -> dict[Node, int] | None:
-    """Return what each node does in an expression; None if it is not made of arithmetic and functions alone."""
+def _open(expression: Expression) -> set[Node] | None:
+    """The nodes where a number decides nothing but a value; None if not all is made of arithmetic and functions."""
     with_names: set[Node] = set()
     for node in expression.nodes:
-        if isinstance(node, Name) or any(part in with_names for part in _parts(node)):
+        if isinstance(node, Name) or not with_names.isdisjoint(_parts(node)):
             with_names.add(node)
-    roles = {expression.root: _TAKEN | _FREE}
+    reached, found = {expression.root}, {expression.root}
     for node in reversed(expression.nodes):
-        role = roles.get(node)
-        if role is None or isinstance(node, (Name, Number)):
+        if node not in reached or isinstance(node, (Name, Number)):
             continue
         if not _is_arithmetic_or_call(node):
             return None
-        for part in _parts(node):
-            roles[part] = role & _passed(node, part, with_names)
-    return roles
+        parts = _parts(node)
+        reached.update(parts)
+        if node not in found:
+            continue
+        if isinstance(node, Binary):
+            found.update((node.left,) if node.operator == "**" else parts)
+        elif isinstance(node, Unary) or (len(parts) == 1 and parts[0] in with_names and _is_operation(node)):
+            found.update(parts)
+    return found
 
 
-def _passed(node: Node, part: Node, with_names: set[Node]) -> int:
-    """Return what of a node's role its part has, too."""
-    if isinstance(node, Binary):
-        return _FREE if node.operator == "**" and part is node.right else _TAKEN | _FREE
-    if isinstance(node, Call):
-        if part not in with_names or len(node.arguments) > 1:
-            return 0
-        return _TAKEN | _FREE if isinstance(node.callee, Name) and operation(node.callee.name) is not None else _TAKEN
-    return _TAKEN | _FREE
+def _is_operation(node: Node) -> bool:
+    return isinstance(node, Call) and isinstance(node.callee, Name) and operation(node.callee.name) is not None
 
 
 def _is_arithmetic_or_call(node: Node) -> bool:
@@ -250,8 +235,7 @@ def _parts(node: Node) -> Sequence[Node]:
     return node.arguments if isinstance(node, Call) else ()
 
 
-@dataclass(eq=False, repr=False)
-class Lowered:
+class Lowered(NamedTuple):
     """A template as a graph."""
 
     root: Expr

@@ -218,8 +218,8 @@ def _by_points(told: Asserted, floats: Floats, ranged: bool) -> None:
 
 def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
     """Prove a relation entry by entry, or refute it."""
+    from gradcli.reference.ranges.making import Region
     from gradcli.reference.ranges.proofs import Proof
-    from gradcli.reference.ranges.reading import Region
 
     told.holds = True
     variables: dict[Expr, tuple[float, float]] = {q.leaf: (q.low, q.high) for q in floats.ranges.values()}

@@ -18,9 +18,8 @@ import numpy as np
 from gradcli.check.comparison import Comparison, compare_arrays
 from gradcli.check.rounding import branches, error_bounds
 from gradcli.errors import GradcliError
-from gradcli.graph.demand import bytes_of, held_by, swept
 from gradcli.graph.indeterminate import gradients
-from gradcli.graph.interpret import forward, interpret
+from gradcli.graph.interpret import bytes_of, forward, held_by, interpret, swept
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope

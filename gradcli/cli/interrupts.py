@@ -7,29 +7,26 @@ the same one (a terminal sends it to a whole group of processes, and who has sta
 
 from __future__ import annotations
 
-import _thread
 import atexit
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, NoReturn
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _PATIENCE = 1.0  # seconds in which everything ends in order
-_SOON = 0.01
 
 
 class _State:
     """What has come so far; of the process, for signals are."""
 
-    taken = False
     unwinds = False  # whether a command runs, which is unwound
     received: int | None = None  # the first signal
+    since = 0.0  # when it came
     said = False
-    lost = False  # whether somebody has swallowed what it raised
-    impatient = False  # whether the next one ends at once
 
 
 _state = _State()
@@ -37,9 +34,6 @@ _state = _State()
 
 def take_over() -> None:
     """Handle the signals from now on to the end, in the main thread; those that whoever started us has ignored stay ignored."""
-    if _state.taken:
-        return
-    _state.taken = True
     for number in _ENDING:
         with suppress(ValueError):  # not the main thread
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
@@ -48,7 +42,7 @@ def take_over() -> None:
 
 
 class unwinding:
-    """Signals raise in the block. Those that were lost there, in a destructor or by a library, raise at its end."""
+    """Signals raise in the block. One that was lost there, in a destructor or by a library, raises at its end."""
 
     def __enter__(self) -> None:
         _state.unwinds, _state.said = True, False
@@ -79,45 +73,24 @@ def check() -> None:
 
 
 def _handle(number: int, frame: Any) -> None:
+    now = time.monotonic()
     first = _state.received is None
-    if _state.impatient or (first and not _state.unwinds):
+    if not _state.unwinds if first else now > _state.since + _PATIENCE:
         _end_at_once(number)
     if first:
-        _state.received = number
-        sys.unraisablehook = _not_lost
-        _thread.start_new_thread(_lose_patience, ())  # threading's own locks may be held by what is interrupted
-    if first or _state.lost:
-        _state.lost = False
-        raise _raised_for(_state.received or number)
+        _state.received, _state.since = number, now
+        sys.unraisablehook = _say_unless_ours
+        raise _raised_for(number)
+
+
+def _say_unless_ours(unraisable: Any) -> None:
+    """Say what was lost in a destructor, unless it is ours, which is raised once more at the next step."""
+    if not isinstance(unraisable.exc_value, (KeyboardInterrupt, SystemExit)):
+        sys.__unraisablehook__(unraisable)
 
 
 def _raised_for(number: int) -> BaseException:
     return KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number)
-
-
-def _lose_patience() -> None:
-    _wait(_PATIENCE)
-    _state.impatient = True
-
-
-def _not_lost(unraisable: Any) -> None:
-    """What was raised in a destructor, or in a callback of a library, where it ends nothing, is raised again soon."""
-    if isinstance(unraisable.exc_value, (KeyboardInterrupt, SystemExit)):
-        _thread.start_new_thread(_raise_again, ())
-    else:
-        sys.__unraisablehook__(unraisable)
-
-
-def _raise_again() -> None:
-    _wait(_SOON)
-    _state.lost = True
-    _thread.interrupt_main(signal.Signals(_state.received or signal.SIGINT))
-
-
-def _wait(seconds: float) -> None:
-    lock = _thread.allocate_lock()
-    lock.acquire()
-    lock.acquire(timeout=seconds)
 
 
 def _end_at_once(number: int) -> NoReturn:

@@ -67,7 +67,7 @@ def _command(name: str) -> Any:
     request, place = COMMANDS[name]
     single = typer.Typer(**STYLE)
     kind = ExpressionCommand if "arguments" in request.options() else OnceCommand
-    single.command(name, cls=kind, help=request.__doc__, epilog=request.epilog)(request.reader(place))
+    single.command(name, cls=kind, help=request.__doc__, epilog=request.epilog)(request.reader(name, place))
     return typer.main.get_command(single)
 
 

@@ -15,14 +15,6 @@ from typing import Annotated, Any, get_args
 import typer
 
 from gradcli.ops.facts import Fixed
-from gradcli.query.options import MOST_TIMES
-
-FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
-FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
-EXPLAIN_FORMATS = ("text", "json", "jsonl", "mermaid", "svg", "html", "latex")  # of `explain`
-BOUND_FORMATS = ("text", "json", "jsonl")  # of `bound`
-PLOT_FORMATS = ("text", "csv", "json", "jsonl")  # of `plot`
-REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown", "html")  # of `check`
 
 Texts = tuple[str, ...]  # of an option that may be given again
 _code = partial(typer.Option, metavar="MODULE:NAME")  # an option that names an object in Python
@@ -54,9 +46,9 @@ BACKEND = typer.Option(
     help="What computes large arrays: NumPy, C by the machine's compiler, or what a count of operations says (auto).",
 )
 Threads = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Threads that share large arrays, at most (as many as cores); the same bits.")
+    int | None, typer.Option(metavar="N", help="Threads that share large arrays, at most (as many as cores); the same bits.")
 ]
-State = Annotated[int, typer.Option(metavar="N", min=0, help="The seed of rand and randn.")]
+State = Annotated[int, typer.Option(metavar="N", help="The seed of rand and randn.")]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first error.")]
 Limit = Annotated[
     Texts,
@@ -99,12 +91,16 @@ class Request(Fixed):
         return {name: kind for name, kind in get_annotations(cls, eval_str=True).items() if hasattr(kind, "__metadata__")}
 
     @classmethod
-    def reader(cls, place: str) -> Callable[..., Callable[[], int]]:
+    def reader(cls, command: str, place: str) -> Callable[..., Callable[[], int]]:
         """Return the function whose parameters are the options; it gives the command, which stands in a place, with its request."""
 
         def read(context: typer.Context, **given: Any) -> Callable[[], int]:
+            from gradcli.files.option_table import option_value
+
             said: dict[str, Any] = {
-                name: tuple(value) if isinstance(value, list) else value for name, value in given.items() if value is not None
+                name: tuple(value) if isinstance(value, list) else option_value(f"{command}.{name}", value, cls.word_of(name))
+                for name, value in given.items()
+                if value is not None
             }
             if "wrt" in said:
                 said["wrt"] = ",".join(said["wrt"])
@@ -127,13 +123,30 @@ class Request(Fixed):
         read.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return read
 
+    @classmethod
+    def word_of(cls, name: str, on: bool = True) -> str:
+        """Return an option as it is typed, to switch it on or off."""
+        first = cls.options()[name].__metadata__[0].default  # which is the first of the words that are declared
+        return first.split("/")[0 if on else -1] if isinstance(first, str) else f"--{name.replace('_', '-')}"
+
     def given(self, names: str) -> Iterator[tuple[str, Any]]:
         """Yield the options among these that are given and not off, each as it is typed, with its value."""
         for name in names.split():
             value = getattr(self, name)
             if value is not False and value not in ((), [], getattr(type(self), name)):
-                first = self.options()[name].__metadata__[0].default  # which is the first of the words that are declared
-                yield first if isinstance(first, str) else f"--{name.replace('_', '-')}", value
+                yield self.word_of(name), value
+
+    def typed(self, word: str) -> str:
+        """Return an option as it was typed, if it was given, and with one of the values in NAME=VALUE,VALUE; else nothing."""
+        name, _, values = word.partition("=")
+        if name not in self.options():
+            return ""
+        if not values:
+            return next((option for option, _ in self.given(name)), "")
+        value = getattr(self, name)
+        if str(value) not in values.split(","):
+            return ""
+        return self.word_of(name, on=False) if value is False else f"{self.word_of(name)} {value}"
 
 
 class EvalRequest(Request):
@@ -181,10 +194,8 @@ class EvalRequest(Request):
     ] = "text"
     dialect: Dialect = None
     dtype: Precision = "float64"
-    digits: Annotated[int | None, typer.Option(metavar="N", min=1, max=17, help="Round printed numbers to N significant digits.")] = None
-    precision: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=100_000, help="Value and gradient to N certain digits, from the reference.")
-    ] = None
+    digits: Annotated[int | None, typer.Option(metavar="N", help="Round printed numbers to N significant digits.")] = None
+    precision: Annotated[int | None, typer.Option(metavar="N", help="Value and gradient to N certain digits, from the reference.")] = None
     backend: Annotated[str, BACKEND] = "auto"
     threads: Threads = None
     random_state: State = 0
@@ -221,17 +232,17 @@ class DiffRequest(Request):
             help="An expression, the names to differentiate by (all without values), and constants; - reads standard input.",
         ),
     ] = ()
-    order: Annotated[int, typer.Option(metavar="N", min=1, max=MOST_TIMES, help="How many times, by each combination of names.")] = 1
+    order: Annotated[int, typer.Option(metavar="N", help="How many times, by each combination of names.")] = 1
     files: Files = ()
     input_format: InputFormat = None
     wrt: Annotated[str | None, typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression.")] = None
     latex: Annotated[bool, typer.Option("--latex", help="LaTeX: as the output, or beside the formulas in JSON.")] = False
     check: Annotated[bool, typer.Option("--check/--no-check", help="Hold each formula to the derivative at sampled points.")] = True
-    points: Annotated[int, typer.Option(metavar="N", min=1, help="At how many points formulas are held.")] = 16
+    points: Annotated[int, typer.Option(metavar="N", help="At how many points formulas are held.")] = 16
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each check.")] = None
     output_format: Annotated[str, typer.Option("--format", metavar="text|json|jsonl|latex", help="The form of the output.")] = "text"
     dialect: Dialect = None
-    random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of the points, and of rand and randn.")] = 0
+    random_state: Annotated[int, typer.Option(metavar="N", help="The seed of the points, and of rand and randn.")] = 0
     fail_fast: FailFast = False
     limit: Limit = ()
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only results that need attention: errors and mismatches.")] = False
@@ -265,14 +276,14 @@ class ExplainRequest(Request):
     timeout: CheckTime = None
     output_format: Annotated[
         str,
-        typer.Option("--format", metavar="|".join(EXPLAIN_FORMATS), help="The form of the output (text, or as FILE's suffix says)."),
+        typer.Option(
+            "--format", metavar="text|json|jsonl|mermaid|svg|html|latex", help="The form of the output (text, or as FILE's suffix says)."
+        ),
     ] = _UNSAID
     out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to FILE.svg, .html, .json, .md, .tex or .txt.")] = (
         None
     )
-    digits: Annotated[int | None, typer.Option(metavar="N", min=1, max=17, help="Round numbers in text to N significant digits (6).")] = (
-        None
-    )
+    digits: Annotated[int | None, typer.Option(metavar="N", help="Round numbers in text to N significant digits (6).")] = None
     dialect: Dialect = None
     dtype: Precision = "float64"
     random_state: State = 0
@@ -373,7 +384,7 @@ class CheckRequest(Request):
     ] = None
     forward: Annotated[bool, typer.Option("--forward", help="With --by torch or jax: its forward mode is checked.")] = False
     functions: Annotated[bool, typer.Option("--functions", help="Check the functions that the settings list, too: it runs them.")] = False
-    order: Annotated[int, typer.Option(min=1, max=2, help="2: the gradient of --function is its Hessian.")] = 1
+    order: Annotated[int, typer.Option(help="2: the gradient of --function is its Hessian.")] = 1
     at: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="An argument of --function, by the name of its parameter.")] = ()
     changed_since: Annotated[
         str | None, typer.Option(metavar="REF", help="Only files and functions whose sources changed since a commit or branch of git.")
@@ -382,7 +393,7 @@ class CheckRequest(Request):
     input_format: Annotated[
         str | None, typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input.")
     ] = None
-    line: Annotated[int | None, typer.Option(metavar="N", min=1, help="Check what stands in this line of the file alone.")] = None
+    line: Annotated[int | None, typer.Option(metavar="N", help="Check what stands in this line of the file alone.")] = None
     wrt: Wrt = None
     freeze: Freeze = ()
     seed: Annotated[str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product.")] = None
@@ -400,9 +411,9 @@ class CheckRequest(Request):
     over: Annotated[
         Texts, typer.Option(metavar="NAME=BEGIN..END", help="Hold asserts, formula claims, else the rules, for all numbers of a range.")
     ] = ()
-    points: Annotated[int | None, typer.Option(min=1, help="Points for names without values (16); draws of --at.")] = None
-    random_state: Annotated[int | None, typer.Option(metavar="N", min=0, help="The seed of these points, rand and randn.")] = None
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes (default 1).")] = None
+    points: Annotated[int | None, typer.Option(help="Points for names without values (16); draws of --at.")] = None
+    random_state: Annotated[int | None, typer.Option(metavar="N", help="The seed of these points, rand and randn.")] = None
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes (default 1).")] = None
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None
     budget: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of the run; what is not reached fails.")] = None
     save: Annotated[Texts, typer.Option(metavar="NAME=FILE", help="Write which entries of NAME are wrong, as booleans (with -e).")] = ()
@@ -416,7 +427,7 @@ class CheckRequest(Request):
     output_format: Annotated[str, typer.Option("--format", metavar="KIND", help="The report on standard output (default text).")] = _UNSAID
     dialect: Dialect = None
     dtype: Annotated[
-        str, typer.Option(metavar="float64|float32", help="The precision of the calculation (with --function float16|bfloat16, too).")
+        str, typer.Option(metavar="float64|float32|float16|bfloat16", help="The precision of the calculation (16 bits with --function).")
     ] = "float64"
     backend: Annotated[str | None, BACKEND] = None
     threads: Threads = None
@@ -561,7 +572,7 @@ COMMANDS: dict[str, tuple[type[Request], str]] = {
     "check": (CheckRequest, "decide.checking:check"),
     "bound": (BoundRequest, "decide.bounding:bound"),
     "export": (ExportRequest, "decide.exporting:export"),
-    "repl": (ReplRequest, "repl.conversation:converse"),
+    "repl": (ReplRequest, "repl.commands:converse"),
     "functions": (FunctionsRequest, "decide.about:list_functions"),
     "help": (HelpRequest, "decide.about:explain_code"),
     "info": (InfoRequest, "decide.about:show_info"),

@@ -269,11 +269,11 @@ def explain(
     derivative as a formula.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
-    from gradcli.query.bindings import entries_of, flag_of
+    from gradcli.query.bindings import entries_of, option_of
     from gradcli.query.interface import evaluated
     from gradcli.report.results import GradientRecord, result_of
 
-    derived = flag_of("steps", steps)
+    derived = option_of("steps", steps)
     asked = AskedExplanation(entries_of(why), derived, derived)
     found: dict[int, ShownExplanation] = {}
 

@@ -17,7 +17,8 @@ from gradcli.errors import GradcliError, Source, Span
 from gradcli.explanations.recorded import Recorded, Table, fitting, pulled
 from gradcli.graph.nodes import Expr
 from gradcli.inert import ends_of
-from gradcli.language.origins import Origin, nodes_in
+from gradcli.language.names import nodes_in
+from gradcli.language.origins import Origin
 from gradcli.language.rewritten import as_read, rewritten
 from gradcli.language.run import ProgramText, moved, statements
 from gradcli.language.scope import Scope

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
-
-import numpy as np
 
 from gradcli.exports.loops import Loops, loopable
 from gradcli.exports.python import Syntax, builtins, called, functions, wrapped
@@ -26,28 +23,14 @@ _WORDS = frozenset(
 _ON_STACK = 4096  # entries of arrays that are no more than variables
 
 
-class _C(Syntax):
-    name = "c"
+def _array(name: str, size: int) -> str:
+    return f"double {name}[{size}];" if 0 < size <= _ON_STACK else f"double *{name} = malloc({max(size, 1)} * sizeof *{name});"
 
-    def number(self, value: float) -> str:
-        return repr(value) if math.isfinite(value) else "NAN" if value != value else "-INFINITY" if value < 0 else "INFINITY"
 
-    def table(self, name: str, values: np.ndarray) -> list[str]:
-        kind = "double" if values.dtype.kind == "f" else "int"
-        entries = [self.number(float(v)) if kind == "double" else str(int(v)) for v in values.ravel()]
-        return [f"    static const {kind} {name}[] = {{{', '.join(entries)}}};"]
-
-    def array(self, name: str, size: int) -> str:
-        return f"double {name}[{size}];" if 0 < size <= _ON_STACK else f"double *{name} = malloc({max(size, 1)} * sizeof *{name});"
-
-    def scalar(self, name: str, text: str) -> str:
-        return f"const double {name} = {text};"
-
-    def variable(self, name: str, text: str) -> str:
-        return f"double {name} = {text};"
-
-    def loop(self, index: str, extent: int) -> str:
-        return f"for (int {index} = 0; {index} < {extent}; {index}++) {{"
+_C = Syntax(
+    "c", "(double)", "NAN", "INFINITY", _array, "const double {} = {};", "double {} = {};",
+    "for (int {0} = 0; {0} < {1}; {0}++) {{", "static const {} {}[] = {{{}}};",
+)  # fmt: skip
 
 
 class CFile:
@@ -71,13 +54,13 @@ class CFile:
         called_ = {parameter.name: names.of(parameter.name) for parameter in parameters}
         leaves = {p.leaf: called_[p.name] if p.shape else f"{called_[p.name]}[0]" for p in parameters}
         gradients = {name: names.of(called_[name], prefix="grad_") for name in ordered(subject.gradients)}
-        loops = Loops(_C(), known, subject, names, leaves)
+        loops = Loops(_C, known, subject, names, leaves)
         loops.write()
         arguments = [f"const double *{called_[p.name]}" for p in parameters] + [f"double *{name}" for name in gradients.values()]
         for name, pointer in gradients.items():
             loops.result(subject.gradients[name], pointer)
         total = loops.total(subject.value)
-        freed = [f"    free({name});" for name, size in loops.out.arrays if not 0 < size <= _ON_STACK]
+        freed = [f"    free({name});" for name, size in loops.arrays if not 0 < size <= _ON_STACK]
         if freed:
             freed = [f"    const double value = {total};", *freed]
             total = "value"
@@ -85,7 +68,7 @@ class CFile:
         comment += ["", "Arrays are in C order; the sum of the value's entries is returned."] if subject.value.shape else []
         lines = ["/* " + comment[0], *(f"   {line}".rstrip() for line in comment[1:-1]), f"   {comment[-1]} */"]
         lines += wrapped(f"double {subject.function}({', '.join(arguments) or 'void'}) {{")
-        for line in [*loops.out.lines, *freed, f"    return {total};"]:
+        for line in [*loops.lines, *freed, f"    return {total};"]:
             lines += wrapped(line)
         return "\n".join([*lines, "}"])
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Sequence
 from functools import cache
-
-import numpy as np
 
 from gradcli.exports.loops import Loops, loopable
 from gradcli.exports.python import Syntax, builtins, called, functions, wrapped
@@ -37,29 +34,10 @@ _NESTED = """function nested(entries, shape) { // flat entries as a nested array
 }"""
 
 
-class _JavaScript(Syntax):
-    name = "javascript"
-    as_number = "Number"
-
-    def number(self, value: float) -> str:
-        return repr(value) if math.isfinite(value) else "NaN" if value != value else "-Infinity" if value < 0 else "Infinity"
-
-    def table(self, name: str, values: np.ndarray) -> list[str]:
-        is_float = values.dtype.kind == "f"
-        entries = [self.number(float(v)) if is_float else str(int(v)) for v in values.ravel()]
-        return [f"    const {name} = [{', '.join(entries)}];"]
-
-    def array(self, name: str, size: int) -> str:
-        return f"const {name} = new Array({size});"
-
-    def scalar(self, name: str, text: str) -> str:
-        return f"const {name} = {text};"
-
-    def variable(self, name: str, text: str) -> str:
-        return f"let {name} = {text};"
-
-    def loop(self, index: str, extent: int) -> str:
-        return f"for (let {index} = 0; {index} < {extent}; {index}++) {{"
+_JAVASCRIPT = Syntax(
+    "javascript", "Number", "NaN", "Infinity", "const {} = new Array({});".format, "const {} = {};", "let {} = {};",
+    "for (let {0} = 0; {0} < {1}; {0}++) {{", "const {1} = [{2}];",
+)  # fmt: skip
 
 
 @cache
@@ -99,7 +77,7 @@ class JavaScriptModule:
         parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)
         own = {parameter.name: names.of(parameter.name) for parameter in parameters}
         flat = {p.name: names.of(f"{own[p.name]}_flat") if p.shape else own[p.name] for p in parameters}
-        loops = Loops(_JavaScript(), known, subject, names, {p.leaf: flat[p.name] for p in parameters})
+        loops = Loops(_JAVASCRIPT, known, subject, names, {p.leaf: flat[p.name] for p in parameters})
         loops.write()
         value = self._given(loops, subject.value)
         entries = [f"{_key(name)}: {self._given(loops, node)}" for name, node in subject.gradients.items()]
@@ -110,7 +88,7 @@ class JavaScriptModule:
             f"export function {subject.function}({{ {', '.join(keys)} }}) {{" if keys else f"export function {subject.function}() {{"
         )
         lines += [f"    const {flat[p.name]} = flat({own[p.name]});" for p in parameters if p.shape]
-        for line in [*loops.out.lines, f"    return {{ value: {value}, grad: {{ {', '.join(entries)} }} }};"]:
+        for line in [*loops.lines, f"    return {{ value: {value}, grad: {{ {', '.join(entries)} }} }};"]:
             lines += wrapped(line)
         return "\n".join([*lines, "}"])
 

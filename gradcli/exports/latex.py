@@ -8,7 +8,7 @@ from typing import Any
 
 from gradcli.exports.subject import Subject, conventions, described, plain
 from gradcli.formulas.printing import Latex
-from gradcli.formulas.simplify import simplify
+from gradcli.formulas.textbook import simplify
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.inert import printable

@@ -17,8 +17,8 @@ import numpy as np
 from gradcli.errors import UnsupportedInTargetError
 from gradcli.exports.python import LONGEST, OPERATORS, Syntax, in_words
 from gradcli.exports.subject import Names, Subject, lacking, writable
-from gradcli.graph.moves import sources_of_entries, targets_of_entries
 from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
 from gradcli.ops import axes
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
@@ -26,84 +26,9 @@ from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
 from gradcli.ops.writing import axes_of
 from gradcli.plans.index_form import Axis, Indices, Item, Reader, View, fold_of
 
-# -- Lines of loops as a language has them: indices of axes, places in flat arrays, tables, and C's
-# texts with the language's own words.
-
-
 _LETTERS = "ijklmnpqrsuvw"
 _CALL = re.compile(r"\bg_(\w+)")
 _HEX = re.compile(r"\(\(real\)(-?)(0x[0-9a-f.]+p[-+]\d+|__builtin_inf\(\)|__builtin_nan\(\"\"\))\)")
-
-
-class LoopLines:
-    """The lines of one function's body, one after the other, and the arrays that they declare, with their sizes."""
-
-    def __init__(self, syntax: Syntax, functions: Mapping[str, str], names: Names) -> None:
-        self.syntax, self.functions, self.names = syntax, functions, names
-        self.lines: list[str] = []
-        self.arrays: list[tuple[str, int]] = []
-        self._depth = 1
-        self._axes: dict[Axis, str] = {}
-
-    def add(self, line: str) -> None:
-        self.lines.append("    " * self._depth + line)
-
-    def table(self, name: str, values: np.ndarray) -> None:
-        """A table of numbers, before everything else."""
-        self.lines[:0] = self.syntax.table(name, values)
-
-    def array(self, name: str, size: int) -> None:
-        """Declare an array."""
-        self.arrays.append((name, size))
-        self.add(self.syntax.array(name, size))
-
-    def index(self, axis: Axis) -> str:
-        axis = axis.same
-        if axis not in self._axes:
-            n = len(self._axes)
-            letter = _LETTERS[n % len(_LETTERS)] + (str(n // len(_LETTERS)) if n >= len(_LETTERS) else "")
-            while letter in self.names.taken:
-                letter += "_"
-            self._axes[axis] = letter
-        return self._axes[axis]
-
-    def opened(self, axes: Sequence[Axis]) -> None:
-        for axis in axes:
-            self.add(self.syntax.loop(self.index(axis), axis.extent))
-            self._depth += 1
-
-    def closed(self, axes: Sequence[Axis]) -> None:
-        for _ in axes:
-            self._depth -= 1
-            self.add("}")
-
-    def loop(self, index: str, extent: int, line: str) -> None:
-        """A loop of one line."""
-        self.add(self.syntax.loop(index, extent))
-        self.add("    " + line)
-        self.add("}")
-
-    def place(self, parts: Sequence[tuple[str, int]]) -> str:
-        """The flat index of entries by their indices and extents."""
-        text, is_sum = "", False
-        for index, extent in parts:
-            if not text:
-                text = index
-            else:
-                text = f"{f'({text})' if is_sum else text}*{extent} + {index}"
-                is_sum = True
-        return text or "0"
-
-    def words(self, template: str) -> str:
-        """C's text in the language: its functions by their names there, numbers in decimals."""
-
-        def decimal(found: re.Match[str]) -> str:
-            text = found[2]
-            value = math.inf if "inf" in text else math.nan if "nan" in text else float.fromhex(text)
-            return self.syntax.number(-value if found[1] else value).replace("{", "{{")
-
-        text = _HEX.sub(decimal, template).replace("(real)", self.syntax.as_number)
-        return _CALL.sub(lambda name: self.functions.get(name[1], name[1]), text)
 
 
 # -- Graphs in index form for exports: products of any size, sums of what is repeated, and entries
@@ -146,16 +71,19 @@ def _moves(node: Expr, op: Op) -> bool:
 
 
 class Loops:
-    """The statements of one function."""
+    """The statements of one function, and the arrays that they declare, with their sizes."""
 
     def __init__(self, syntax: Syntax, functions: Mapping[str, str], subject: Subject, names: Names, leaves: Mapping[Expr, str]) -> None:
-        self.syntax, self.names, self.leaves = syntax, names, leaves
-        self.out = LoopLines(syntax, functions, names)
+        self.syntax, self.functions, self.names, self.leaves = syntax, functions, names, leaves
+        self.lines: list[str] = []
+        self.arrays: list[tuple[str, int]] = []
+        self._depth = 1
+        self._letters: dict[Axis, str] = {}
         self.subject = subject
         self.order = reachable(subject.roots)
         self.reader = IndexForm(self.order)
         self.text: dict[Item, Piece] = {}
-        self.stored: dict[Item, tuple[str, tuple[Axis, ...]]] = {}
+        self.stored: set[Item] = set()
         self.whole: dict[Expr, str] = dict(leaves)
         views = self.reader.views
         self.labels = {views[node].item: name for node, name in subject.labels.items() if node in views}
@@ -172,20 +100,79 @@ class Loops:
                 uses[view.item] += 2
         return uses
 
+    # -- lines -----------------------------------------------------------------------------------------------------
+
+    def _add(self, line: str) -> None:
+        self.lines.append("    " * self._depth + line)
+
+    def _table(self, name: str, values: np.ndarray) -> str:
+        """Write a table of numbers before everything else."""
+        is_float = values.dtype.kind == "f"
+        entries = ", ".join(self.syntax.number(float(v)) if is_float else str(int(v)) for v in values.ravel())
+        self.lines.insert(0, "    " + self.syntax.table.format("double" if is_float else "int", name, entries))
+        return name
+
+    def _declare(self, name: str, size: int) -> None:
+        self.arrays.append((name, size))
+        self._add(self.syntax.array(name, size))
+
+    def _index(self, axis: Axis) -> str:
+        axis = axis.same
+        if axis not in self._letters:
+            round, n = divmod(len(self._letters), len(_LETTERS))
+            letter = _LETTERS[n] + (str(round) if round else "")
+            while letter in self.names.taken:
+                letter += "_"
+            self._letters[axis] = letter
+        return self._letters[axis]
+
+    def _open(self, axes: Sequence[Axis]) -> None:
+        for axis in axes:
+            self._add(self.syntax.loop.format(self._index(axis), axis.extent))
+            self._depth += 1
+
+    def _close(self, axes: Sequence[Axis]) -> None:
+        for _ in axes:
+            self._depth -= 1
+            self._add("}")
+
+    def _loop(self, index: str, extent: int, line: str) -> None:
+        self._add(self.syntax.loop.format(index, extent))
+        self._add("    " + line)
+        self._add("}")
+
+    def _fill(self, name: str, axes: Sequence[Axis], text: str) -> None:
+        """Write loops over axes that give every entry of an array."""
+        self._open(axes)
+        self._add(f"{self._entry(name, axes)} = {text};")
+        self._close(axes)
+
+    def _entry(self, name: str, axes: Sequence[Axis]) -> str:
+        return f"{name}[{_place([(self._index(axis), axis.extent) for axis in axes])}]"
+
+    def _words(self, template: str) -> str:
+        """C's text in the language: its functions by their names there, numbers in decimals."""
+
+        def decimal(found: re.Match[str]) -> str:
+            text = found[2]
+            value = math.inf if "inf" in text else math.nan if "nan" in text else float.fromhex(text)
+            return self.syntax.number(-value if found[1] else value).replace("{", "{{")
+
+        text = _HEX.sub(decimal, template).replace("(real)", self.syntax.as_number)
+        return _CALL.sub(lambda name: self.functions.get(name[1], name[1]), text)
+
     # -- results ---------------------------------------------------------------------------------------------------
 
     def result(self, node: Expr, pointer: str) -> None:
         """Fill an array that is handed in with a node's entries."""
         if not node.shape:
-            self.out.add(self.syntax.assigned(self.syntax.entry(pointer, "0"), self.value(node)[0]))
-            return
-        if node in self.reader.views:
+            self._add(f"{pointer}[0] = {self.value(node)[0]};")
+        elif node in self.reader.views:
             self._spread(node, pointer, declared=True)
-            return
-        size, index = math.prod(node.shape), self.names.new("k")
-        name = self.array_of(node)
-        place = self.out.place([(index, size)])
-        self.out.loop(index, size, self.syntax.assigned(self.syntax.entry(pointer, place), self.syntax.entry(name, place)))
+        else:
+            index = self.names.new("k")
+            name = self.array_of(node)
+            self._loop(index, math.prod(node.shape), f"{pointer}[{index}] = {name}[{index}];")
 
     def value(self, node: Expr) -> Piece:
         """A number, as an expression."""
@@ -202,10 +189,8 @@ class Loops:
         if not node.shape:
             return self.value(node)[0]
         name, total, index = self.array_of(node), self.names.new("total"), self.names.new("k")
-        size = math.prod(node.shape)
-        self.out.add(self.syntax.variable(total, self.syntax.number(0.0)))
-        entry = self.syntax.entry(name, self.out.place([(index, size)]))
-        self.out.loop(index, size, self.syntax.assigned(total, f"{total} + {entry}"))
+        self._add(self.syntax.variable.format(total, self.syntax.number(0.0)))
+        self._loop(index, math.prod(node.shape), f"{total} = {total} + {name}[{index}];")
         return total
 
     # -- items -----------------------------------------------------------------------------------------------------
@@ -247,26 +232,21 @@ class Loops:
         for part, extent in zip(item.parts, node.shape, strict=True):
             if part is None:
                 continue
-            parts.append((self.out.index(part) if isinstance(part, Axis) else self.text[part].at(SUM + 1), extent))
-        return Piece((self.syntax.entry(name, self.out.place(parts)), ATOM))
+            parts.append((self._index(part) if isinstance(part, Axis) else self.text[part].at(SUM + 1), extent))
+        return Piece((f"{name}[{_place(parts)}]", ATOM))
 
     def array_of(self, node: Expr) -> str:
         """The flat array of a node's entries, in C order; the name of a number."""
-        if node in self.whole:
-            return self.whole[node]
-        if node.is_constant:
-            name = self.names.new("c")
-            self.out.table(name, np.asarray(node.payload))
-            self.whole[node] = name
-            return name
-        if node in self.reader.views:
-            name = self.names.new()
-            self._spread(node, name)
-            self.whole[node] = name
-            return name
-        name = self._moved(node)
-        self.whole[node] = name
-        return name
+        if node not in self.whole:
+            if node.is_constant:
+                self.whole[node] = self._table(self.names.new("c"), np.asarray(node.payload))
+            elif node in self.reader.views:
+                name = self.names.new()
+                self._spread(node, name)
+                self.whole[node] = name
+            else:
+                self.whole[node] = self._moved(node)
+        return self.whole[node]
 
     def _moved(self, node: Expr) -> str:
         """Entries in other places: by a table of where each comes from, or of where each is added to."""
@@ -282,9 +262,9 @@ class Loops:
                 self.array_of(operand)
         name = self.names.new()
         if node.shape:
-            self.out.array(name, places.size)
+            self._declare(name, places.size)
         elif targets is not None:
-            self.out.add(self.syntax.variable(name, self.syntax.number(0.0)))
+            self._add(self.syntax.variable.format(name, self.syntax.number(0.0)))
         self._copy(node, name, np.flatnonzero(places.ravel() == 0))
         begin = 0
         for operand, size in zip(node.operands, sizes, strict=True):
@@ -312,15 +292,16 @@ class Loops:
         index = self.names.new("k")
         text = self.syntax.number(0.0)
         if source is not None:
-            text = self.syntax.entry(self.array_of(source), self._chosen(taken, index)) if source.shape else self.value(source)[0]
-        put = self.syntax.entry(name, self._chosen(places, index)) if node.shape else name
-        line = self.syntax.assigned(put, f"{put} + {text}" if adds else text)
+            text = f"{self.array_of(source)}[{self._chosen(taken, index)}]" if source.shape else self.value(source)[0]
         if not node.shape and not adds:
-            self.out.add(self.syntax.scalar(name, text))
-        elif len(places) > 1:
-            self.out.loop(index, len(places), line)
+            self._add(self.syntax.constant.format(name, text))
+            return
+        put = f"{name}[{self._chosen(places, index)}]" if node.shape else name
+        line = f"{put} = {f'{put} + ' if adds else ''}{text};"
+        if len(places) > 1:
+            self._loop(index, len(places), line)
         else:
-            self.out.add(line)
+            self._add(line)
 
     def _chosen(self, places: Sequence[int] | np.ndarray, index: str) -> str:
         """The index of an entry by its number: by a formula where the entries are evenly spaced, else by a table."""
@@ -330,32 +311,25 @@ class Loops:
             step = int(steps[0]) if len(places) > 1 else 0
             spread = index if step == 1 else f"{step}*{index}"
             return str(first) if not step else f"{first} + {spread}" if first else spread
-        name = self.names.new("places")
-        self.out.table(name, np.asarray(places))
-        return self.syntax.entry(name, self.out.place([(index, len(places))]))
+        return f"{self._table(self.names.new('places'), np.asarray(places))}[{index}]"
 
     def _spread(self, node: Expr, name: str, *, declared: bool = False) -> None:
         """An array of all entries of a node in its shape."""
         view = self.reader.views[node]
-        places = [None if axis is None else axis.same for axis in view.places]
-        axes = [axis for axis in places if axis is not None]
-        piece = self.text[view.item]
+        item, text = view.item, self.text[view.item][0]
         if not node.shape:
-            self.out.add(self.syntax.scalar(name, piece[0]))
+            self._add(self.syntax.constant.format(name, text))
             return
+        axes = [axis.same for axis in view.places if axis is not None]
         if not declared:
-            self.out.array(name, math.prod(node.shape))
-        self.out.opened(axes)
-        index = self.out.place([(self.out.index(axis), axis.extent) for axis in axes])
-        self.out.add(self.syntax.assigned(self.syntax.entry(name, index), piece[0]))
-        self.out.closed(axes)
-        if axes and not declared and set(axes) == set(view.item.axes) and view.item.is_computed and view.item not in self.stored:
-            self._keep(view.item, name, axes)
+            self._declare(name, math.prod(node.shape))
+        self._fill(name, axes, text)
+        if axes and not declared and set(axes) == set(item.axes) and item.is_computed and item not in self.stored:
+            self._keep(item, name, axes)
 
     def _keep(self, item: Item, name: str, axes: Sequence[Axis]) -> None:
-        self.stored[item] = (name, tuple(axes))
-        parts = [(self.out.index(axis), axis.extent) for axis in axes]
-        self.text[item] = Piece((self.syntax.entry(name, self.out.place(parts)) if axes else name, ATOM))
+        self.stored.add(item)
+        self.text[item] = Piece((self._entry(name, axes) if axes else name, ATOM))
 
     def _name(self, item: Item) -> str:
         return self.names.of(self.labels[item]) if item in self.labels else self.names.new()
@@ -363,46 +337,38 @@ class Loops:
     def _store(self, item: Item) -> None:
         name = self._name(item)
         text = self.text[item][0]
-        axes = item.axes
-        if not axes:
-            self.out.add(self.syntax.scalar(name, text))
+        if item.axes:
+            self._declare(name, item.size)
+            self._fill(name, item.axes, text)
         else:
-            self.out.array(name, item.size)
-            self.out.opened(axes)
-            place = self.out.place([(self.out.index(axis), axis.extent) for axis in axes])
-            self.out.add(self.syntax.assigned(self.syntax.entry(name, place), text))
-            self.out.closed(axes)
-        self._keep(item, name, axes)
+            self._add(self.syntax.constant.format(name, text))
+        self._keep(item, name, item.axes)
 
     def _fold(self, item: Item) -> None:
         fold = fold_of(item)
         name = self._name(item)
         (operand,) = item.operands
-        start = self.out.words(fold.start.replace("__builtin_inf()", "((real)__builtin_inf())"))
+        start = self._words(fold.start.replace("__builtin_inf()", "((real)__builtin_inf())"))
         start = self.syntax.number(float(start)) if start.lstrip("-").isdigit() else start
-        axes, over = item.axes, item.over
-        if not axes:
-            self.out.add(self.syntax.variable(name, start))
-            total = name
-        else:
-            self.out.array(name, item.size)
-            self.out.opened(axes)
-            total = self.names.new("total")
-            self.out.add(self.syntax.variable(total, start))
-        self.out.opened(over)
-        joined = self.out.words(fold.joined).format(total, self.text[operand].at(BINDING["*"] + 1))
-        self.out.add(self.syntax.assigned(total, joined))
-        self.out.closed(over)
+        axes, over, total = item.axes, item.over, name
         if axes:
-            place = self.out.place([(self.out.index(axis), axis.extent) for axis in axes])
-            self.out.add(self.syntax.assigned(self.syntax.entry(name, place), total))
-            self.out.closed(axes)
+            self._declare(name, item.size)
+            self._open(axes)
+            total = self.names.new("total")
+        self._add(self.syntax.variable.format(total, start))
+        self._open(over)
+        joined = self._words(fold.joined).format(total, self.text[operand].at(BINDING["*"] + 1))
+        self._add(f"{total} = {joined};")
+        self._close(over)
+        if axes:
+            self._add(f"{self._entry(name, axes)} = {total};")
+            self._close(axes)
         self._keep(item, name, axes)
 
     def _put(self, item: Item) -> Piece:
         value, place = item.operands
-        condition = f"{self.out.index(item.over[0])} == {self.text[place].at(SUM)}"
-        return Piece((self.syntax.choice(condition, self.text[value][0], self.syntax.number(0.0)), 0))
+        condition = f"{self._index(item.over[0])} == {self.text[place].at(SUM)}"
+        return Piece((f"{condition} ? {self.text[value][0]} : {self.syntax.number(0.0)}", 0))
 
     def _map(self, item: Item) -> Piece:
         op = item.op
@@ -420,9 +386,16 @@ class Loops:
                 self._store(item.operands[place])
                 operands[place] = self.text[item.operands[place]]
         if op.algebra == "choice":
-            return Piece((self.syntax.choice(operands[0].at(SUM + 1), operands[1][0], operands[2][0]), 0))
-        text = self.out.words(template)
-        return Piece((text.format(*[_Inside(piece) for piece in operands]), ATOM))
+            return Piece((f"{operands[0].at(SUM + 1)} ? {operands[1][0]} : {operands[2][0]}", 0))
+        return Piece((self._words(template).format(*[_Inside(piece) for piece in operands]), ATOM))
+
+
+def _place(parts: Sequence[tuple[str, int]]) -> str:
+    """The flat index of entries by their indices and extents."""
+    text = ""
+    for place, (index, extent) in enumerate(parts):
+        text = f"{f'({text})' if place > 1 else text}*{extent} + {index}" if text else index
+    return text or "0"
 
 
 class _Inside(Piece):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import keyword
 import math
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module, resources
@@ -160,33 +159,29 @@ def wrapped(line: str, width: int = 116) -> list[str]:
 # operation they share: C's.
 
 
-class Syntax(ABC):
-    """What the languages differ in."""
+@dataclass(frozen=True)
+class Syntax:
+    """What the languages differ in.
+
+    array                     how an array of a name and a size is declared
+    constant, variable, loop  templates of a name and a text; of an index and how far it goes
+    table                     of a type, a name and entries
+    """
 
     name: str
-    as_number = "(double)"
+    as_number: str
+    nan: str
+    infinity: str
+    array: Callable[[str, int], str]
+    constant: str
+    variable: str
+    loop: str
+    table: str
 
-    @abstractmethod
-    def number(self, value: float) -> str: ...
-    @abstractmethod
-    def table(self, name: str, values: np.ndarray) -> list[str]: ...
-    @abstractmethod
-    def array(self, name: str, size: int) -> str: ...
-    @abstractmethod
-    def scalar(self, name: str, text: str) -> str: ...
-    @abstractmethod
-    def variable(self, name: str, text: str) -> str: ...
-    @abstractmethod
-    def loop(self, index: str, extent: int) -> str: ...
-
-    def assigned(self, place: str, text: str) -> str:
-        return f"{place} = {text};"
-
-    def choice(self, condition: str, x: str, y: str) -> str:
-        return f"{condition} ? {x} : {y}"
-
-    def entry(self, name: str, index: str) -> str:
-        return f"{name}[{index}]"
+    def number(self, value: float) -> str:
+        if math.isfinite(value):
+            return repr(value)
+        return self.nan if value != value else "-" * (value < 0) + self.infinity
 
 
 _OF_NUMPY = re.compile(r"\b(?:np\.|special\.|_)(\w+)\(")
@@ -259,20 +254,23 @@ class ArrayTarget:
 
     field     of an operation's texts, its own; None where it has NumPy's, or those of PyTorch that name nothing of it
     prefixes  what stands in the place of NumPy's and SciPy's prefixes, which texts have by default
-    made      a number, an array, and the dtype of its floats, as text
-    before    lines at the beginning of the file, by what the code mentions
+    tensor    whether its functions take tensors only
+    imports   lines at the beginning of the file, by what the code mentions
     """
 
     name: str
     field: str | None
     prefixes: Mapping[str, str]
-    array: str
-    floats: str
-    whole: str
-    truth: str
     tensor: bool
     imports: tuple[tuple[str, str], ...]
     decorated: str = ""
+
+    def array(self, text: str) -> str:
+        return f"{self.prefixes['np']}{'tensor' if self.tensor else 'array'}({text})"
+
+    def dtype(self, kind: str, precision: str) -> str:
+        truth = "bool" if self.tensor else "bool_"
+        return self.prefixes["np"] + {BOOL: truth, INT: "int64"}.get(kind, precision)
 
     @property
     def reserved(self) -> set[str]:
@@ -330,18 +328,17 @@ class ArrayTarget:
 
 
 NUMPY = ArrayTarget(
-    "numpy", "numpy", {"np": "np.", "special": "special.", "linalg": "linalg."}, "np.array({})", "np.{}",
-    "np.int64", "np.bool_", False, (("", "import numpy as np"), (r"\bspecial\.", "from scipy import special"),
+    "numpy", "numpy", {"np": "np.", "special": "special.", "linalg": "linalg."}, False,
+    (("", "import numpy as np"), (r"\bspecial\.", "from scipy import special"),
      (r"(?<!\.)linalg\.", "from scipy import linalg")),
     decorated='@np.errstate(all="ignore")',
 )  # fmt: skip
 TORCH = ArrayTarget(
-    "torch", "torch", {"np": "torch.", "special": "torch.special.", "linalg": "torch.linalg."}, "torch.tensor({})", "torch.{}",
-    "torch.int64", "torch.bool", True, ((r"\bnumpy\.", "import numpy"), ("", "import torch")),
+    "torch", "torch", {"np": "torch.", "special": "torch.special.", "linalg": "torch.linalg."}, True,
+    ((r"\bnumpy\.", "import numpy"), ("", "import torch")),
 )  # fmt: skip
 JAX = ArrayTarget(
-    "jax", None, {"np": "jnp.", "special": "jax.scipy.special.", "linalg": "jax.scipy.linalg."}, "jnp.array({})", "jnp.{}",
-    "jnp.int64", "jnp.bool_", False,
+    "jax", None, {"np": "jnp.", "special": "jax.scipy.special.", "linalg": "jax.scipy.linalg."}, False,
     (("", "import jax"), ("", "import jax.numpy as jnp"), (r"jax\.scipy\.special", "import jax.scipy.special"),
      (r"jax\.scipy\.linalg", "import jax.scipy.linalg")),
 )  # fmt: skip
@@ -375,18 +372,15 @@ class _Text(Statements):
         return repr(value) if math.isfinite(value) else f"{np_}nan" if value != value else f"{'-' if value < 0 else ''}{np_}inf"
 
     def array(self, value: np.ndarray) -> str:
-        dtype = self.dtype(value.dtype.kind)
+        dtype = self.target.dtype({"b": BOOL, "f": FLOAT}.get(value.dtype.kind, INT), self.precision)
         if value.size and (value == value.flat[0]).all() and value.dtype.kind == "f":
             return f"{self.target.prefixes['np']}full({value.shape}, {self.number(float(value.flat[0]))}, dtype={dtype})"
-        return self.target.array.format(f"{self._nested(value)}, dtype={dtype}")
+        return self.target.array(f"{self._nested(value.tolist())}, dtype={dtype}")
 
-    def _nested(self, value: np.ndarray) -> str:
-        if value.ndim > 1:
-            return "[" + ", ".join(map(self._nested, value)) + "]"
-        return "[" + ", ".join(self.number(float(v)) if value.dtype.kind == "f" else repr(v) for v in value.tolist()) + "]"
-
-    def dtype(self, kind: str) -> str:
-        return self.target.truth if kind == "b" else self.target.whole if kind in "iu" else self.target.floats.format(self.precision)
+    def _nested(self, value: Any) -> str:
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._nested, value))}]"
+        return self.number(value) if isinstance(value, float) else repr(value)
 
 
 class PythonModule:
@@ -397,29 +391,23 @@ class PythonModule:
 
     def file(self, subjects: Sequence[Subject]) -> str:
         """The text of a module. Raises UnsupportedInTargetError."""
-        bodies = [self._function(subject) for subject in subjects]
-        code = "\n\n\n".join(bodies)
+        code = "\n\n\n".join(map(self._function, subjects))
         precision = subjects[0].precision if subjects else "float64"
         library = self.target.library(code)
-        parts = [*self.target.heading(code + library)]
+        head = self.target.heading(code + library)
         if self.target.name == "jax" and precision == "float64":
-            parts += ["", 'jax.config.update("jax_enable_x64", True)  # without it, JAX computes in float32']
-        head = "\n".join(parts)
-        made = self._converted(precision)
-        text = "\n\n\n".join(part for part in (head, made if made and "_tensor(" in code + library else "", library, code) if part) + "\n"
-        return text if precision == "float64" else text.replace(self.target.floats.format("float64"), self.target.floats.format(precision))
-
-    def _converted(self, precision: str) -> str:
-        if not self.target.tensor:
-            return ""
-        return f'def _tensor(x):\n    """What PyTorch\'s functions take."""\n    return torch.as_tensor(x, dtype=torch.{precision})'
+            head += ["", 'jax.config.update("jax_enable_x64", True)  # without it, JAX computes in float32']
+        parts = ["\n".join(head), library, code]
+        if self.target.tensor and "_tensor(" in code + library:
+            parts.insert(
+                1, 'def _tensor(x):\n    """What PyTorch\'s functions take."""\n    return torch.as_tensor(x, dtype=torch.float64)'
+            )
+        text = "\n\n\n".join(filter(None, parts)) + "\n"
+        return text.replace(self.target.dtype(FLOAT, "float64"), self.target.dtype(FLOAT, precision))
 
     def _writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
-
-        if (op.text.sign in OPERATORS and op.algebra != "chain") or op.text.sign == "**":
-            return True
         shapes = [None if operand is None else operand.shape for operand in operands]
-        return bool(self.target.template(op, [o is not None for o in operands], shapes, node.static))
+        return is_operator(op) or bool(self.target.template(op, [o is not None for o in operands], shapes, node.static))
 
     def _function(self, subject: Subject) -> str:
         target = self.target
@@ -428,35 +416,37 @@ class PythonModule:
         names = Names(target.reserved, unicode=True)
         known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
         text = _Text(target, subject.precision, subject.roots, names, subject.labels, known)
-        value, *gradients = text.written()
-        lines = []
-        if target.decorated:
-            lines.append(target.decorated)
-        signature = ", ".join(["*", *known.values()]) if known else ""
-        lines += wrapped(f"def {subject.function}({signature}):")
-        lines += docstring(described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}))
-        body = [f"{known[p.leaf]} = {self._taken(p.leaf, known[p.leaf], subject.precision)}" for p in subject.parameters]
-        body += text.lines
-        pairs = zip(subject.gradients.items(), gradients, strict=True)
-        body.append(f"value = {self._given(subject.value, value, subject.precision)}")
-        entries = [f"{quoted(name)}: {self._given(node, piece, subject.precision)}" for (name, node), piece in pairs]
-        body.append("return value, {" + ", ".join(entries) + "}")
-        for line in body:
-            lines += wrapped("    " + line)
-        return "\n".join(lines)
+        results = [self._result(node, piece, subject.precision) for node, piece in zip(subject.roots, text.written(), strict=True)]
+        take = f"{target.prefixes['np']}{'as_tensor' if target.tensor else 'asarray'}"
+        taken = [f"{name} = {take}({name}, dtype={target.dtype(leaf.kind, subject.precision)})" for leaf, name in known.items()]
+        lines = function_lines(
+            subject, known, described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}), [*taken, *text.lines], results
+        )
+        return "\n".join([*([target.decorated] if target.decorated else []), *lines])
 
-    def _taken(self, leaf: Expr, name: str, precision: str) -> str:
-        dtype = self.target.truth if leaf.kind == BOOL else self.target.whole if leaf.kind == INT else self.target.floats.format(precision)
-        function = "torch.as_tensor" if self.target.tensor else f"{self.target.prefixes['np']}asarray"
-        return f"{function}({name}, dtype={dtype})"
-
-    def _given(self, node: Expr, text: str, precision: str) -> str:
+    def _result(self, node: Expr, text: str, precision: str) -> str:
         """A result, which is an array also where nothing was computed."""
         if not node.is_constant or node.shape:
             return text
-        return (
-            f"_tensor({text})" if self.target.tensor else self.target.array.format(f"{text}, dtype={self.target.floats.format(precision)}")
-        )
+        return f"_tensor({text})" if self.target.tensor else self.target.array(f"{text}, dtype={self.target.dtype(FLOAT, precision)}")
+
+
+def is_operator(op: Op) -> bool:
+    """Return whether Python writes an operation by a sign."""
+    return (op.text.sign in OPERATORS and op.algebra != "chain") or op.text.sign == "**"
+
+
+def function_lines(
+    subject: Subject, known: Mapping[Expr, str], told: Sequence[str], body: Sequence[str], results: Sequence[str]
+) -> list[str]:
+    """A function of Python with its docstring; its results are the value and a dictionary of gradients."""
+    value, *gradients = results
+    entries = (f"{quoted(name)}: {text}" for name, text in zip(subject.gradients, gradients, strict=True))
+    lines = wrapped(f"def {subject.function}({', '.join(['*', *known.values()]) if known else ''}):")
+    lines += docstring(told)
+    for line in [*body, f"value = {value}", "return value, {" + ", ".join(entries) + "}"]:
+        lines += wrapped("    " + line)
+    return lines
 
 
 def quoted(name: str) -> str:

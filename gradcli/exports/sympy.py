@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.exports.python import OPERATORS, Statements, docstring, quoted, wrapped
+from gradcli.exports.python import Statements, function_lines, is_operator
 from gradcli.exports.subject import Names, Subject, conventions, described, writable
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.spec import Op
@@ -42,20 +42,12 @@ class SympyModule:
         names = Names({*keyword.kwlist, "value", "sympy"}, unicode=True)
         known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
         text = _Text(subject.roots, names, subject.labels, known)
-        value, *gradients = text.written()
-        lines = wrapped(f"def {subject.function}({', '.join(['*', *known.values()]) if known else ''}):")
-        lines += docstring([*described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}),
-                            "", "Names may be symbols (sympy.symbols with real=True) or numbers."])  # fmt: skip
+        results = [f"sympy.sympify({piece})" for piece in text.written()]
+        told = described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters})
+        told += ["", "Names may be symbols (sympy.symbols with real=True) or numbers."]
         body = [f"{name} = sympy.sympify({name})" for name in known.values()]
-        body += [*text.lines, f"value = sympy.sympify({value})"]
-        pairs = zip(subject.gradients, gradients, strict=True)
-        body.append("return value, {" + ", ".join(f"{quoted(name)}: sympy.sympify({piece})" for name, piece in pairs) + "}")
-        for line in body:
-            lines += wrapped("    " + line)
-        return "\n".join(lines)
+        return "\n".join(function_lines(subject, known, told, [*body, *text.lines], results))
 
 
 def _writes(op: Op, node: Expr, operands: Sequence[Any]) -> bool:
-    if (op.text.sign in OPERATORS and op.algebra != "chain") or op.text.sign == "**":
-        return True
-    return bool(written_for_sympy(op, len(operands), node.static))
+    return is_operator(op) or bool(written_for_sympy(op, len(operands), node.static))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -111,18 +111,11 @@ _NUMBER = re.compile(r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|inf|infinit
 _WITH_COMMA = re.compile(r"[-+]?\d+,\d+(?:e[-+]?\d+)?", re.IGNORECASE | re.ASCII)
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+", re.ASCII)
 _QUOTED = re.compile(r'"[^"]*"')
+_LINE = re.compile(r"[^\n]*(?:\n|\Z)")
 
 _OF_CELLS = 72  # bytes of a cell that is no longer than a number
 
 TABLES = (".csv", ".tsv", ".txt", ".dat")
-
-
-@dataclass(eq=False, repr=False)
-class _Row:
-    """A row, and the line of the file that it ends on."""
-
-    line: int
-    cells: list[str]
 
 
 def table(text: str, name: str, key: str | None, limits: Limits, suffix: str = ".txt") -> np.ndarray:
@@ -130,127 +123,92 @@ def table(text: str, name: str, key: str | None, limits: Limits, suffix: str = "
 
     ``name`` is the file's in messages. Empty cells are NaN. Raises InputError, LimitError.
     """
-    lines = _Lines(text, suffix)
-    rows = _rows(lines, name, limits)
-    first = next(rows, None)
+    rows = _Rows(text, name, limits, suffix)
+    source = iter(rows)
+    first = next(source, None)
     if first is None:
-        raise InputError(f"'{name}' is empty" if lines.comment is None else f"'{name}' has no rows below its comments")
-    heading, is_row = _heading(first, lines.comment, name, key)
-    width = len(heading or first.cells)
-    numbers = _Numbers(name, _columns(heading, width, name, key), limits)
-    for row in rows if heading and not is_row else chain([first], rows):
-        if len(row.cells) != width:
-            above = "the heading" if heading and lines.comment is None else "the first row"
+        raise InputError(f"'{name}' is empty" if rows.comment is None else f"'{name}' has no rows below its comments")
+    heading, is_row = _heading(first, rows, name, key)
+    width = len(heading or first)
+    numbers = _Numbers(rows, _columns(heading, width, name, key), limits)
+    if is_row:
+        numbers.take(first)
+    for cells in source:
+        if len(cells) != width:
+            above = "the heading" if heading and rows.comment is None else "the first row"
             commas = "numbers have decimal points; with commas in them, columns are separated by semicolons"
-            found = f"{_cells(len(row.cells))}, where {above} has {width}"
-            raise InputError(f"'{name}', line {row.line}: {found}", help=commas if len(row.cells) > width else None)
-        numbers.take(row)
+            found = f"{len(cells)} cell{'s' * (len(cells) != 1)}, where {above} has {width}"
+            raise InputError(f"'{name}', line {rows.line}: {found}", help=commas if len(cells) > width else None)
+        numbers.take(cells)
     out = numbers.all()
     return out[:, 0] if key is not None or width == 1 else out
 
 
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
+class _Rows:
+    """The rows of a table that are not blank, as cells, with the line that the last one ends on, and the last comment above the first."""
 
-
-class _Lines:
-    """The lines of a table from its first row on, with their numbers, and the last comment above that."""
-
-    def __init__(self, text: str, suffix: str) -> None:
-        self.text, self.suffix = text, suffix
+    def __init__(self, text: str, name: str, limits: Limits, suffix: str) -> None:
+        self.text, self.name, self.limits, self.suffix = text, name, limits, suffix
+        self.line = 0
         self.comment: str | None = None
-        self.start, self.number = self._first_row()
-        self.separator = self._separator()
+        self.separator: str | None = None
 
-    def __iter__(self) -> Iterator[tuple[int, str]]:
-        """Comments are empty lines, for they may stand between the lines of a cell."""
-        for number, line in _numbered(self.text, self.start, self.number):
-            yield number, "" if line.lstrip().startswith("#") else self._without_comment(line)
+    def _lines(self) -> Iterator[str]:
+        """The lines from the first row on. Comments are empty lines, for they may stand between the lines of a cell. Raises LimitError."""
+        for found in _LINE.finditer(self.text):
+            line = found[0]
+            self.line += 1
+            if line.lstrip().startswith("#"):
+                self.comment = self.comment if self.separator else line.strip()[1:].strip()
+                line = "\n"
+            elif self.suffix in (".txt", ".dat"):
+                line = line.partition("#")[0]
+            if self.separator is None and line.strip():
+                self.separator = self._separator(_QUOTED.sub("", line))
+            if self.separator is not None:
+                if _OF_CELLS * len(line) > self.limits.memory:
+                    self.limits.check_memory(_OF_CELLS * line.count(self.separator), f"line {self.line} of '{self.name}'")
+                yield line
 
-    def _first_row(self) -> tuple[int, int]:
-        start = 0
-        for number, line in _numbered(self.text):
-            stripped = line.strip()
-            if stripped.startswith("#"):
-                self.comment = stripped[1:].strip()
-            elif self._without_comment(line).strip():
-                return start, number
-            start += len(line) + 1
-        return len(self.text) + 1, 0
-
-    def _without_comment(self, line: str) -> str:
-        return line.partition("#")[0] if self.suffix in (".txt", ".dat") else line
-
-    def _separator(self) -> str:
+    def _separator(self, outside: str) -> str:
         """What stands between columns: in .tsv tabs, else what the first row has outside of quotes: a semicolon, comma, tab or blank."""
-        first = next((line for _, line in self), None)
-        if self.suffix == ".tsv" or first is None:
-            return "\t"
-        outside = _QUOTED.sub("", first)
-        for separator in ";,":
-            if separator in outside:
-                return separator
-        if self.suffix == ".csv":
-            return "\t" if "\t" in outside else ","
-        return "\t" if all("\t" in line for _, line in self if line.strip()) else " "
+        usual = {".tsv": "\t", ".csv": ","}.get(self.suffix, " ")
+        return usual if usual == "\t" else next((separator for separator in ";,\t" if separator in outside.strip()), usual)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """Cells in quotes may go over several lines. Raises InputError, LimitError."""
+        lines = self._lines()
+        first = next(lines, None)
+        if first is None:
+            return
+        lines = chain([first], lines)
+        begin = self.line
+        try:
+            for row in map(str.split, lines) if self.separator == " " else csv.reader(lines, delimiter=self.separator or ","):
+                cells = [cell.strip() for cell in row]
+                if any(cells):
+                    yield cells
+                begin = self.line + 1
+        except csv.Error:
+            most = f"a cell has more than {csv.field_size_limit():,} characters"
+            raise InputError(f"'{self.name}', line {begin}: {most}", help="is a quote not closed?") from None
 
 
-def _numbered(text: str, start: int = 0, number: int = 1) -> Iterator[tuple[int, str]]:
-    """The lines of a text from a place on, one at a time."""
-    while start <= len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        yield number, text[start:end]
-        start, number = end + 1, number + 1
-
-
-def _rows(lines: _Lines, name: str, limits: Limits) -> Iterator[_Row]:
-    """The rows that are not blank; cells in quotes may go over several lines. Raises InputError, LimitError."""
-    separator, source = lines.separator, iter(lines)
-    for number, line in source:
-        if _OF_CELLS * len(line) > limits.memory:
-            limits.check_memory(_OF_CELLS * line.count(separator), f"line {number} of '{name}'")
-        last = number
-        if separator == " ":
-            cells = line.split()
-        elif '"' not in line:
-            cells = line.split(separator)
-        else:
-            reader = csv.reader(chain([line + "\n"], (further + "\n" for _, further in source)), delimiter=separator)
-            try:
-                cells = next(reader)
-            except csv.Error:
-                most = f"{csv.field_size_limit():,}"
-                raise InputError(
-                    f"'{name}', line {number}: a cell in quotes has more than {most} characters", help="is a quote not closed?"
-                ) from None
-            last += reader.line_num - 1
-        cells = [cell.strip() for cell in cells]
-        if any(cells):
-            yield _Row(last, cells)
-
-
-def _heading(row: _Row, comment: str | None, name: str, key: str | None) -> tuple[list[str] | None, bool]:
+def _heading(first: list[str], rows: _Rows, name: str, key: str | None) -> tuple[list[str] | None, bool]:
     """The names of the columns: the first row, or a comment above it of as many words; and whether that row is one of numbers."""
-    first = row.cells
     numeric = [cell for cell in first if _NUMBER.fullmatch(cell) or _WITH_COMMA.fullmatch(cell)]
     if not numeric and any(first):
         return first, False
     if len(numeric) == len([cell for cell in first if cell]):
-        names = [] if comment is None else next((w for w in _words(comment) if len(w) == len(first)), [])
-        return names or None, True
+        words = ([word.strip() for word in (rows.comment or "").split(separator)] for separator in (",", ";", "\t", None))
+        return next((names for names in words if len(names) == len(first) and rows.comment), None), True
     if key is not None and key in first and not _is_place(key, len(first)):
         return first, False
     word = next(cell for cell in first if cell and cell not in numeric)
     raise InputError(
-        f"'{name}', line {row.line}: {word!r} is not a number, and {numeric[0]!r} is one: is this row a heading?",
+        f"'{name}', line {rows.line}: {word!r} is not a number, and {numeric[0]!r} is one: is this row a heading?",
         help="to read it as one, name a column after a colon, as in @FILE:NAME; as numbers, correct the cell",
     )
-
-
-def _words(comment: str) -> Iterator[list[str]]:
-    for separator in (",", ";", "\t", None):
-        yield [word.strip() for word in comment.split(separator)]
 
 
 def _columns(heading: list[str] | None, width: int, name: str, key: str | None) -> list[int]:
@@ -274,94 +232,77 @@ def _is_place(key: str, width: int) -> bool:
     return key.isascii() and key.isdigit() and len(key.lstrip("0")) <= len(str(width)) and int(key) < width
 
 
+class _Place(NamedTuple):
+    """A cell, and where it stands."""
+
+    where: str
+    line: int
+    said: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.said!r}"
+
+
 class _Numbers:
     """The numbers of the columns that are asked for, row by row.
 
     Commas are decimal points if one of them cannot separate thousands, which is known at the end only.
     """
 
-    def __init__(self, name: str, columns: list[int], limits: Limits) -> None:
-        self.name, self.columns, self.limits = name, columns, limits
+    def __init__(self, rows: _Rows, columns: list[int], limits: Limits) -> None:
+        self.rows, self.columns, self.limits = rows, columns, limits
         self.most = min(limits.entries, limits.memory // ITEM)
-        self.values = array("d")
-        self.whole = True
-        self.rows = 0
-        self._comma: _Place | None = None  # the first number with one
-        self._thousands = True  # whether all of them may separate thousands
-        self._point: _Place | None = None
-        self._wrong: _Place | None = None  # the first that is no number however commas are read
-        self._wrong_with_points: _Place | None = None  # the first that is none unless commas are decimal points
+        self.values, self.count, self.whole = array("d"), 0, True
+        self.first: dict[str, _Place] = {}  # the first number with a point, that with a comma, what is none, what is none either way
+        self.thousands = True  # whether all commas may separate thousands
 
-    def take(self, row: _Row) -> None:
+    def take(self, cells: list[str]) -> None:
         """Keep the numbers of a row. Raises LimitError for more than there may be."""
-        self.rows += 1
+        self.count += 1
         if len(self.values) + len(self.columns) > self.most:
-            self.limits.check_array((self.rows, len(self.columns)))
+            self.limits.check_array((self.count, len(self.columns)))
         for column in self.columns:
-            cell = row.cells[column]
-            if not cell:
-                self.values.append(np.nan)
-                self.whole = False
-            elif _NUMBER.fullmatch(cell):
+            cell = cells[column]
+            if _NUMBER.fullmatch(cell) and "." not in cell:
                 self.values.append(float(cell))
                 self.whole = self.whole and cell.lstrip("+-").isdigit()
-                if self._point is None and "." in cell:
-                    self._point = _Place(row.line, column, cell)
             else:
-                self._take_other(_Place(row.line, column, cell))
+                self.whole = False
+                self.values.append(self._number(cell, column) if cell else np.nan)
 
-    def _take_other(self, place: _Place) -> None:
-        """Note what is no number with a decimal point."""
-        said = place.said
-        self.whole = False
-        if self._point is None and "." in said:
-            self._point = place
-        if _WITH_COMMA.fullmatch(said):
-            self._comma = self._comma or place
-            self._thousands = self._thousands and _THOUSANDS.fullmatch(said) is not None
-        with_point = said.replace(",", ".")
-        is_number = "," in said and _NUMBER.fullmatch(with_point) is not None
-        self.values.append(float(with_point) if is_number else np.nan)
-        self._wrong_with_points = self._wrong_with_points or place
-        if not is_number:
-            self._wrong = self._wrong or place
+    def _number(self, cell: str, column: int) -> float:
+        """Return a number with a point or a comma, and NaN for what is none; what it shows is noted."""
+        if "." in cell and "point" in self.first and _NUMBER.fullmatch(cell):  # as most are
+            return float(cell)
+        place = _Place(f"'{self.rows.name}', line {self.rows.line}, column {column + 1}", self.rows.line, cell)
+        if "." in cell:
+            self.first.setdefault("point", place)
+        if _NUMBER.fullmatch(cell):
+            return float(cell)
+        if _WITH_COMMA.fullmatch(cell):
+            self.first.setdefault("comma", place)
+            self.thousands = self.thousands and _THOUSANDS.fullmatch(cell) is not None
+        self.first.setdefault("none", place)
+        with_point = cell.replace(",", ".")
+        if "," in cell and _NUMBER.fullmatch(with_point):
+            return float(with_point)
+        self.first.setdefault("none either way", place)
+        return np.nan
 
     def all(self) -> np.ndarray:
         """Rows and columns. Raises InputError for the first thing that is wrong with them."""
-        comma, point = self._comma, self._point
+        comma, point = self.first.get("comma"), self.first.get("point")
         if comma is not None and point is not None:
-            raise InputError(
-                f"{self._at(comma)} has a comma, and {point.said!r} on line {point.line} a point",
-                help="write decimal points throughout, and nothing between thousands",
-            )
-        if comma is not None and self._thousands:
-            raise InputError(
-                f"{self._at(comma)} is {comma.said.replace(',', '.')} or {comma.said.replace(',', '')}",
-                help="write decimal points, and nothing between thousands",
-            )
-        wrong = self._wrong_with_points if comma is None else self._wrong
+            help = "write decimal points throughout, and nothing between thousands"
+            raise InputError(f"{comma} has a comma, and {point.said!r} on line {point.line} a point", help=help)
+        if comma is not None and self.thousands:
+            both = f"{comma} is {comma.said.replace(',', '.')} or {comma.said.replace(',', '')}"
+            raise InputError(both, help="write decimal points, and nothing between thousands")
+        wrong = self.first.get("none" if comma is None else "none either way")
         if wrong is not None:
-            raise InputError(
-                f"{self._at(wrong)} is not a number", help="a number has a point, never a comma" if "," in wrong.said else None
-            )
-        out = (
-            np.frombuffer(self.values, float).reshape(self.rows, len(self.columns))
-            if self.values
-            else np.empty((self.rows, len(self.columns)))
-        )
-        return out.astype(np.int64) if self.rows and self.whole and np.all(np.abs(out) < 2**53) else out
-
-    def _at(self, place: _Place) -> str:
-        return f"'{self.name}', line {place.line}, column {place.column + 1}: {place.said!r}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Place:
-    """A cell, and where it stands."""
-
-    line: int
-    column: int
-    said: str
+            raise InputError(f"{wrong} is not a number", help="a number has a point, never a comma" if "," in wrong.said else None)
+        out = np.array(self.values).reshape(self.count, len(self.columns))
+        return out.astype(np.int64) if self.count and self.whole and np.all(np.abs(out) < 2**53) else out
 
 
 _FORMATS = f".npy, .npz, {', '.join([*TABLES, *CHUNKED])} and .json"
@@ -400,7 +341,9 @@ def load_array(reference: str, limits: Limits, folder: Path | None = None, piped
         name = "standard input"
     try:
         if name == "standard input":
-            return _of_bytes(_piped(piped), name, "@-", key, limits)
+            if piped is None:
+                raise InputError("'@-' is for bindings on the command line", help="here, name a file")
+            return _of_bytes(piped(), name, "@-", key, limits)
         if folder is None and is_handed_over(name):
             with opened(Path(name), name, stream=True) as stream:
                 return _of_bytes(read_within(stream, name, limits), name, f"@{name}", key, limits)
@@ -426,13 +369,6 @@ def split_reference(reference: str, folder: Path | None) -> tuple[str, str | Non
     if not colon or os.path.lexists(os.path.join(folder or "", reference)):
         return reference, None
     return name, key
-
-
-def _piped(piped: Callable[[], bytes] | None) -> bytes:
-    """Return what standard input holds."""
-    if piped is None:
-        raise InputError("'@-' is for bindings on the command line", help="here, name a file")
-    return piped()
 
 
 def _of_bytes(content: bytes, name: str, write: str, key: str | None, limits: Limits) -> np.ndarray:

@@ -180,14 +180,10 @@ def mapped(file: io.BufferedIOBase, header: Header) -> np.ndarray | None:
 
 def entries_of(stream: io.BufferedIOBase, header: Header, name: str) -> np.ndarray:
     """The array of a stream whose header was read: as many bytes as that says, and no more. Raises InputError."""
-    array = np.empty(math.prod(header.shape), header.dtype)
-    room, at = array.view(np.uint8).data, 0
-    while at < len(room):
-        count = stream.readinto(room[at : at + _CHUNK])
-        if not count:
-            raise InputError(f"cannot read '{name}': {CUT_OFF}")
-        at += count
-    return array.reshape(header.shape[::-1]).T if header.by_columns else array.reshape(header.shape)
+    data = stream.read(header.nbytes)
+    if len(data) < header.nbytes:
+        raise InputError(f"cannot read '{name}': {CUT_OFF}")
+    return np.frombuffer(data, header.dtype).reshape(header.shape, order="F" if header.by_columns else "C")
 
 
 # -- Parts of ``.npz`` archives: what the archive and the part say of their sizes is looked at
@@ -195,8 +191,6 @@ def entries_of(stream: io.BufferedIOBase, header: Header, name: str) -> np.ndarr
 
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second of an empty one
-_END = struct.Struct("<4s4H2LH")  # what stands at the end of an archive, before a comment
-_COMMENT = 1 << 16
 _READ_AS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as NumPy writes them
 _ENCRYPTED = 1
 _LARGEST = 1 << 24  # bytes of a directory: a hundred thousand parts and more
@@ -229,19 +223,12 @@ def part(file: io.BufferedIOBase, name: str, write: str, key: str | None, limits
 
 def _refuse_large_directory(file: io.BufferedIOBase, name: str) -> None:
     """Raise LimitError for an archive that lists so many parts that the list alone would fill the memory."""
-    size = file.seek(0, io.SEEK_END)
-    file.seek(max(0, size - _END.size - _COMMENT))
-    tail = file.read(_END.size + _COMMENT)
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # what zipfile itself reads first
     file.seek(0)
-    at = tail.rfind(b"PK\x05\x06")
-    if at < 0 or len(tail) - at < _END.size:
+    if end is None:
         raise InputError(f"cannot read '{name}': it has no directory at its end, as a file that was cut off")
-    length = _END.unpack_from(tail, at)[5]
-    if length == 0xFFFFFFFF:  # it stands in a wider field, which comes before
-        wide = tail.rfind(b"PK\x06\x06", 0, at)
-        length = int.from_bytes(tail[wide + 40 : wide + 48], "little") if wide >= 0 else size
-    if min(length, size) > _LARGEST:
-        raise LimitError(f"the directory of '{name}' has {length:,} bytes, over the limit of {_LARGEST:,}")
+    if end[5] > _LARGEST:
+        raise LimitError(f"the directory of '{name}' has {end[5]:,} bytes, over the limit of {_LARGEST:,}")
 
 
 def _key(info: zipfile.ZipInfo) -> str:

@@ -1,34 +1,76 @@
-"""``[tool.gradcli]``: what a project says of its checks, read and checked in one place for the command line and for pytest.
+"""``[tool.gradcli]``: settings of a project's checks, and its Python functions whose gradients are checked.
 
 The settings of a file are those of the nearest pyproject.toml above it, whether that has the table or not. They run nothing, and
-what they write stays in the project's folder.
+what they write stays in the project's folder; functions are imported only where somebody asks for that.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gradcli.errors import GradcliError, UsageError, one_of, suggestion
-from gradcli.files.function_settings import FunctionSetting, functions_of
 from gradcli.files.npy import is_handed_over, opened, unreadable
-from gradcli.ops.calling.prefixes import DIALECTS
-from gradcli.plans.backend import BACKENDS
+from gradcli.files.option_table import option_value
 from gradcli.report.verdicts import Verdict
-from gradcli.storage.whole_files import absolute, here
+from gradcli.storage.whole_files import absolute, here, shown
 
 VERDICTS = tuple(v.word for v in Verdict)
-CONVENTIONS = ("torch", "jax", "min-norm")
 NOTHING = "none"  # what stands for no verdict at all
 NAME = "pyproject.toml"
 _LARGEST = 1 << 20  # bytes of a file
 _PARTS = 100  # of a key, with points between them
 _LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"]*+"|'[^']*+')[ \t]*+\.[ \t]*+){100}""", re.ASCII)
+
+
+@dataclass(frozen=True)
+class FunctionSetting:
+    """A function, who says what its gradient is, and at which arguments; values are texts, as the command line takes them."""
+
+    function: str
+    gradient: str | None = None
+    jvp_of: str | None = None
+    adjoint: str | None = None
+    implicit: str | None = None
+    fixed_point: str | None = None
+    parameters: str | None = None
+    forward: bool = False
+    by: str | None = None
+    at: tuple[str, ...] = ()
+    wrt: str | None = None
+    seed: str | None = None
+    points: int | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    timeout: float | None = None
+    random_state: int | None = None
+    order: int = 1
+    dtype: str | None = None
+    id: str | None = None
+    skip: str | None = None
+    xfail: str | None = None
+
+    @property
+    def functions(self) -> list[str]:
+        """The names of all functions that it is about."""
+        names = (self.function, self.gradient, self.jvp_of, self.adjoint, self.implicit, self.fixed_point, self.parameters)
+        return [name for name in names if name is not None]
+
+    @property
+    def name(self) -> str:
+        return self.id or self.function
+
+
+def line_of_function(function: FunctionSetting, lines: list[str]) -> int:
+    """The line of the settings that names a function."""
+    return next((number for number, line in enumerate(lines, 1) if f'"{function.name}"' in line or f"'{function.name}'" in line), 1)
 
 
 @dataclass(frozen=True)
@@ -59,33 +101,20 @@ class Settings:
         return replace(self, **said) if said else self
 
 
-@dataclass(frozen=True)
-class Number:
-    """What a number may be."""
-
-    whole: bool = False
-    least: float = 0
-    above: bool = False  # the least is not allowed itself
-
-    def __str__(self) -> str:
-        return f"{'a whole number' if self.whole else 'a number'} {'above' if self.above else 'from'} {self.least:g}"
-
-    def holds(self, value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)):
-            return False
-        try:
-            return math.isfinite(value) and (value > self.least if self.above else value >= self.least)
-        except OverflowError:  # an integer beyond all floats
-            return False
-
-
-NUMBERS = {
-    "rtol": Number(), "atol": Number(), "points": Number(whole=True, least=1), "random-state": Number(whole=True),
-    "timeout": Number(above=True), "jobs": Number(whole=True, least=1), "budget": Number(above=True),
-    "threads": Number(whole=True, least=1),
+_LISTED = ("convention", "rtol", "atol", "points", "random-state", "timeout", "jobs", "budget", "threads", "dialect", "backend")
+_EXAMPLES = {
+    "fail-on": 'fail-on = ["mismatch"]', "files": 'files = ["gradients"]', "report": 'report = ["junit=gradients.xml"]',
+    "baseline": 'baseline = "known.json"',
 }  # fmt: skip
-_WORDS = {"convention": CONVENTIONS, "dialect": DIALECTS, "backend": BACKENDS}
-KEYS = ("fail-on", "convention", *NUMBERS, "files", "functions", "report", "baseline", "dialect", "backend")
+KEYS = (*_LISTED, *_EXAMPLES, "functions")
+
+_CLAIMS = ("gradient", "jvp-of", "adjoint")
+_NAMED = ("function", *_CLAIMS, "implicit", "fixed-point", "parameters")
+_TEXTS = (*_NAMED, "by", "id", "skip", "xfail")
+FUNCTION_KEYS = (
+    *_TEXTS, "forward", "at", "wrt", "seed", "points", "random-state", "order", "rtol", "atol", "timeout", "dtype",
+)  # fmt: skip
+_EXAMPLE = 'write [[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = "pkg.losses:slope" and at = {x = "randn(5)"}'
 
 
 class Configuration:
@@ -130,6 +159,7 @@ def read(path: Path, *, stream: bool = False) -> Settings:
     given = tools.get("gradcli", {}) if isinstance(tools, dict) else {}
     if not isinstance(given, dict):
         raise UsageError(f"{name}: [tool.gradcli] must be a table")
+    _refuse_unknown(f"{name}: [tool.gradcli]", given, KEYS)
     found = {key.replace("-", "_"): _checked(key, value, path) for key, value in given.items()}
     return Settings(**found, path=path)
 
@@ -162,21 +192,22 @@ def _letters(key: str) -> str:
     return re.sub("[-_ .]", "", key.lower())
 
 
+def _refuse_unknown(what: str, given: dict[str, Any], keys: Sequence[str]) -> None:
+    """Raise UsageError for a setting that there is not."""
+    strange = next((key for key in given if key not in keys), None)
+    if strange is not None:
+        close = suggestion(strange, keys)
+        help = f"did you mean '{close}'?" if close else f"it has {', '.join(keys)}"
+        raise UsageError(f"{what} has no setting '{strange}'", help=help)
+
+
 def _checked(key: str, value: Any, path: Path) -> Any:
-    what = f"{shown(path)}: [tool.gradcli]"
-    if key not in KEYS:
-        close = suggestion(key, list(KEYS))
-        raise UsageError(f"{what} has no setting '{key}'", help=f"did you mean '{close}'?" if close else f"it has {', '.join(KEYS)}")
-    what += f" {key}"
-    if key in NUMBERS:
-        if not NUMBERS[key].holds(value):
-            raise UsageError(f"{what} cannot be {value!r}", help=f"write {_example(key, value) or NUMBERS[key]}")
-        return value
+    what = f"{shown(path)}: [tool.gradcli] {key}"
+    if key in _LISTED:
+        return option_value(key.replace("-", "_"), value, what)
     if key == "functions":
         return functions_of(what, value)
     words = _listed(value)
-    if key in _WORDS and isinstance(value, str):
-        return one_of(what, value, _WORDS[key])
     if key == "fail-on" and words is not None:
         return verdicts(what, words)
     if key == "report" and words is not None:
@@ -185,33 +216,13 @@ def _checked(key: str, value: Any, path: Path) -> Any:
         return tuple(str(_within(what, word, path)) for word in words)
     if key == "baseline" and isinstance(value, str) and value.strip():
         return str(_within(what, value, path, "name it with --baseline"))
-    wanted = {
-        "fail-on": 'fail-on = ["mismatch"]',
-        "convention": 'convention = "torch"',
-        "dialect": 'dialect = "torch"',
-        "backend": 'backend = "numpy"',
-        "report": 'report = ["junit=gradients.xml"]',
-        "files": 'files = ["gradients"]',
-        "baseline": 'baseline = "known.json"',
-    }
-    raise UsageError(f"{what} cannot be {value!r}", help=f"write {wanted[key]}")
+    raise UsageError(f"{what} cannot be {value!r}", help=f"write {_EXAMPLES[key]}")
 
 
 def _listed(value: Any) -> list[str] | None:
     if isinstance(value, str):
         return [value]
     return value if isinstance(value, list) and all(isinstance(word, str) for word in value) else None
-
-
-def _example(key: str, value: Any) -> str:
-    """The number that a string holds, as one writes it in TOML."""
-    if not isinstance(value, str):
-        return ""
-    try:
-        number = int(value) if NUMBERS[key].whole else float(value)
-    except ValueError:
-        return ""
-    return f"a number, {value.strip()}" if NUMBERS[key].holds(number) else ""
 
 
 def _inside(what: str, report: str, path: Path) -> str:
@@ -243,7 +254,70 @@ def verdicts(what: str, words: list[str]) -> tuple[str, ...]:
     return tuple(one_of(what, word, VERDICTS) for word in found)
 
 
-def shown(path: Path) -> str:
-    """The path from the current folder, if it is in or below it."""
-    full, top = Path(absolute(path)), here()
-    return str(full.relative_to(top)) if full.is_relative_to(top) else str(full)
+# -- ``[[tool.gradcli.functions]]``: Python functions whose gradients are checked, each named once, with its arguments.
+
+
+def functions_of(what: str, given: Any) -> tuple[FunctionSetting, ...]:
+    """The functions that a file of settings lists. Raises UsageError, which begins with ``what``."""
+    if not isinstance(given, list) or not given or not all(isinstance(entry, dict) for entry in given):
+        raise UsageError(f"{what} cannot be {given!r}", help=_EXAMPLE)
+    found = tuple(_function(f"{what}[{place}]", entry) for place, entry in enumerate(given))
+    names = [function.name for function in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{what}: two are called '{twice}'", help='give each an id = "..." of its own')
+    return found
+
+
+def _function(what: str, entry: dict[str, Any]) -> FunctionSetting:
+    _refuse_unknown(what, entry, FUNCTION_KEYS)
+    said: dict[str, Any] = {}
+    for key, value in entry.items():
+        where, name = f"{what} {key}", key.replace("-", "_")
+        if key == "at":
+            if not isinstance(value, dict) or not value:
+                raise UsageError(f"{where} cannot be {value!r}", help='write at = {x = "randn(5)", y = 2}, by the names of its parameters')
+            said[name] = tuple(f"{parameter}={_as_text(f'{what} at.{parameter}', given)}" for parameter, given in value.items())
+        elif key == "wrt":
+            names = _listed(value)
+            if not names or not all(word.strip() for word in names):
+                raise UsageError(f"{where} cannot be {value!r}", help='write wrt = ["x"]')
+            said[name] = ",".join(names)
+        elif key == "seed":
+            said[name] = _as_text(where, value)
+        elif key not in _TEXTS:
+            said[name] = option_value(f"check.{name}", value, where)
+        elif not isinstance(value, str) or not (value.strip() or key in ("skip", "xfail")):
+            raise UsageError(f"{where} cannot be {value!r}", help=f'write {key} = "..."')
+        elif key in _NAMED and not all(value.partition(":")):
+            raise UsageError(f"{where}: a function is named MODULE:NAME, not '{value}'")
+        else:
+            said[name] = value
+    if "function" not in said or sum(key in entry for key in (*_CLAIMS, "by")) != 1:
+        raise UsageError(f"{what} needs a function, and its gradient or by whom it is differentiated", help=_EXAMPLE)
+    if "at" not in said:
+        raise UsageError(
+            f"{what} needs at, a table of arguments", help='write at = {x = "randn(5)", y = 2}, by the names of its parameters'
+        )
+    return FunctionSetting(**said)
+
+
+def _as_text(what: str, value: Any) -> str:
+    """A value of TOML as text of the language: numbers and lists as they are written there; a text is such text."""
+    if isinstance(value, str) and value.strip():
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return repr(value)
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, list) and _is_array(value):
+        return json.dumps(value)
+    if isinstance(value, dict) and value:
+        return f"{{{', '.join(f'{json.dumps(key)}: {_as_text(what, part)}' for key, part in value.items())}}}"
+    raise UsageError(f"{what} cannot be {value!r}", help='write a number, a list of numbers, or a text: "randn(5)", "@data.npy"')
+
+
+def _is_array(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_array, value))
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -11,16 +11,15 @@ import os
 import shutil
 import sys
 import tempfile
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from gradcli.errors import InputError, OutputError, UsageError, first_line, suggestion
+from gradcli.errors import GradcliError, InputError, OutputError, UsageError, first_line, suggestion
 from gradcli.files import npy
 from gradcli.files.npy import opened, refuse_unnameable, unreadable
 from gradcli.limits import Limits
@@ -31,19 +30,25 @@ _AT_ONCE = 1 << 26  # bytes that are read at once where a store has no chunks
 _LISTED = 20
 
 
-class Store(ABC):
+class Store:
     """An array that is read by regions.
 
     chunks  the extents of the regions that are read at once, along each axis; the last ones of an axis may be smaller
     """
 
+    name: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     chunks: tuple[int, ...]
+    array: Any
 
-    @abstractmethod
     def read(self, region: Region) -> np.ndarray:
-        """A region, as an array of its own. Raises InputError, OSError."""
+        """A region, as an array of its own. Raises InputError."""
+        with _reading(self.name):
+            return self._read(region)
+
+    def _read(self, region: Region) -> np.ndarray:
+        return np.array(self.array[region])
 
     @property
     def nbytes(self) -> int:
@@ -56,6 +61,17 @@ class Store(ABC):
             yield tuple(
                 slice(i * step, min((i + 1) * step, extent)) for i, step, extent in zip(place, self.chunks, self.shape, strict=True)
             )
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Let what a library says of a file be an InputError."""
+    try:
+        yield
+    except GradcliError:
+        raise
+    except Exception as error:  # each library has its own
+        raise InputError(f"cannot read '{name}': {first_line(error)}") from None
 
 
 def store_at(path: Path, name: str, key: str | None, *, inside: bool = False) -> Store:
@@ -76,13 +92,18 @@ def whole(store: Store, name: str, limits: Limits, *, limited: bool) -> np.ndarr
             limits.check_shape(store.shape)
         limits.check_array(store.chunks)
         file = tempfile.TemporaryFile(prefix="gradcli-")  # noqa: SIM115 - the array keeps it open
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, store.nbytes)  # a full disk is an error now, not a signal later
+        _reserve(file, store.nbytes)
         array = np.memmap(file, store.dtype, "w+", 0, store.shape)
     for region in store.regions():
         array[region] = store.read(region)
     array.flags.writeable = False
     return array
+
+
+def _reserve(file: Any, size: int) -> None:
+    """Take room for a file: a full disk is an error now, not a signal later."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
 
 
 def library(name: str, suffix: str) -> Any:
@@ -112,10 +133,10 @@ def _without_chunks(shape: Sequence[int], dtype: np.dtype[Any]) -> tuple[int, ..
     return (max(1, min(shape[0], _AT_ONCE // max(row, 1))), *shape[1:]) if shape else ()
 
 
-def _no_key(name: str, key: str | None, keys: Sequence[str], write: str) -> InputError:
+def _no_key(name: str, key: str | None, keys: Sequence[str]) -> InputError:
     if key is None:
         return InputError(
-            f"'{name}' needs a key", help=f"write @{write}:KEY with KEY one of {', '.join(keys[:_LISTED])}" if keys else "it holds nothing"
+            f"'{name}' needs a key", help=f"write @{name}:KEY with KEY one of {', '.join(keys[:_LISTED])}" if keys else "it holds nothing"
         )
     close = suggestion(key, keys)
     return InputError(f"'{name}' has no key '{key}'", help=f"did you mean '{close}'?" if close else None)
@@ -138,14 +159,12 @@ class _Zarr(Store):
             for folder, folders, files in os.walk(path):
                 if any(os.path.islink(os.path.join(folder, part)) for part in (*folders, *files)):
                     raise InputError(f"'{name}' has links in it, which could lead out of its folder")
-        try:
+        with _reading(name):
             found = zarr.open(str(path), mode="r")
-        except Exception as error:
-            raise InputError(f"cannot read '{name}': {first_line(error)}") from None
         if not hasattr(found, "shape"):
             keys = sorted(place for place, _ in _arrays_of(found))
             if key is None or key not in keys:
-                raise _no_key(name, key, keys, name)
+                raise _no_key(name, key, keys)
             found = found[key]
         elif key is not None:
             raise InputError(f"'{name}' is one array; it has no parts", help=f"write @{name}")
@@ -156,12 +175,6 @@ class _Zarr(Store):
         self.shape, self.dtype = tuple(found.shape), _real(found.dtype, name)
         shards = getattr(found, "shards", None)
         self.chunks = tuple(min(c, max(n, 1)) for c, n in zip(shards or found.chunks, self.shape, strict=True))
-
-    def read(self, region: Region) -> np.ndarray:
-        try:
-            return np.asarray(self.array[region])
-        except (ValueError, RuntimeError, OSError) as error:
-            raise InputError(f"cannot read '{self.name}': {first_line(error)}") from None
 
 
 def _arrays_of(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
@@ -196,10 +209,8 @@ class _HDF5(Store):
     def __init__(self, path: Path, name: str, key: str | None, inside: bool) -> None:
         h5py = library("h5py", ".h5")
         path.stat()
-        try:
+        with _reading(name):
             self.file = h5py.File(path, "r")
-        except OSError as error:
-            raise InputError(f"cannot read '{name}': {first_line(error)}") from None
         names: list[str] = []
         self.file.visititems(lambda place, item: names.append(place) if isinstance(item, h5py.Dataset) else None)
         if key is None and len(names) == 1:
@@ -207,19 +218,13 @@ class _HDF5(Store):
         if key is None or key.strip("/") not in names:
             if key is not None and isinstance(self.file.get(key, getlink=True), h5py.ExternalLink):
                 raise InputError(f"'{name}:{key}' is a link to another file", help="name that file")
-            raise _no_key(name, key, sorted(names), name)
+            raise _no_key(name, key, sorted(names))
         found = self.file[key]
         if found.is_virtual or found.external:
             raise InputError(f"'{name}:{key}' lies in other files", help="copy it into one")
         self.array, self.name = found, name
         self.shape, self.dtype = tuple(found.shape), _real(found.dtype, name)
         self.chunks = tuple(found.chunks) if found.chunks else _without_chunks(self.shape, self.dtype)
-
-    def read(self, region: Region) -> np.ndarray:
-        try:
-            return np.asarray(self.array[region])
-        except OSError as error:
-            raise InputError(f"cannot read '{self.name}': {first_line(error)}") from None
 
 
 # -- Parquet -------------------------------------------------------------------------------------------------------------
@@ -229,38 +234,31 @@ class _Parquet(Store):
     def __init__(self, path: Path, name: str, key: str | None, inside: bool) -> None:
         parquet = library("pyarrow.parquet", ".parquet")
         path.stat()
-        try:
+        with _reading(name):
             self.file = parquet.ParquetFile(path)
-        except (OSError, ValueError) as error:  # pyarrow's errors are both
-            raise InputError(f"cannot read '{name}': {first_line(error)}") from None
         columns = self.file.schema_arrow.names
         if key is None and len(columns) == 1:
             (key,) = columns
         if key is None or key not in columns:
-            raise _no_key(name, key, columns, name)
+            raise _no_key(name, key, columns)
         self.key, self.name = key, name
         kind = self.file.schema_arrow.field(key).type
-        try:
-            dtype = np.dtype(kind.to_pandas_dtype())
-        except (NotImplementedError, TypeError):
-            dtype = np.dtype(object)
-        if dtype.kind not in "fiub":
+        with suppress(NotImplementedError, TypeError):
+            self.dtype = np.dtype(kind.to_pandas_dtype())
+        if getattr(self, "dtype", np.dtype(object)).kind not in "fiub":
             raise InputError(f"the column '{key}' of '{name}' holds {kind}, not real numbers")
-        self.dtype, self.shape = _real(dtype, name), (self.file.metadata.num_rows,)
+        self.shape = (self.file.metadata.num_rows,)
         groups = [self.file.metadata.row_group(i).num_rows for i in range(self.file.num_row_groups)]
         self.starts = np.cumsum([0, *groups])
         self.chunks = (max([1, *groups]),)
 
-    def read(self, region: Region) -> np.ndarray:
+    def _read(self, region: Region) -> np.ndarray:
         (rows,) = region
         start, stop, _ = rows.indices(self.shape[0])
         groups = [i for i in range(len(self.starts) - 1) if self.starts[i] < stop and self.starts[i + 1] > start]
         if not groups:
             return np.empty(0, self.dtype)
-        try:
-            column = self.file.read_row_groups(groups, columns=[self.key]).column(0)
-        except (OSError, ValueError) as error:
-            raise InputError(f"cannot read '{self.name}': {first_line(error)}") from None
+        column = self.file.read_row_groups(groups, columns=[self.key]).column(0)
         if column.null_count:
             raise InputError(
                 f"the column '{self.key}' of '{self.name}' has missing values among rows {start + 1:,} to {stop:,}",
@@ -282,11 +280,8 @@ class _Npy(Store):
             if header.size + header.nbytes > os.fstat(file.fileno()).st_size:
                 raise InputError(f"cannot read '{name}': {npy.CUT_OFF}")
             self.array = np.memmap(file, header.dtype, "r", header.size, header.shape, "F" if header.by_columns else "C")
-        self.shape, self.dtype = header.shape, _real(header.dtype, name)
+        self.name, self.shape, self.dtype = name, header.shape, _real(header.dtype, name)
         self.chunks = _without_chunks(self.shape, self.dtype)
-
-    def read(self, region: Region) -> np.ndarray:
-        return np.array(self.array[region])
 
 
 _KINDS: dict[str, Callable[[Path, str, str | None, bool], Store]] = {
@@ -339,9 +334,8 @@ class Sink:
             library({".parquet": "pyarrow.parquet"}.get(self.suffix, "h5py"), self.suffix)  # missing now, not at the end
         place = str(self.folder / "data.npy")
         mapped = np.lib.format.open_memmap(place, "w+", dtype, shape)
-        if hasattr(os, "posix_fallocate"):
-            with open(place, "r+b") as file:
-                os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)  # a full disk is an error now, not a signal later
+        with open(place, "r+b") as file:
+            _reserve(file, os.fstat(file.fileno()).st_size)
         return mapped
 
     def write(self, region: Region, array: np.ndarray) -> None:
@@ -391,7 +385,7 @@ def _rows(array: np.ndarray) -> list[Any]:
     """Parts of an array that are small enough to be copied at once."""
     if not array.ndim:
         return [()]
-    step = max(1, _AT_ONCE // max(1, array.nbytes // max(1, len(array))))
+    step = _without_chunks(array.shape, array.dtype)[0]
     return [slice(start, start + step) for start in range(0, len(array), step)]
 
 
@@ -400,8 +394,7 @@ _CONVERTED: dict[str, Callable[[np.ndarray, Path, str], None]] = {".h5": _to_hdf
 
 def write_at_once(path: Path, name: str, array: np.ndarray) -> None:
     """An array that is there already, in a file of these formats. Raises OutputError."""
-    rows = max(1, _AT_ONCE // max(1, array.nbytes // max(1, len(array)))) if array.ndim else 1
-    sink = Sink(path, name, array.shape, array.dtype, (min(rows, max(1, len(array))), *array.shape[1:]) if array.ndim else ())
+    sink = Sink(path, name, array.shape, array.dtype, _without_chunks(array.shape, array.dtype))
     try:
         for part in _rows(array):
             sink.write(part, array[part])

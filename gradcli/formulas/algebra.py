@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import gcd, lcm
+from math import gcd, lcm, prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from gradcli.formulas.powers import (
     ONE,
     ZERO,
+    Base,
     Monomial,
     Number,
     Polynomial,
@@ -33,9 +34,10 @@ from gradcli.formulas.powers import (
 )
 from gradcli.graph.interpret import Transcription
 from gradcli.graph.nodes import Expr
+from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.constants import EULER_GAMMA, PI, Constant, E
 from gradcli.ops.elementwise import exponential
-from gradcli.ops.elementwise.logic import equal
+from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op
 
@@ -123,14 +125,28 @@ class Sums(Powers):
     def squared(self, number: int) -> Value | None:
         """The square of a base, where that is a sum of other squares."""
 
+    @abstractmethod
+    def joined(self, terms: Polynomial) -> Polynomial:
+        """A sum with arrays and choices that fit together as one."""
+
+    def _terms_of(self, monomial: Monomial) -> Polynomial | None:
+        """The terms of a sum that stands alone."""
+        return self.bases[monomial[0][0]].terms if len(monomial) == 1 and monomial[0][1] == 1 else None
+
     def total(self, values: Sequence[Value]) -> Value:
         """The sum over a common denominator, without common factors."""
         terms: Polynomial = {}
         for number, monomial in values:
-            if number:
-                add_term(terms, monomial, number)
+            inner = None if self.largest else self._terms_of(monomial)
+            for m, c in (inner or {monomial: 1}).items() if number else ():
+                add_term(terms, m, c * number)
+        if not self.largest:
+            terms = self.joined(terms)
         if len(terms) < 2:
             return next(((c, m) for m, c in terms.items()), ZERO)
+        if not self.largest:
+            sign, base = self.bases.sum(terms)
+            return sign, ((base.number, 1),)
         self.spend(len(terms))
         shared = common(terms)
         inverse = power(shared, -1)
@@ -145,7 +161,7 @@ class Sums(Powers):
             plain = plain and len(found) == 1
             for m, c in found.items():
                 add_term(above, m, c * number)
-        above = self.with_squares(above)
+        above = self.joined(self.with_squares(above))
         if not above:
             return ZERO
         return self._factored(above, shared, None if plain and shared == () else terms)
@@ -176,36 +192,8 @@ class Sums(Powers):
         outer = (sign * outer[0], outer[1])
         if terms is not None and len(base_.origins) < 3:
             inverse = self.raised(outer, -1)
-            origin = [self.times((c, m), inverse) for m, c in terms.items()]
-            base_.origins.append(origin)
-            base_.origins += self._flattened(origin)
+            base_.origins.append([self.times((c, m), inverse) for m, c in terms.items()])
         return self.times(outer, (1, ((base_.number, 1),)))
-
-    def _flattened(self, terms: list[Value]) -> list[list[Value]]:
-        """The sums in a sum as what they were made of, like terms together."""
-        merged: Polynomial = {}
-        changed = False
-        for number, monomial in terms:
-            inner = next((b for b, e in monomial if e == 1 and self.bases[b].origins), None)
-            if inner is None:
-                add_term(merged, monomial, number)
-                continue
-            changed = True
-            rest = (number, product(monomial, ((inner, -1),)))
-            for term in self.bases[inner].origins[0]:
-                c, m = self.times(rest, term)
-                add_term(merged, m, c)
-            if len(merged) > 8:
-                return []
-        if not changed or len(merged) < 2:
-            return []
-        groups: dict[frozenset[int], list[Value]] = {}
-        for m, c in merged.items():
-            groups.setdefault(frozenset([b for b, e in m if e < 0 and b in self.bases.sums]), []).append((c, m))
-        flat = [(c, m) for m, c in merged.items()]
-        if not 1 < len(groups) < len(flat):
-            return [flat]
-        return [flat, [self.total(group) for group in groups.values()]]
 
     def _parts(self, terms: Polynomial) -> list[Value]:
         """The factors of a sum that is new, whose product it is."""
@@ -404,12 +392,14 @@ class _Definitions:
 class Algebra(Sums, Transcription[Value]):
     """Values of nodes of one graph.
 
-    largest  terms that a sum may have when it is multiplied out
+    written  writes a value as a node; what was written is ``known``
     """
+
+    written: Callable[[Value], Expr]
 
     def __init__(self, largest: int) -> None:
         super().__init__(largest)
-        self.written: Callable[[Value], Expr] | None = None
+        self.known: dict[Expr, Value] = {}
         self._known: dict[Any, Value] = {}
         self._roles: dict[str, Callable[[list[Any]], Value]] = {
             "sum": self.total,
@@ -428,7 +418,7 @@ class Algebra(Sums, Transcription[Value]):
     # -- nodes ------------------------------------------------------------------------------------------------
 
     def leaf(self, node: Expr) -> Value:
-        return 1, ((self.bases.make(node, node=node).number, 1),)
+        return 1, ((self.bases.make(node, node=node, shape=node.shape).number, 1),)
 
     def constant(self, node: Expr) -> Value:
         found = self.of_number(node.payload) if not isinstance(node.payload, (np.ndarray, bool)) else None
@@ -450,29 +440,41 @@ class Algebra(Sums, Transcription[Value]):
         return (int(payload) if payload == int(payload) and abs(payload) < 1e15 else lean(Fraction(repr(float(payload))))), ()
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Value:
-        algebra = op.algebra
-        is_same = op.text.transparent if algebra == "identity" else algebra == "reshaping" and node.operand.shape == ()
-        if algebra == "repetition" or is_same:
-            inner: Value = operands[0]
-            return inner
-        rule = op.simpler
-        if rule is not None and op.elementwise and self.written is not None:
-            nodes = [None if o is None else self.written(o) for o in operands]
-            found = rule(node, *nodes, **node.static)
-            for operand, value in zip(nodes, operands, strict=True):
-                if found is operand and value is not None:
-                    same: Value = value
-                    return same
-            if isinstance(found, bool):
-                return self.leaf(node.graph.constant(found))
-            if isinstance(found, (int, float)):
-                return self.of_number(found)
-            if found is not None:
-                return self.leaf(found)
-            if algebra == "choice" and operands[1] == ZERO and self._guards(operands[0], operands[2]):
-                branch: Value = operands[2]
-                return branch
-        return self.applied(op, operands, node.static, node)
+        value = self._simpler(node, op, operands)
+        if value is None:
+            value = self.applied(op, operands, node.static, node)
+        if not self.largest:
+            self.written(value)  # from the leaves up, so that nothing is nested
+        return value
+
+    def _simpler(self, node: Expr, op: Op, operands: list[Any]) -> Value | None:
+        """Return what an operation's record says is simpler, or what it is made of where no name is known for it."""
+        hidden = op.definition if not (op.public or op.text.written or op.algebra == "composed") else None
+        if (op.simpler is None and hidden is None) or op.algebra == "repetition":
+            return None
+        nodes = [None if o is None else self.written(o) for o in operands]
+        if not op.elementwise:
+            pairs = zip(nodes, node.operands, strict=True)
+            nodes = [n if n is None or o is None or n.shape == o.shape else broadcast_to(n, shape=o.shape) for n, o in pairs]
+        found = op.simpler(node, *nodes, **node.static) if op.simpler is not None else None
+        if found is None and hidden is not None:
+            found = hidden(*nodes, **node.static)
+        if found is not None:
+            return self._value_of(found, dict(zip(nodes, operands, strict=True)))
+        guarded = op.algebra == "choice" and operands[1] == ZERO and self._guards(operands[0], operands[2])
+        return operands[2] if guarded else None
+
+    def _value_of(self, found: Any, known: dict[Expr | None, Value]) -> Value:
+        """The value of what a rule has made of nodes whose values are known."""
+        if not isinstance(found, Expr):
+            return self.leaf(next(iter(known)).graph.constant(found)) if isinstance(found, bool) else self.of_number(found)
+        value = known.get(found) or self.known.get(found)
+        if value is not None:
+            return value
+        if found.op is None:
+            return self.leaf(found) if found.is_leaf else self.constant(found)
+        operands = [None if o is None else self._value_of(o, known) for o in found.operands]
+        return self.applied(found.op, operands, found.static, found)
 
     def _guards(self, condition: Value, branch: Value) -> bool:
         """Return whether a condition such as 1/n == 0 only protects a product that has the factor 1/n anyway."""
@@ -486,27 +488,90 @@ class Algebra(Sums, Transcription[Value]):
         role = self._roles.get(op.algebra)
         if role is not None:
             return role(list(operands))
-        if op.algebra == "composed" and op.definition is not None:
+        if op.text.transparent or op.algebra == "repetition" or (op.algebra == "reshaping" and node is not None and not node.operand.shape):
+            first: Value = operands[0]
+            return first
+        if op.algebra == "composed" and op.definition is not None and (self.largest or not op.public):
             key = (op, *operands, *static.values())
             known = self._known.get(key)
             if known is None:
                 found = op.definition(*(Quantity(self, o) for o in operands), **static)
                 known = self._known[key] = found.value if isinstance(found, Quantity) else self.of_number(found)
             return known
+        if op.algebra in ("total", "matrix product") and node is not None:
+            return self._linear(op, operands, node)
         return self.function(op, operands, static, node)
 
-    def function(self, op: Op, operands: Sequence[Value | None], static: Any, node: Expr | None = None) -> Value:
-        """A function that is not taken apart; of -x, for odd and even ones that of x."""
+    def function(self, op: Op, operands: Sequence[Value | None], static: Any, node: Expr | None = None, like: Base | None = None) -> Value:
+        """A function that is not taken apart; of -x, for odd and even ones that of x.
+
+        node, like  a node or a base with the shapes of the result and of the operands, where these do not follow from each other
+        """
         sign, first = 1, operands[0]
         if first is not None and first[0] < 0 and op.parity:
             operands, sign = [(-first[0], first[1]), *operands[1:]], op.parity
-        shapes = () if op.elementwise or node is None else tuple(None if o is None else o.shape for o in node.operands)
+        shapes: tuple[Any, ...] = ()
+        more: dict[str, Any] = {}
+        if like is not None and not op.elementwise:
+            shapes, more = like.shapes, {"shape": like.shape}
+        elif node is not None and not op.elementwise:
+            shapes, more = tuple(None if o is None else o.shape for o in node.operands), {"shape": node.shape}
         key = (op, tuple(operands), tuple(static.items()) if static else (), shapes)
         base = self.bases.make(
-            key, op=op, operands=tuple(operands), static=static, shapes=shapes,
-            modulus=2 if op.algebra == "sign" else 0,
-        )  # fmt: skip
+            key, op=op, operands=tuple(operands), static=static, shapes=shapes, modulus=2 if op.algebra == "sign" else 0, **more
+        )
         return sign, ((base.number, 1),)
+
+    # -- arrays -----------------------------------------------------------------------------------------------
+
+    def _linear(self, op: Op, operands: Sequence[Value], node: Expr) -> Value:
+        """A sum of entries, or a product of matrices: numbers stand in front, and no identity matrices."""
+        outside: Value = ONE
+        cores: list[Value] = []
+        for value, given in zip(operands, node.operands, strict=True):
+            assert given is not None
+            arrays = tuple([part for part in value[1] if self.bases[part[0]].shape])
+            if op.algebra == "total" and (not arrays or given.shape == node.shape):  # a number, as often as it is summed
+                return self.times(value, (lean(Fraction(prod(given.shape), max(1, prod(node.shape)))), ()))
+            if self.bases.shape(arrays) != given.shape:
+                return self.function(op, operands, node.static, node)
+            outside = self.times(outside, (value[0], tuple([part for part in value[1] if part not in arrays])))
+            cores.append((1, arrays))
+        others = [core for core in cores if not self._is_identity(core)]
+        core = others[0] if len(others) < len(cores) and others else self.function(op, cores, node.static, node)
+        return self.times(outside, core)
+
+    def _is_identity(self, value: Value) -> bool:
+        node = self.bases[value[1][0][0]].node
+        array = node.payload if isinstance(node, Expr) else None
+        return value[1][0][1] == 1 and isinstance(array, np.ndarray) and array.ndim == 2 and np.array_equal(array, np.eye(len(array)))
+
+    def joined(self, terms: Polynomial) -> Polynomial:
+        """[x, 0] + [0, y] as [x, y], and where(b, x, 0) + where(b, 0, y) as where(b, x, y)."""
+        groups: dict[Any, list[tuple[Monomial, Base]]] = {}
+        for monomial in terms if self.bases.joinable else ():
+            for number, exponent in monomial:
+                if number in self.bases.joinable and exponent == 1:
+                    base = self.bases[number]
+                    key = (base.op, base.shapes, base.operands[0] if base.op is where else None)
+                    groups.setdefault(key, []).append((monomial, base))
+                    break
+        for group in groups.values():
+            if len(group) < 2:
+                continue
+            first = group[0][1]
+            parts: list[Value] = []
+            for place, operand in enumerate(first.operands):
+                if first.op is where and not place:
+                    parts.append(operand or ZERO)
+                    continue
+                row = [self.times((terms[m], product(m, ((base.number, -1),))), base.operands[place] or ZERO) for m, base in group]
+                parts.append(self.total(row))
+            terms = {m: c for m, c in terms.items() if all(m != taken for taken, _ in group)}
+            assert first.op is not None
+            c, m = self.function(first.op, parts, first.static, like=first)
+            add_term(terms, m, c)
+        return terms
 
     def squared(self, number: int) -> Value | None:
         base = self.bases[number]

@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from numpy import broadcast_shapes
+
+from gradcli.ops.arrays.shapes import stack
 from gradcli.ops.elementwise import arithmetic, exponential
+from gradcli.ops.elementwise.logic import where
 from gradcli.ops.spec import Op
 
 # -- Polynomials in numbered bases: what sums are while terms cancel and factors are found ---------
@@ -165,6 +169,7 @@ class Base:
     terms     of a sum: its polynomial; and ``origins``, other sums that equal it
     modulus   the power of the base that is something simpler, ``reduced``: of a square root 2, and what is under it
     positive  whether it is so wherever it has a value
+    shape     that of its entries
     """
 
     number: int
@@ -180,6 +185,7 @@ class Base:
     modulus: int = 0
     reduced: Value = ONE
     positive: bool = False
+    shape: tuple[int, ...] = ()
 
 
 class Bases:
@@ -190,6 +196,7 @@ class Bases:
         self.found: dict[Any, int] = {}
         self.reducible: set[int] = set()  # those with a modulus
         self.sums: set[int] = set()
+        self.joinable: set[int] = set()  # choices without a value on one side, and rows
 
     def __getitem__(self, number: int) -> Base:
         return self.all[number]
@@ -200,11 +207,22 @@ class Bases:
         if number is not None:
             return self.all[number]
         number = self.found[key] = len(self.all)
+        if "shape" not in fields:
+            inside = (fields.get("of"), fields.get("by"), *fields.get("operands", ()))
+            monomials = [*fields.get("terms", ()), *(value[1] for value in inside if value is not None)]
+            fields["shape"] = self.shape(part for monomial in monomials for part in monomial)
         base = Base(number, **fields)
         self.all.append(base)
         if base.modulus:
             self.reducible.add(number)
+        if (base.op is where and ZERO in base.operands[1:]) or (base.op is stack and base.static["axis"] == 0):
+            self.joinable.add(number)
         return base
+
+    def shape(self, powers: Iterable[tuple[int, Number]]) -> tuple[int, ...]:
+        """The shape of the entries of what is made of bases."""
+        shapes = {self.all[base].shape for base, _ in powers} - {()}
+        return broadcast_shapes(*shapes) if len(shapes) > 1 else next(iter(shapes), ())
 
     def knows(self, terms: Polynomial) -> bool:
         """Return whether a sum or its opposite has been met."""
@@ -239,7 +257,7 @@ class Unsimplified(Exception):
 class Powers(ABC):
     """What is done with single products; sums are another class's.
 
-    largest  terms that a sum may have when it is multiplied out
+    largest  terms that a sum may have when it is multiplied out; 0 where none is, and like terms and factors are all that is found
     """
 
     def __init__(self, largest: int) -> None:

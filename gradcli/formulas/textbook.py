@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
-from gradcli.formulas.algebra import Algebra, family_of
-from gradcli.formulas.other_forms import absorbed, doubled, halved, joined
-from gradcli.formulas.powers import Base, Monomial, Number, Polynomial, Unsimplified, Value, lean, product
-from gradcli.formulas.simplify import Fractions, Piece, Simplifier
+from gradcli.formulas.algebra import Algebra, Quantity, family_of
+from gradcli.formulas.fractions import Fractions, Piece
+from gradcli.formulas.powers import ZERO, Base, Number, Polynomial, Unsimplified, Value, lean, power, product
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.ops.arrays.shapes import broadcast_to, getitem
+from gradcli.ops.arrays.shapes import broadcast_to, getitem, transpose
 from gradcli.ops.constants import E
 from gradcli.ops.elementwise import arithmetic, exponential
+from gradcli.ops.elementwise.logic import where
 from gradcli.ops.spec import Op
 
 # -- Quotients of functions as the functions that they are: sin(x)/cos(x) as tan(x), 1/cos(x) as
@@ -65,6 +66,56 @@ def _weight(s: Number, c: Number, t: Number, argument: int) -> int:
     return sum(2 + argument + (abs(e) != 1) for e in (s, c, t) if e)
 
 
+# -- Other products that equal a value: of double angles, of half of an exponent. Each may be shorter.
+
+
+def doubled(algebra: Algebra, value: Value) -> Value | None:
+    """2*sin(x)*cos(x) as sin(2*x)."""
+    bases = algebra.bases
+    powers = dict(value[1])
+    for number, exponent in value[1]:
+        op = bases[number].op
+        family = family_of(op)
+        if op is None or op not in family[:1] or exponent < 1 or exponent.denominator != 1:
+            continue
+        operand = bases[number].operands[0]
+        assert operand is not None
+        x = Quantity(algebra, operand)
+        whole: Value = (2 * op(x) * family[1](x)).value
+        if all(powers.get(b) == exponent * e for b, e in whole[1]):
+            twice = algebra.function(op, [algebra.times((2, ()), operand)], {})
+            rest = (value[0], product(value[1], power(whole[1], -exponent)))
+            return algebra.times(rest, algebra.raised((1 / Fraction(whole[0]), ()), exponent), algebra.raised(twice, exponent))
+    return None
+
+
+def halved(algebra: Algebra, value: Value) -> Value | None:
+    """exp(x)/(exp(x) - 1)**2 as 1/(4*sinh(x/2)**2): a sum with 1 that is left without its exponential."""
+    bases = algebra.bases
+    for base, exponent in value[1]:
+        terms = bases[base].terms
+        if terms is None or len(terms) != 2 or abs(terms.get((), 0)) != 1 or exponent.denominator != 1:
+            continue
+        raised, number = next((m, c) for m, c in terms.items() if m)
+        if abs(number) != 1 or any(bases[b].by is None or bases[b].of is not None for b, _ in raised):
+            continue
+        rest = product(product(value[1], ((base, -exponent),)), power(raised, Fraction(exponent, 2)))
+        if any(b == other for b, _ in rest for other, _ in raised):
+            continue
+        exponents: list[Value] = []
+        for b, e in raised:
+            by = bases[b].by
+            assert by is not None
+            exponents.append((lean(Fraction(e * by[0]) / 2), by[1]))
+        half = algebra.total(exponents)
+        from gradcli.ops.elementwise import trigonometric
+
+        function = trigonometric.cosh if number == terms[()] else trigonometric.sinh
+        twice = algebra.times((2 * number, ()), algebra.function(function, [half], {}))
+        return algebra.times((value[0], rest), algebra.raised(twice, exponent))
+    return None
+
+
 # -- Products as nodes: factors in the order of textbooks, exponentials and powers together,
 # quotients of functions by their names.
 
@@ -91,7 +142,10 @@ class Products(Fractions, ABC):
 
     def product_of(self, value: Value, *others: Expr) -> Expr:
         """A product as it stands, with other sums behind it."""
-        number, monomial = self._roots_below(value)
+        branch = None if others else self._into_branch(value)
+        if branch is not None:
+            return self.write(branch)
+        number, monomial = self._roots_below(self._with_inverse(value))
         bases = self.algebra.bases
         pieces: list[Piece] = [(_SUMS, ("~", i), node, 1) for i, node in enumerate(others)]
         exponents: list[Value] = []
@@ -130,6 +184,36 @@ class Products(Fractions, ABC):
         if number < 0:
             number, pieces = self._sign_inside(number, pieces)
         return self.fraction(number, pieces)
+
+    def _into_branch(self, value: Value) -> Value | None:
+        """c*where(b, x, 0) as where(b, c*x, 0), so that nothing is computed where it does not count."""
+        for number, exponent in value[1]:
+            base = self.algebra.bases[number]
+            if base.op is where and exponent == 1 and number in self.algebra.bases.joinable and value != (1, ((number, 1),)):
+                rest = (value[0], product(value[1], ((number, -1),)))
+                condition, *sides = base.operands
+                sides = [ZERO if side is None or side == ZERO else self.algebra.times(rest, side) for side in sides]
+                return self.algebra.function(base.op, [condition, *sides], {})
+        return None
+
+    def _with_inverse(self, value: Value) -> Value:
+        """adjugate(X).T/det(X) as inv(X).T."""
+        bases = self.algebra.bases
+        for number, exponent in value[1]:
+            base = bases[number]
+            if base.op is not transpose or exponent != 1 or base.operands[0] is None or len(base.operands[0][1]) != 1:
+                continue
+            source = bases[base.operands[0][1][0][0]]
+            if source.op is None or not source.op.core_dims:
+                continue
+            from gradcli.ops.linalg.matrix_functions import adjugate, det, inv  # which are there, or there is nothing to find
+
+            divisor = next((b for b, e in value[1] if e <= -1 and bases[b].op is det and bases[b].operands == source.operands), None)
+            if source.op is adjugate and divisor is not None:
+                inverse = self.algebra.function(inv, source.operands, inv.static, like=source)
+                turned = self.algebra.function(transpose, [inverse], base.static, like=base)
+                return self.algebra.times((value[0], product(value[1], ((number, -1), (divisor, 1)))), turned)
+        return value
 
     def place(self, number: int) -> tuple[str, int]:
         """Names by the alphabet, all else in the order in which it was met."""
@@ -225,6 +309,7 @@ class Products(Fractions, ABC):
                 if base.number in self.algebra.bases.sums:
                     return found
             self.bare[base.number] = found
+            self.algebra.known.setdefault(found, (1, ((base.number, 1),)))
         return found
 
     def called(self, base: Base) -> Expr:
@@ -232,8 +317,6 @@ class Products(Fractions, ABC):
         assert base.op is not None
         nodes = [None if o is None else self.write(o) for o in base.operands]
         if base.shapes:
-            from gradcli.ops.arrays.shapes import broadcast_to
-
             nodes = [n if n is None or n.shape == s else broadcast_to(n, shape=s) for n, s in zip(nodes, base.shapes, strict=True)]
         return self.graph.apply(base.op, nodes, base.static)
 
@@ -252,6 +335,7 @@ def _rank(base: Base) -> int:
 # operations.
 
 
+Effort = Literal["plain", "quick", "thorough"]
 _SHORT_SUM = 6  # terms that are tried with every factor around them
 _NESTED = 40  # values within values that are written; what is nested deeper is no textbook's formula
 
@@ -259,12 +343,12 @@ _NESTED = 40  # values within values that are written; what is nested deeper is 
 class Layout(Products):
     """Writes the values of an algebra into a graph."""
 
-    def __init__(self, graph: Graph, algebra: Algebra, thorough: bool) -> None:
+    def __init__(self, graph: Graph, algebra: Algebra, effort: Effort) -> None:
         super().__init__(graph, algebra)
-        self.thorough = thorough
+        self.thorough = thorough = effort == "thorough"
         self.nodes: dict[Value, tuple[int, Expr]] = {}  # with the depth at which they were found
-        self.deepest = 3 if thorough else 1
-        self.most = 1500 if thorough else 150
+        self.deepest = 3 if thorough else 1 if algebra.largest else 0
+        self.most: float = 1500 if thorough else 150 if algebra.largest else math.inf
         self.left = self.most
         self._depth = 0
         self._nested_values = 0
@@ -304,6 +388,7 @@ class Layout(Products):
             self._nested_values -= 1
             self.open.discard(value)
         self.nodes[value] = (depth if monomial else 0, found)
+        self.algebra.known.setdefault(found, value)
         return found
 
     def _shortest(self, value: Value, wide: bool) -> Expr:
@@ -311,7 +396,7 @@ class Layout(Products):
         for candidate in self.ways(value):
             if best is None or self.cost(candidate) < self.cost(best):
                 best = candidate
-            if not wide and (len(value[1]) > 1 or value[1][0][1] != 1):
+            if not self.algebra.largest or (not wide and (len(value[1]) > 1 or value[1][0][1] != 1)):
                 break
         assert best is not None
         return best
@@ -326,22 +411,10 @@ class Layout(Products):
             if number not in (1, -1):
                 yield self.product_of(value)
             return
-        several = [(b, e) for b, e in monomial if e >= 1 and b in bases.sums]
-        if self.wide and (len(several) > 1 or (several and several[0][1] > 1)):
-            yield from self._multiplied_out(number, monomial)
         yield self.product_of(value)
-        twice = doubled(self.algebra, value)
-        if twice is not None:
-            yield self.product_of(twice)
-        half = halved(self.algebra, value)
-        if half is not None:
-            yield self.product_of(half)
-        inside = absorbed(self.algebra, value)
-        if inside is not None:
-            yield self.product_of(inside)
-        fewer = joined(self.algebra, value) if self.wide else None
-        if fewer is not None:
-            yield self.product_of(fewer)
+        for other in (doubled(self.algebra, value), halved(self.algebra, value)):
+            if other is not None:
+                yield self.product_of(other)
         for base in sums:
             rest: Value = (number, product(monomial, ((base, -1),)))
             yield from self._distributed(bases[base], rest)
@@ -381,14 +454,6 @@ class Layout(Products):
             found = self.added([self.algebra.times((1, below), term) for term in terms])
             if found is not None:
                 yield self.product_of((rest[0], above), found)
-
-    def _multiplied_out(self, number: Number, monomial: Monomial) -> Iterator[Expr]:
-        """(x - 1)*(x + 1) as x**2 - 1."""
-        terms = self.algebra.expanded(monomial)
-        if terms is not None and len(terms) <= 3:
-            found = self.added([(lean(c * number), m) for m, c in terms.items()])
-            if found is not None:
-                yield found
 
     def _nested(self, terms: Polynomial, number: Number) -> Iterator[Expr]:
         """a*x + b*x + c as (a + b)*x + c, by the bases that most terms have."""
@@ -448,34 +513,36 @@ class Layout(Products):
         return not whole_sum, -degree, sorted((self.place(base), -exponent) for base, exponent in value[1]) or [(("~", 0), 0)]
 
 
-Effort = Literal["quick", "thorough"]
+_EFFORTS: dict[Effort, tuple[int, float]] = {"plain": (0, math.inf), "quick": (40, 220), "thorough": (300, 12_000)}
 
 
 class Textbook:
-    """What is known of the expressions of one graph while several of them are written."""
+    """What is known of the expressions of one graph while several of them are written.
+
+    plainly  writes them by few rules, in little time
+    """
 
     def __init__(self, graph: Graph, effort: Effort = "quick") -> None:
-        self.algebra = Algebra(300 if effort == "thorough" else 40)
-        self.layout = Layout(graph, self.algebra, effort == "thorough")
+        largest, self.work = _EFFORTS[effort]  # the work: products of terms, about, for each expression
+        self.algebra = Algebra(largest)
+        self.layout = Layout(graph, self.algebra, effort)
         self.algebra.written = self.layout.write
-        self.work = 12_000 if effort == "thorough" else 220  # products of terms, about, for each expression
-        self.plainly = Simplifier(graph).simplify  # in little time
+        self.plainly = Textbook(graph, "plain") if largest else self
         self.values: dict[Expr, Value] = {}
 
     def __call__(self, expr: Expr) -> Expr:
-        order = reachable([expr])
-        simple = expr
-        if any(node.shape or (node.op is not None and node.op.algebra == "choice") for node in order):
+        order, simple = reachable([expr]), expr
+        if self.plainly is not self and any(node.shape or (node.op is not None and node.op.algebra == "choice") for node in order):
             simple = self.plainly(expr)
             order = reachable([simple])
         try:
-            self.algebra.left = self.work
+            self.algebra.left, self.layout.left = self.work, self.layout.most
             value = interpret(order, self.algebra, self.values)[simple]
             self.layout.left = self.layout.most
-            found = self.layout.write(self.algebra.without_conjugates(value))
+            found = self.layout.write(self.algebra.without_conjugates(value) if self.algebra.largest else value)
         except Unsimplified:
             self.layout.abandon()
-            return self.plainly(expr)
+            return expr if self.plainly is self else self.plainly(expr)
         return found if found.shape == expr.shape else broadcast_to(found, shape=expr.shape)
 
     def ways(self, expr: Expr) -> list[Expr]:
@@ -497,8 +564,8 @@ class Textbook:
 def textbook(expr: Expr, *, effort: Effort = "quick") -> Expr:
     """A node of the same graph and shape that equals ``expr`` and is written with fewer operations, where any is found.
 
-    effort  "quick" is for what prints a formula beside many other things, in about the time that a sweep takes; "thorough" tries more
-            ways to write the same, within some 50 ms
+    effort  "plain" finds like terms and factors, and no more; "quick" is for what prints a formula beside many other things, in about
+            the time that a sweep takes; "thorough" tries more ways to write the same, within some 50 ms
 
     Equal means: at every point where ``expr`` has a value the result has the same, but for rounding, and but for points where a factor
     that was cancelled is zero. The result may be defined where ``expr`` is not (the derivative of log(x) is 1/x for negative x, too).
@@ -506,3 +573,9 @@ def textbook(expr: Expr, *, effort: Effort = "quick") -> Expr:
     is given back as it is. Whoever prints the result holds it against the engine's gradient first, as `query/general_formulas.py` does.
     """
     return Textbook(expr.graph, effort)(expr)
+
+
+def simplify(roots: list[Expr], graph: Graph) -> list[Expr]:
+    """Simplified nodes that equal the roots, in the same graph, found by few rules."""
+    write = Textbook(graph, "plain")
+    return [write(root) for root in roots]

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import EvaluationError, UnknownNameError, UsageError, suggestion
-from gradcli.files.function_settings import FunctionSetting
-from gradcli.files.settings import shown
+from gradcli.files.settings import FunctionSetting
 from gradcli.functions.arguments import in_format, is_module
 from gradcli.functions.calls import guarded, told
 from gradcli.functions.differences import JVP
@@ -28,6 +27,7 @@ from gradcli.functions.points import text_of
 from gradcli.query.bindings import Programs
 from gradcli.query.options import Options, Policy, names_of
 from gradcli.report.records import Record
+from gradcli.storage.whole_files import shown
 
 # -- Functions by the names that settings and command lines have for them: ``MODULE:NAME``,
 # imported when they are asked for.

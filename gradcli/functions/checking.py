@@ -52,8 +52,7 @@ from gradcli.functions.truth import Truth, in_float64, part_of, traced
 from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage.cache import FUNCTIONS
 from gradcli.storage.digests import content, digest_of, versions
-from gradcli.tensors.core.dtypes import NAMES
-from gradcli.tensors.core.entries import as_numbers
+from gradcli.tensors.core.dtypes import NAMES, as_numbers
 
 
 @dataclass(frozen=True, eq=False)

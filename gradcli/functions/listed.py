@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.errors import GradcliError, one_of
-from gradcli.files.function_settings import FunctionSetting
-from gradcli.files.settings import shown
+from gradcli.files.settings import FunctionSetting
 from gradcli.functions.arguments import PRECISIONS
 from gradcli.functions.asking import OPTIONS, arguments_of, asked, definition_of, differentiated, judged, loaded, placed, smallest_of
 from gradcli.functions.calls import guarded
@@ -30,6 +29,7 @@ from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, Verdict
+from gradcli.storage.whole_files import shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,7 @@ import numpy as np
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import NoValue
 from gradcli.report.verdicts import Check, Verdict
-from gradcli.tensors.core.dtypes import FLOATS
-from gradcli.tensors.core.entries import as_numbers
+from gradcli.tensors.core.dtypes import FLOATS, as_numbers
 
 Arguments = Mapping[str, Any]
 Ask = Callable[[Arguments], tuple[Check, Any]]  # the verdict at some arguments, and the function's value there

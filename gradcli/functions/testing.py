@@ -25,7 +25,7 @@ from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.implicit import is_operator
 from gradcli.functions.points import Arguments, gravest, text_of
-from gradcli.query.bindings import Programs, by_form, count_of, names_given, state_of
+from gradcli.query.bindings import Programs, by_form, names_given, option_of
 from gradcli.query.cases import outcome_of
 from gradcli.query.options import FAIL_ON
 from gradcli.report.describing import block
@@ -197,8 +197,8 @@ def _checked(
     if not at and (functions or by is not None):
         raise ArgumentError("the function needs its arguments", help=help)
     at = by_form("at", at or {})
-    points, random_state = count_of("points", points), state_of(random_state)
-    rtol, atol = None if rtol is None else _tolerance("rtol", rtol), _tolerance("atol", atol)
+    points, random_state = option_of("points", points), option_of("random_state", random_state)
+    rtol, atol = None if rtol is None else option_of("rtol", rtol), option_of("atol", atol)
     names = list(at) if wrt is None else list(names_given("wrt", wrt, at) or ())
     if not names and at:
         raise ArgumentError("wrt: no argument to differentiate by", help=f"the arguments are {', '.join(at)}")
@@ -229,12 +229,6 @@ def _drawn(at: Mapping[str, Any], state: int, by: str | None) -> dict[str, Any]:
         else:
             found[name] = as_arrays(duplicate(value(random)) if callable(value) else _numbers(value), by)
     return found
-
-
-def _tolerance(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value < np.inf:
-        raise InputTypeError(f"'{name}' must be a number from 0, not {value!r}")
-    return float(value)
 
 
 def _numbers(value: Any) -> Any:

@@ -142,15 +142,18 @@ class Parts(tuple[Any, ...]):
     dtype: Any = None
 
     @classmethod
-    def of(cls, node: Any, place: int, cotangent: Any) -> Parts:
-        made = cls(cotangent if i == place else None for i in range(node.op.outputs))
-        made.shape, made.dtype = node.shape, getattr(node, "dtype", None)
+    def like(cls, whole: Any, parts: Iterable[Any]) -> Parts:
+        """Cotangents of the results of a node, or in the place of others."""
+        made = cls(parts)
+        made.shape, made.dtype = whole.shape, getattr(whole, "dtype", None)
         return made
 
+    @classmethod
+    def of(cls, node: Any, place: int, cotangent: Any) -> Parts:
+        return cls.like(node, [cotangent if i == place else None for i in range(node.op.outputs)])
+
     def __add__(self, other: Any) -> Parts:
-        made = Parts(y if x is None else x if y is None else x + y for x, y in zip(self, other, strict=True))
-        made.shape, made.dtype = self.shape, self.dtype
-        return made
+        return self.like(self, [y if x is None else x if y is None else x + y for x, y in zip(self, other, strict=True)])
 
 
 def _is_zero(cotangent: Any) -> bool:

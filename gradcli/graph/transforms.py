@@ -1,25 +1,239 @@
-"""Derivatives as graphs: gradient, vector-Jacobian and Jacobian-vector products, Jacobian, Hessian.
-
-Each takes and gives nodes, so that they nest to any order.
-"""
+"""Forward mode: how nodes move, and which of their tangents are zero all around the point."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.errors import LimitError, ShapeError
-from gradcli.graph.interpret import interpret
+from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
-from gradcli.graph.tangents import Tangents, filled
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
-from gradcli.ops.structure import derivative
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, take_along
+from gradcli.ops.elementwise.logic import Pieces, logical_and, logical_not, logical_or, not_equal, where
+from gradcli.ops.spec import Op
+from gradcli.ops.structure import derivative, to_float
+
+
+def filled(node: Expr, value: float) -> Expr:
+    """A number in the shape of a node."""
+    constant = node.graph.constant(value)
+    found: Expr = broadcast_to(constant, shape=node.shape) if node.shape else constant
+    return found
+
+
+class ForwardMode:
+    """How results of operations move as their operands do, for carriers of any kind."""
+
+    def times(self, tangent: Any, partial: Any) -> Any:
+        """A tangent times a partial."""
+        raise NotImplementedError
+
+    def still(self, x: Any) -> Any:
+        """The tangent of what does not move."""
+        raise NotImplementedError
+
+    def cotangents(self, op: Op, result: Any) -> Sequence[Any]:
+        """Variables in the place of cotangents of results."""
+        raise NotImplementedError
+
+    def gradients(self, y: Any, seed: Any, variables: Sequence[Any]) -> Sequence[Any]:
+        """The gradients of y by variables, where it depends on them."""
+        raise NotImplementedError
+
+    def moved(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, tangents: Sequence[Any]) -> Any:
+        """How the result of an operation moves; of several results, each; None if it does not."""
+        if all(part is None for part in tangents) or (op.partials is None and op.vjp is None):
+            return None
+        if op.linear and not op.elementwise:
+            return op(*[self.still(x) if t is None and x is not None else t for x, t in zip(operands, tangents, strict=True)], **static)
+        values = [result, *operands]
+        total: Any = None
+        for place, tangent in enumerate(tangents):
+            partial = None if op.partials is None else op.partials[place]
+            if tangent is None or (partial is None and op.partials is not None):
+                continue
+            if partial is None:
+                term = self._transposed(op, operands, static, result, place, tangent)
+            elif type(partial) is Pieces:
+                term = partial.flowing(self.times, tangent, values, static)
+            else:
+                term = self.times(tangent, partial(*values, **static))
+            if term is None:
+                continue
+            if op.outputs == 1 and term.shape != result.shape:
+                term = broadcast_to(term, shape=tuple(result.shape))
+            total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
+        return total if total is not None or op.outputs > 1 else self.still(result)
+
+    def _transposed(
+        self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, place: int, tangent: Any
+    ) -> Any:  # fmt: skip
+        """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
+        assert op.vjp is not None
+        wanted = tuple(i == place for i in range(len(operands)))
+        cotangents = tuple(self.cotangents(op, result))
+        pulled = op.vjp(wanted, cotangents if op.outputs > 1 else cotangents[0], result, *operands, **static)
+        part = pulled[place] if place < len(pulled) else None
+        if part is None:
+            return None
+        if part.shape != tangent.shape:
+            tangent = broadcast_to(tangent, shape=tuple(part.shape))
+        found = self.gradients(part, tangent, cotangents)
+        return tuple(found) if op.outputs > 1 else found[0]
+
+
+def _sum(x: Any, y: Any) -> Any:
+    return y if x is None else x if y is None else x + y
+
+
+class Tangents(Domain[Any], ForwardMode):
+    """How nodes move: a node for each that does, None for the others."""
+
+    def __init__(self) -> None:
+        self.motion = Motion()
+
+    def leaf(self, node: Expr) -> None:
+        return None
+
+    constant = leaf
+
+    def part(self, node: Expr, whole: Any, place: int) -> Any:
+        return None if whole is None else whole[place]
+
+    def detach(self, node: Expr, x: Any) -> None:
+        return None
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        """The tangent of one node from those of its operands."""
+        return self.moved(op, node.operands, node.static, node, operands)
+
+    def times(self, tangent: Expr, partial: Any) -> Any:
+        """tangent * partial, where what does not move around the point stays zero, however large the partial is."""
+        if isinstance(partial, (int, float)):
+            if partial == 0:
+                return filled(tangent, 0.0)
+            return tangent if partial == 1 else -tangent if partial == -1 else tangent * partial
+        moving = True if partial.is_constant else self.motion.of(tangent)
+        product = tangent * partial
+        return product if moving is True else where(moving, product, 0.0)
+
+    def still(self, x: Expr) -> Expr:
+        return filled(x, 0.0)
+
+    def cotangents(self, op: Op, result: Expr) -> Sequence[Expr]:
+        return [result.graph.leaf("cotangent", shape) for shape in (result.shape if op.outputs > 1 else (result.shape,))]
+
+    def gradients(self, y: Expr, seed: Expr, variables: Sequence[Expr]) -> Sequence[Expr]:
+        found = backward(reachable([y]), {y: seed}, variables, itself)
+        return [found.get(c, filled(c, 0.0)) for c in variables]
+
+
+class Motion:
+    """Where tangents may be other than zero beside the point: a truth for each entry, True for all of them, False for none.
+
+    It is read from how a tangent is made: of branches that are not taken, of pieces that are flat, of zeros of the program.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[Expr, Any] = {}
+
+    def of(self, node: Expr) -> Any:
+        stack = [node]
+        while stack:
+            top = stack[-1]
+            if top in self.known:
+                stack.pop()
+                continue
+            asked = _asked(top)
+            open_ = [operand for operand in asked if operand not in self.known]
+            if open_:
+                stack.extend(open_)
+            else:
+                self.known[stack.pop()] = self._of(top, [self.known[operand] for operand in asked])
+        return self.known[node]
+
+    def _of(self, node: Expr, moving: Sequence[Any]) -> Any:
+        op = node.op
+        if op is None:
+            return True if node.is_leaf else _nonzero(node)
+        if all(part is True for part in moving):
+            return True
+        role = op.algebra
+        if op is where:
+            chosen, x, y = node.operands[0], *moving
+            return _either(_both(chosen, x), _both(logical_not(chosen), y) if y is not False else False)
+        if role in ("product", "chain"):
+            return _both(*moving)
+        if role in ("sum", "difference"):
+            return _either(*moving)
+        if role in ("quotient", "negation"):
+            return moving[0]
+        if all(part is False for part in moving):
+            return False
+        if op is take_along:
+            return not_equal(take_along(_as_numbers(moving[0], node.operands[0]), node.operands[1], **node.static), 0.0)
+        masks = [_as_numbers(part, operand) for part, operand in zip(moving, node.operands, strict=True)]
+        return not_equal(op(*masks, **node.static), 0.0)
+
+
+def _asked(node: Expr) -> Sequence[Expr]:
+    """The operands that tell whether a node moves; none where it may, whatever they do."""
+    op = node.op
+    operands = [operand for operand in node.operands if operand is not None]
+    if op is None or len(operands) < len(node.operands):
+        return ()
+    if op is take_along:
+        return operands[:1]
+    if op is where:
+        return operands[1:]
+    role = op.algebra
+    if role == "quotient":
+        return operands[:1]
+    if role in ("product", "chain", "sum", "difference", "negation"):
+        return operands
+    return operands if op.moves or op.adds == "entries" else ()
+
+
+def _nonzero(node: Expr) -> Any:
+    zeros = np.equal(node.payload, 0)
+    if not zeros.any():
+        return True
+    return False if zeros.all() else node.graph.constant(~zeros)
+
+
+def _as_numbers(part: Any, like: Any) -> Expr:
+    """A truth, which may be one for many entries, as numbers for each."""
+    if isinstance(part, bool):
+        return filled(like, float(part))
+    numbers: Expr = to_float(part)
+    return numbers if part.shape == like.shape else broadcast_to(numbers, shape=like.shape)
+
+
+def _both(x: Any, y: Any) -> Any:
+    return _joined(x, y, False, logical_and)
+
+
+def _either(x: Any, y: Any) -> Any:
+    return _joined(x, y, True, logical_or)
+
+
+def _joined(x: Any, y: Any, winner: bool, join: Callable[..., Any]) -> Any:
+    if x is winner or y is winner:
+        return winner
+    if isinstance(x, bool):
+        return y
+    return x if isinstance(y, bool) or x is y else join(x, y)
+
+
+# -- Derivatives as graphs: gradient, vector-Jacobian and Jacobian-vector products, Jacobian,
+# Hessian. Each takes and gives nodes, so that they nest to any order.
+
 
 _PER_NODE = 50  # a third derivative has about as many nodes for each of the function
 
@@ -54,18 +268,10 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
         raise ShapeError(f"the tangent has the shape {vector.shape}, the variable {x.shape}; they must be the same")
     rows = {"jacobian": min(math.prod(y.shape), math.prod(x.shape)), "hessian": math.prod(x.shape)}
     growth = _growth(y, rows.get(kind, 1))
+    make: Any = {"vjp": grad, "jvp": lambda y, x, v: jvp(y, {x: v}), "hvp": hvp, "jacobian": jacobian, "hessian": hessian}[kind]
     made = y.graph.room
     with _bounded(y.graph, growth):
-        if kind == "vjp":
-            expanded = grad(y, x, vector)
-        elif kind == "jvp":
-            assert vector is not None
-            expanded = jvp(y, {x: vector})
-        elif kind == "hvp":
-            assert vector is not None
-            expanded = hvp(y, x, vector)
-        else:
-            expanded = jacobian(y, x) if kind == "jacobian" else hessian(y, x)
+        expanded = make(y, x) if vector is None else make(y, x, vector)
     made -= y.graph.room
     node: Expr = derivative(expanded, of=Derivation(kind, y, x, vector, growth.more(made)))
     return node
@@ -164,16 +370,14 @@ def jacobian(y: Expr, x: Expr) -> Expr:
         )
     if not y.shape:
         return grad(y, x)
-    matrix: Expr
     if rows * columns == 0:
-        matrix = broadcast_to(y.graph.constant(0.0), shape=(*y.shape, *x.shape))
+        matrix: Expr = broadcast_to(y.graph.constant(0.0), shape=(*y.shape, *x.shape))
         return matrix
     if rows <= columns:
         parts = [vjp(y, [x], y.graph.constant(one_hot(i, y.shape)))[0] for i in range(rows)]
-        matrix = reshape(stack(*parts, axis=0), shape=(*y.shape, *x.shape))
-        return matrix
-    parts = [jvp(y, {x: x.graph.constant(one_hot(i, x.shape))}) for i in range(columns)]
-    matrix = reshape(stack(*parts, axis=-1), shape=(*y.shape, *x.shape))
+    else:
+        parts = [jvp(y, {x: x.graph.constant(one_hot(i, x.shape))}) for i in range(columns)]
+    matrix = reshape(stack(*parts, axis=0 if rows <= columns else -1), shape=(*y.shape, *x.shape))
     return matrix
 
 

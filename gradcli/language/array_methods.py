@@ -14,18 +14,19 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
-from gradcli.language import conversions
+from gradcli.language import index_makers as conversions
 from gradcli.language.calls import call, result_of
+from gradcli.language.coercion import index_of
 from gradcli.language.constructors import array, full, item, ones, zeros
 from gradcli.language.index_makers import nonzero, nonzero_rows
-from gradcli.language.indexing import index_of
-from gradcli.language.names import Thing
+from gradcli.language.names import Function, Thing
 from gradcli.language.scope import Builder, Routine, routines
+from gradcli.namespace import ufuncs
 from gradcli.ops.arrays import shapes
 from gradcli.ops.arrays.joining_and_splitting import mixed
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, scatter_add
 from gradcli.ops.axes import numbered, numpy_index
-from gradcli.ops.calling.prefixes import NUMPY, TORCH, DType
+from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType
 from gradcli.ops.elementwise import bounds
 from gradcli.ops.structure import detach
 
@@ -61,83 +62,53 @@ class Entries(Thing):
     def attribute(self, builder: Builder, name: str) -> Any:
         if name == "get":
             return Routine(name, f"{_PARAMETERS}, -bounds_value|fill_value", lambda builder: getitem(self.base, index=self.index))
-        if name == "set":
-            return Routine(name, f"values, {_PARAMETERS}", self._set)
-        if name == "add":
-            return Routine(name, f"values, {_PARAMETERS}", self._add)
-        combine = _combination(name)
-        if combine is not None:
-            return Routine(name, f"values, {_PARAMETERS}", self._combined(combine))
+        if name == "set" or name in (updates := _updates()):
+            update = None if name == "set" else updates[name]
+            return Routine(name, f"values, {_PARAMETERS}", lambda builder, values: self._updated(builder.value(values), update))
         if name == "apply":
             raise TypeMismatchError("a function cannot be handed to apply", help="write x.at[0].set(sin(x[0]))")
         raise UnknownNameError(
             f"x.at[...] has no method '{name}'", help="it has set, add, subtract, multiply, divide, power, min, max and get"
         )
 
-    def _places(self) -> np.ndarray:
-        """The places, among all entries, of those at the index. Raises ShapeError for an index out of bounds."""
-        getitem(self.base, index=self.index)
-        places = numbered(tuple(self.base.shape))
-        chosen: np.ndarray = np.asarray(places[numpy_index(self.index)])
-        return chosen
+    def _updated(self, values: Expr, update: Callable[[Any, Any], Any] | None) -> Expr:
+        """The array with values in the place of what is at the index, or with what an update makes of both, one after the other.
 
-    def _fitting(self, builder: Builder, values: Any, shape: tuple[int, ...]) -> Expr:
-        given = builder.value(values)
-        while len(given.shape) > len(shape) and given.shape[0] == 1:
-            given = reshape(given, shape=given.shape[1:])
+        Raises ShapeError for an index out of bounds, and for values that do not fit.
+        """
+        shape = getitem(self.base, index=self.index).shape
+        while values.ndim > len(shape) and values.shape[0] == 1:
+            values = reshape(values, shape=values.shape[1:])
         try:
-            fitted: Expr = broadcast_to(given, shape=shape) if given.shape != shape else given
+            given = broadcast_to(values, shape=shape) if values.shape != shape else values
         except ShapeError:
-            raise ShapeError(f"values of the shape {given.shape} do not fit entries of the shape {shape}") from None
-        return fitted
-
-    def _set(self, builder: Builder, values: Any) -> Expr:
-        return self._put(builder, self.base, self._places(), values)
-
-    def _put(self, builder: Builder, x: Expr, places: np.ndarray, values: Any) -> Expr:
-        given = self._fitting(builder, values, places.shape)
-        every = numbered(tuple(x.shape))
-        every.reshape(-1)[places.reshape(-1)] = numbered((places.size,), every.size)
-        made: Expr = mixed(x, given, every) if places.size else x
-        return made
-
-    def _add(self, builder: Builder, values: Any) -> Expr:
-        given = self._fitting(builder, values, self._places().shape)
-        made: Expr = self.base + scatter_add(given, index=self.index, shape=tuple(self.base.shape))
-        return made
-
-    def _combined(self, combine: Callable[[Any, Any], Any]) -> Callable[..., Expr]:
-        """What is there with something done to it: one update of each entry after the other, where an index names it several times."""
-
-        def body(builder: Builder, values: Any) -> Expr:
-            places = self._places()
-            given = reshape(self._fitting(builder, values, places.shape), shape=(-1,))
-            flat, result = places.reshape(-1), self.base
-            for chosen in _rounds(flat):
-                new = getitem(given, index=(StaticArray(chosen),))
-                old = getitem(reshape(result, shape=(-1,)), index=(StaticArray(flat[chosen]),))
-                result = self._put(builder, result, flat[chosen], combine(old, new))
+            raise ShapeError(f"values of the shape {values.shape} do not fit entries of the shape {shape}") from None
+        if update is operator.add:
+            result: Expr = self.base + scatter_add(given, index=self.index, shape=self.base.shape)
             return result
+        places = np.ravel(numbered(self.base.shape)[numpy_index(self.index)])
+        if update is None:
+            return self._put(self.base, places, given)
+        result, given = self.base, reshape(given, shape=(-1,))
+        for chosen in _rounds(places):
+            old = getitem(reshape(result, shape=(-1,)), index=(StaticArray(places[chosen]),))
+            result = self._put(result, places[chosen], update(old, getitem(given, index=(StaticArray(chosen),))))
+        return result
 
-        return body
+    @staticmethod
+    def _put(x: Expr, places: np.ndarray, values: Expr) -> Expr:
+        every = numbered(x.shape)
+        every.reshape(-1)[places] = numbered((places.size,), every.size)
+        made: Expr = mixed(x, values, every) if places.size else x
+        return made
 
 
-def _combination(name: str) -> Callable[[Any, Any], Any] | None:
-    """Return what a method does with what is there and a new value."""
-    match name:
-        case "subtract":
-            return operator.sub
-        case "multiply" | "mul":
-            return operator.mul
-        case "divide" | "div":
-            return operator.truediv
-        case "power" | "pow":
-            return operator.pow
-        case "min":
-            return bounds.minimum
-        case "max":
-            return bounds.maximum
-    return None
+def _updates() -> dict[str, Callable[[Any, Any], Any]]:
+    """Return what JAX's methods do with what is there and a new value."""
+    return {
+        "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "mul": operator.mul, "divide": operator.truediv,
+        "div": operator.truediv, "power": operator.pow, "pow": operator.pow, "min": bounds.minimum, "max": bounds.maximum,
+    }  # fmt: skip
 
 
 def _rounds(places: np.ndarray) -> list[np.ndarray]:
@@ -153,14 +124,6 @@ def _rounds(places: np.ndarray) -> list[np.ndarray]:
 _BYTES = {"float64": 8, "float32": 4, "bool": 1, "int64": 8}
 
 
-def _size(builder: Builder, x: Expr) -> Expr:
-    return builder.graph.constant(math.prod(x.shape))
-
-
-def _axes(builder: Builder, x: Expr) -> Expr:
-    return builder.graph.constant(x.ndim)
-
-
 def _item_size(builder: Builder, x: Expr) -> Expr:
     return builder.graph.constant(_BYTES[conversions.dtype_in(builder, x).name])
 
@@ -173,18 +136,18 @@ def _itself(builder: Builder, x: Expr) -> Expr:
     return x
 
 
-def _without_gradient(builder: Builder, x: Expr) -> Any:
-    return detach(x)
-
-
-def _imaginary(builder: Builder, x: Expr) -> Any:
-    return zeros(builder, x.shape)
-
-
 def _adjoint(builder: Builder, x: Expr) -> Any:
     if x.ndim not in (0, 2):
         raise ShapeError(f".H is of matrices, not of an array of {x.ndim} axes", help="write x.mH for the last two axes")
     return shapes.transpose(x, axes=None) if x.ndim else x
+
+
+def _size(builder: Builder, x: Expr) -> Expr:
+    return builder.graph.constant(math.prod(x.shape))
+
+
+def _axes(builder: Builder, x: Expr) -> Expr:
+    return builder.graph.constant(x.ndim)
 
 
 def _flat(builder: Builder, x: Expr) -> Any:
@@ -194,9 +157,9 @@ def _flat(builder: Builder, x: Expr) -> Any:
 PROPERTIES: dict[str, Callable[[Builder, Expr], Any]] = {
     "dtype": conversions.dtype_in,
     "device": lambda builder, x: "cpu",
-    "data": _without_gradient,
+    "data": lambda builder, x: detach(x),
     "real": _itself,
-    "imag": _imaginary,
+    "imag": lambda builder, x: zeros(builder, x.shape),
     "H": _adjoint,
     "mH": lambda builder, x: shapes.swapaxes(x, axis1=-1, axis2=-2),
     "flat": _flat,
@@ -286,3 +249,50 @@ METHODS: dict[str, Routine] = routines({
     "argwhere": ("x", nonzero_rows),
 })  # fmt: skip
 METHODS["nonzero"] = Routine("nonzero", "x, as_tuple", nonzero, of_pytorch=nonzero_rows)
+
+
+# -- Methods of NumPy's functions of two arrays: ``np.add.reduce(x, axis=1)`` ----------------------
+
+
+def is_ufunc(function: Function) -> bool:
+    """Return whether a function has methods of its own: NumPy knows."""
+    found = getattr(np, function.name, None) if function.base is None and function.library in (NUMPY, JAX) else None
+    return isinstance(found, np.ufunc) and (found.nin, found.nout) == (2, 1)
+
+
+def method_of_ufunc(function: Function, name: str) -> Routine:
+    """``np.add.reduce`` and its kin. Raises UnknownNameError for other names, TypeMismatchError for ``at``, which stores."""
+    if name == "at":
+        raise TypeMismatchError("the language has no stores: a value stays as it is", help="write y = x.at[0].add(1) for a new one")
+    if name not in _OF_UFUNCS:
+        raise UnknownNameError(f"'{function.name}' has no attribute '{name}'", help="it has reduce, accumulate, outer and reduceat")
+
+    of = function.name
+
+    def reduce(builder: Builder, array: Expr, axis: Any = 0, keepdims: Any = False, initial: Any = None, where: Any = None) -> Any:
+        """Along the first axis, if no other is given."""
+        axis, keepdims = builder.static(axis, "an axis"), builder.static(keepdims, "a flag")
+        return ufuncs.reduce(_caller(builder), of, array, axis, keepdims, initial, where)
+
+    def accumulate(builder: Builder, array: Expr, axis: Any = 0) -> Any:
+        return ufuncs.accumulate(_caller(builder), of, array, builder.integer(axis, "an axis"))
+
+    def outer(builder: Builder, a: Expr, b: Expr) -> Any:
+        return ufuncs.outer(_caller(builder), of, a, b)
+
+    def reduceat(builder: Builder, array: Expr, indices: Expr, axis: Any = 0) -> Any:
+        return ufuncs.reduceat(_caller(builder), of, array, builder.static(indices), builder.integer(axis, "an axis"))
+
+    bodies: dict[str, Callable[..., Any]] = {"reduce": reduce, "accumulate": accumulate, "outer": outer, "reduceat": reduceat}
+    return Routine(f"{of}.{name}", _OF_UFUNCS[name], bodies[name])
+
+
+_OF_UFUNCS = {
+    "reduce": "array|x, axis, -dtype, -out, keepdims, initial, where", "accumulate": "array|x, axis, -dtype, -out", "outer": "a, b",
+    "reduceat": "array|x, indices, axis, -dtype, -out",
+}  # fmt: skip
+
+
+def _caller(builder: Builder) -> ufuncs.Call:
+    """Return what applies a function of NumPy's by its name."""
+    return lambda name, *operands, **keywords: result_of(call(builder, name, NUMPY, list(operands), keywords))

@@ -1,4 +1,4 @@
-"""What follows a dot: names of a library, parts of a result, properties and methods of arrays."""
+"""Attributes: names of a library, parts of a result, properties and methods of arrays."""
 
 from __future__ import annotations
 
@@ -29,15 +29,12 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         raise error
     if isinstance(base, Module):
         return of_library(builder, base.path, name)
-    if isinstance(base, calls.Instance):
-        method = calls.attribute(builder, base, name)
-        return calls.call_method(builder, method, [], {}) if name in base.of.properties else method
+    if isinstance(base, Thing):
+        return base.attribute(builder, name)
     if isinstance(base, Results) and name in base.names:
         return base[base.names.index(name)]
     if name in ("T", "mT", "shape", "ndim", "size"):
         return property_of(builder, name, builder.value(base))
-    if isinstance(base, Thing):
-        return base.attribute(builder, name)
     if isinstance(base, Function) and base.base is None:
         return _of_function(base, name)
     if name in calls.OF_VALUES:
@@ -54,7 +51,7 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
 def of_library(builder: Builder, base: str, name: str) -> Any:
     """``base.name`` of a module by its canonical path: a module, a function, a constant, a dtype. Raises UnknownNameError."""
     path = f"{base}.{name}"
-    if path in MODULES or calls.is_class(base, name):
+    if path in MODULES or calls.class_at(path) is not None:
         return Module(path)
     for library in dict.fromkeys((owner(base), library_of(base))):
         function = qualified(name, path, library)
@@ -91,10 +88,10 @@ def _of_value(builder: Builder, base: Any, name: str) -> Any:
 
 def _of_function(base: Function, name: str) -> Any:
     """``np.add.reduce`` and its kin; other functions have no attributes."""
-    from gradcli.language import ufuncs
+    from gradcli.language.array_methods import is_ufunc, method_of_ufunc
 
-    if ufuncs.is_ufunc(base):
-        return ufuncs.method(base, name)
+    if is_ufunc(base):
+        return method_of_ufunc(base, name)
     raise UnknownNameError(f"the function '{base.name}' has no attribute '{name}'")
 
 

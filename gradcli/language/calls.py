@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -15,6 +14,7 @@ from gradcli.errors import (
     AxisError,
     GradcliError,
     MissingValueError,
+    ShapeError,
     Source,
     Span,
     TypeMismatchError,
@@ -22,10 +22,10 @@ from gradcli.errors import (
     UnreadArgumentError,
     suggestion,
 )
+from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr
 from gradcli.language import constructors
 from gradcli.language.constructors import ALIASES, FUNCTIONS
-from gradcli.language.differentiation import DERIVATIVES
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
 from gradcli.language.scope import Builder, Range, Scope, fitted
 from gradcli.language.tree import Attribute, Binary, Call, Frame, Name, Node, Number
@@ -37,6 +37,46 @@ from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Op
 from gradcli.ops.text import Expansion, calls_in, expanded
 from gradcli.spelling import words
+
+# -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)`` ----------------------
+
+
+DERIVATIVES = {"grad": "vjp", "vjp": "vjp", "jvp": "jvp", "jacobian": "jacobian", "hessian": "hessian", "hvp": "hvp"}
+
+
+def primed(result: Expr, parameter: Expr, primes: int) -> Expr:
+    """``f'(x)``, ``f''(x)``, ...: entry by entry, of the shape of x. Raises ShapeError where f's result has another, or is no number."""
+    for _ in range(primes):
+        if result.shape not in (parameter.shape, ()):
+            raise ShapeError("f' needs a function that works entry by entry", help="write jacobian(f(x), x)")
+        result = transforms.derive("vjp", result, parameter, transforms.ones_like(result))
+    return result
+
+
+def derivative(builder: Builder, node: Call, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Expansion:
+    """grad(y, x), grad(y, x, seed=v), vjp(y, x, v), jvp(y, x, v), jacobian(y, x), hessian(y, x), hvp(y, x, v).
+
+    The shapes are those of `transforms`: of grad and vjp x's, of jvp y's, of jacobian y's axes and then x's; hessian and hvp need a y of
+    one entry. Raises ArgumentError for other arguments, and where x is no name or has a constant value; ShapeError.
+    """
+    vector = keywords.pop("seed", None) if name in ("grad", "vjp") else keywords.pop("v", None)
+    third = ", v" if name in ("vjp", "jvp", "hvp") else ""
+    usage = "grad(y, x) or grad(y, x, seed=v)" if name == "grad" else f"{name}(y, x{third})"
+    if len(arguments) == 3 and vector is None and name not in ("jacobian", "hessian"):
+        vector = arguments.pop()
+    if keywords or len(arguments) != 2 or (vector is None and name in ("vjp", "jvp", "hvp")):
+        raise ArgumentError(f"wrong arguments for {name}", help=f"write {usage}")
+    if not isinstance(node.arguments[1], Name):
+        raise ArgumentError(f"the second argument of {name} must be a name", help=f"write {usage}, with x a bound name").at(
+            node.arguments[1].span
+        )
+    y, x = (builder.value(a) for a in arguments)
+    if x.is_constant:
+        name = node.arguments[1].name
+        raise ArgumentError(f"'{name}' is a constant; there is nothing to differentiate").at(node.arguments[1].span)
+    seed = None if vector is None else builder.value(vector)
+    return expanded(name, (y, x, seed), lambda: transforms.derive(DERIVATIVES[name], y, x, seed))
+
 
 # -- Which names a program can call: the functions of libraries, those of the language itself, and
 # methods.
@@ -166,16 +206,13 @@ def glued(name: str, known: Collection[str]) -> list[str] | None:
     """The names and constants that a name without a value is written together of, as few as can be; None if it is not."""
     if not 2 <= len(name) <= _LONGEST or name in textbook.GREEK:
         return None
-    best: list[list[str] | None] = [[], *[None] * len(name)]
+    best: list[list[str] | None] = [[]]  # of the first so many letters
     for end in range(1, len(name) + 1):
-        for start in range(end):
-            before, part = best[start], name[start:end]
-            if before is not None and part != name and (part in known or part in ("e", "pi", "π")):
-                found = best[end]
-                if found is None or len(before) + 1 < len(found):
-                    best[end] = [*before, part]
-    parts = best[-1]
-    return parts if parts is not None and any(part in known for part in parts) else None
+        parts = [(before, name[start:end]) for start, before in enumerate(best) if before is not None and end - start < len(name)]
+        found = [[*before, part] for before, part in parts if part in known or part in ("e", "pi", "π")]
+        best.append(min(found, key=len, default=None))
+    parts_of_all = best[-1]
+    return parts_of_all if parts_of_all is not None and any(part in known for part in parts_of_all) else None
 
 
 def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> GradcliError:
@@ -202,15 +239,14 @@ def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> Gr
     return UnknownNameError(f"unknown function '{name}'", help=help)
 
 
-def refuse_neighbours(name: str, written: list[str], first: object, second: object = None) -> None:
+def refuse_neighbours(name: str, written: list[str], arguments: list[Any]) -> None:
     """Raise for ``diff(x^2, x)``, which is a derivative elsewhere: NumPy's is of neighbouring entries, as often as a number says."""
-    if name not in OF_DERIVATIVES or len(written) > _PAIR or not isinstance(first, Expr):
+    if name not in OF_DERIVATIVES or not 1 <= len(written) <= _PAIR or not isinstance(arguments[0], Expr):
         return
-    if len(written) == 1 and not first.shape:
+    scalar = not arguments[0].shape
+    if len(written) == 1 and scalar:
         written = [*written, "x"]
-    if len(written) < _PAIR or not written[1].isidentifier():
-        return
-    if not first.shape or isinstance(second, FreeVariable):
+    if len(written) == _PAIR and written[1].isidentifier() and (scalar or isinstance(arguments[-1], FreeVariable)):
         raise ArgumentError(f"'{name}' is NumPy's, the differences of neighbouring entries", help=f"write grad({', '.join(written)})")
 
 
@@ -277,22 +313,50 @@ def _is_in(name: str, library: str) -> bool:
 _DRAWN = frozenset({"sample", "rsample", "sample_n", "rvs", "random_state"})
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Instance:
+class Instance(Thing):
     """An object of a class: the arguments that it keeps, by the names of our own parameters."""
 
-    of: Class
-    kept: Mapping[str, Any]
+    def __init__(self, of: Class, kept: Mapping[str, Any]) -> None:
+        self.of, self.kept, self.written, self.parts = of, kept, of.name, [*kept.values()]
 
     @property
     def words(self) -> str:
-        """Return what it is, in the words of a message."""
         return f"{self.of.name}(...), which is no number,"
+
+    def attribute(self, builder: Builder, name: str) -> Any:
+        """``object.name``: the value of a property, or a method."""
+        of = self.of
+        if name in of.properties:
+            return self.method(builder, name, [], {})
+        if name in of.methods:
+            return Function(name, of.library, self)
+        if name in _DRAWN:
+            raise UnknownNameError(
+                f"{of.name}.{name} draws at random, which has no derivative here",
+                help="give the numbers that were drawn a name: eps=[0.3, -1.2]",
+            )
+        close = suggestion(name, [*of.methods])
+        known = ", ".join(method for method in of.methods if method != CALL)
+        raise UnknownNameError(
+            f"{of.name} has no '{name}' here", help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None
+        )
+
+    def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        return self.method(builder, CALL, arguments, keywords)
+
+    def method(self, builder: Builder, method: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """A method, or the object itself, called; what it gives and raises as `call`."""
+        of, function = self.of, self.of.function(method)
+        if function is None:
+            raise TypeMismatchError(f"a {of.name} cannot be called", help=f"write {of.name}(...).{next(iter(of.methods))}(x)")
+        name, accepted = of.name if method == CALL else method, of.accepts(method)
+        given = binding.bind(builder, name, function, arguments, keywords)
+        return _applied(builder, name, function, {**{n: value for n, value in self.kept.items() if n in accepted}, **given})
 
 
 def is_object(result: Any) -> bool:
     """Return whether a result is bound to a name as it is: an object, a library, or a function of one."""
-    kinds = (Instance, Module, Thing, Range, Indices, Results, DType, str)
+    kinds = (Module, Thing, Range, Indices, Results, DType, str)
     return isinstance(result, kinds) or (isinstance(result, Function) and result.base is None)
 
 
@@ -306,33 +370,13 @@ def is_several(result: Any, mentions: bool) -> bool:
     return mentions or all(isinstance(part, Expr) and part.is_constant and type(part.payload) is int for part in result)
 
 
-def values_in(result: Any) -> list[Expr]:
-    """The values that something bound to a name is made of."""
-    found, pending = [], [result]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Expr):
-            found.append(part)
-        elif isinstance(part, (tuple, list)):
-            pending += part
-        elif isinstance(part, Instance):
-            pending += part.kept.values()
-        elif isinstance(part, Thing):
-            pending += part.parts
-    return found
-
-
-def is_class(path: str, name: str) -> bool:
-    """Return whether a name in a part of a library is a class's: gamma in scipy.stats, MSELoss in torch.nn."""
-    home = SCIPY if path.rpartition(".")[2] == "stats" else TORCH if library_of(path) == TORCH and name[:1].isupper() else ""
-    return isinstance(class_of(name, home), Class) if home else False
-
-
 def class_at(path: str) -> Class | None:
-    """The class that a path of a library names, None where it names none."""
+    """The class that a path of a library names, as scipy.stats.gamma and torch.nn.MSELoss do, None where it names none."""
     part, _, name = path.rpartition(".")
-    home = SCIPY if part.rpartition(".")[2] == "stats" else library_of(path)
-    known = class_of(name, home)
+    of_stats = part.rpartition(".")[2] == "stats"
+    if not of_stats and (library_of(part) != TORCH or not name[:1].isupper()):
+        return None
+    known = class_of(name, SCIPY if of_stats else TORCH)
     return known if isinstance(known, Class) else None
 
 
@@ -366,47 +410,6 @@ def constructed(builder: Builder, of: Class, arguments: list[Any], keywords: dic
         if name in kept and not isinstance(kept[name], (tuple, list)):
             kept[name] = (kept[name],) * count
     return Instance(of, kept)
-
-
-def attribute(builder: Builder, base: Instance, name: str) -> Any:
-    """``object.name``: the value of a property, or a method. Raises UnknownNameError."""
-    of = base.of
-    if name in of.methods:
-        return Function(name, of.library, base)
-    if name in _DRAWN:
-        raise UnknownNameError(
-            f"{of.name}.{name} draws at random, which has no derivative here",
-            help="give the numbers that were drawn a name: eps=[0.3, -1.2]",
-        )
-    close = suggestion(name, [*of.methods])
-    known = ", ".join(method for method in of.methods if method != CALL)
-    raise UnknownNameError(
-        f"{of.name} has no '{name}' here", help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None
-    )
-
-
-def prepared(
-    builder: Builder, base: Instance, method: str, arguments: list[Any], keywords: dict[str, Any]
-) -> tuple[str, Signature, dict[str, Any]]:
-    """Return what an object's method is called in messages, its function, and all arguments of that. Raises ArgumentError for others."""
-    function = base.of.function(method)
-    if function is None:
-        first = next(iter(base.of.methods))
-        raise TypeMismatchError(f"a {base.of.name} cannot be called", help=f"write {base.of.name}(...).{first}(x)")
-    name = base.of.name if method == CALL else method
-    given = binding.bind(builder, name, function, arguments, keywords)
-    accepted = base.of.accepts(method)
-    return name, function, {**{name: value for name, value in base.kept.items() if name in accepted}, **given}
-
-
-def divergence(p: Any, q: Any) -> tuple[str, Signature, dict[str, Any]]:
-    """The function that the divergence of two distributions is, and its arguments. Raises ArgumentError for pairs that have none."""
-    if not isinstance(p, Instance) or not isinstance(q, Instance):
-        raise ArgumentError("kl_divergence needs two distributions", help="write kl_divergence(Normal(2, 3), Normal(0, 1))")
-    function = declared(f"{p.of.name}.kl_{q.of.name}", TORCH)
-    if function is None:
-        raise ArgumentError(f"kl_divergence of a {p.of.name} and a {q.of.name} is not supported")
-    return "kl_divergence", function, {**p.kept, **{f"other_{key}": value for key, value in q.kept.items()}}
 
 
 _UFUNC_KEYWORDS = frozenset({"out", "where", "casting", "order", "dtype", "subok"})
@@ -478,14 +481,15 @@ def result_of(made: Any) -> Any:
     return made.result if isinstance(made, Expansion) else made
 
 
-def call_object(builder: Builder, base: Instance, method: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """A method of an object, or the object itself, called; what it gives and raises as `call`."""
-    return _applied(builder, *prepared(builder, base, method, arguments, keywords))
-
-
 def _divergence(builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     pair = binding.bind(builder, "kl_divergence", signature("kl_divergence", "p, q"), arguments, keywords)
-    return _applied(builder, *divergence(pair.get("p"), pair.get("q")))
+    p, q = pair.get("p"), pair.get("q")
+    if not isinstance(p, Instance) or not isinstance(q, Instance):
+        raise ArgumentError("kl_divergence needs two distributions", help="write kl_divergence(Normal(2, 3), Normal(0, 1))")
+    function = declared(f"{p.of.name}.kl_{q.of.name}", TORCH)
+    if function is None:
+        raise ArgumentError(f"kl_divergence of a {p.of.name} and a {q.of.name} is not supported")
+    return _applied(builder, "kl_divergence", function, {**p.kept, **{f"other_{key}": value for key, value in q.kept.items()}})
 
 
 def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -521,7 +525,7 @@ def size(builder: Builder, base: Any, arguments: list[Any], keywords: dict[str, 
 
 def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """``np.float64(2.)``: a number, or an array of them, as one of a dtype."""
-    from gradcli.language.conversions import converted, known_number
+    from gradcli.language.index_makers import converted, known_number
 
     if keywords or len(arguments) != 1:
         raise ArgumentError(f"{dtype.name} takes one number", help=f"write np.{dtype.name}(2)")
@@ -546,7 +550,7 @@ def call_method(builder: Builder, function: Function, arguments: list[Any], keyw
     """``x.name(...)`` as the library of a method has it: the function of that name with x as its first argument; as `call`."""
     name, base = function.name, function.base
     if isinstance(base, Instance):
-        return call_object(builder, base, name, arguments, keywords)
+        return base.method(builder, name, arguments, keywords)
     if name in IDENTITIES:
         return _unchanged(builder, name, base, arguments, keywords)
     if name == "dim":

@@ -1,7 +1,4 @@
-"""Constructors: arrays of a shape, of evenly spaced numbers, of given entries.
-
-What has a derivative keeps it: the ends of a range are operands, and only how many numbers it has is decided beforehand.
-"""
+"""Constructors: arrays of a shape, of evenly spaced numbers, of given entries; and what else a program calls that is no operation."""
 
 from __future__ import annotations
 
@@ -16,13 +13,13 @@ from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnreadA
 from gradcli.graph.nodes import Expr
 from gradcli.language.names import dtype_of
 from gradcli.language.scope import Builder
+from gradcli.namespace import compositions
 from gradcli.ops.arrays import shapes
-from gradcli.ops.calling.prefixes import DTYPES, PRECISIONS, DType
+from gradcli.ops.arrays.reshaping import movedim
+from gradcli.ops.calling.prefixes import DTYPES, PRECISIONS
 from gradcli.ops.calling.textbook import SPELLINGS
 from gradcli.ops.elementwise import bounds, logic
-from gradcli.ops.elementwise.arithmetic import abs_, sign
-from gradcli.ops.elementwise.exponential import exp, log
-from gradcli.ops.registry import find, named
+from gradcli.ops.registry import named
 
 _MANY = 2.0**63  # entries: no limit allows as many
 _WHOLE = frozenset(name for name in DTYPES if name.startswith(("int", "long")))
@@ -49,41 +46,23 @@ def _typed(builder: Builder, name: str, node: Expr, dtype: Any) -> Expr:
     kind = dtype_of(dtype)
     if kind is None:
         raise ArgumentError(f"{name}: dtype must be a dtype, such as np.float64")
-    if PRECISIONS.get(kind.name) == builder.scope.precision and node.kind != "bool":
-        return node
+    known = node
+    while known.op is shapes.broadcast_to:
+        known = known.operand
     if kind.name.startswith("bool"):
         if node.kind == "bool":
             return node
-        if _known(node).is_constant:
+        if known.is_constant:
             made: Expr = logic.not_equal(node, 0)
             return made
-    elif node.kind != "bool" and ((kind.name in _WHOLE and builder.is_integral(node)) or _holds_whole(kind, node)):
-        return node
+    elif node.kind != "bool":
+        whole = builder.is_integral(node) or (known.is_constant and bool(np.all(np.mod(np.asarray(known.payload, float), 1) == 0)))
+        if PRECISIONS.get(kind.name) == builder.scope.precision or (kind.name in _WHOLE and whole):
+            return node
     raise UnreadArgumentError(
         f"{name} does not support dtype={kind.name} here",
         help="leave it out: numbers have one precision, which --dtype chooses; comparisons (x != 0) give booleans",
     )
-
-
-def _known(node: Expr) -> Expr:
-    """Return what is repeated in an array, or the array."""
-    while node.op is shapes.broadcast_to:
-        node = node.operand
-    return node
-
-
-def _holds_whole(kind: DType, node: Expr) -> bool:
-    """Return whether a dtype of whole numbers leaves these entries as they are, which are known."""
-    node = _known(node)
-    return kind.name in _WHOLE and node.is_constant and bool(np.all(np.mod(np.asarray(node.payload, float), 1) == 0))
-
-
-def _filled(builder: Builder, name: str, value: Any, extents: tuple[Any, ...], dtype: Any) -> Expr:
-    if extents and isinstance(extents[0], tuple) and len(extents) == 1:
-        extents = extents[0]
-    if len(extents) > 1 and dtype is None and dtype_of(extents[-1]) is not None:
-        extents, dtype = extents[:-1], extents[-1]  # np.zeros(3, float)
-    return _spread(builder, name, value, shape_of(builder, *extents), dtype)
 
 
 def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dtype: Any) -> Expr:
@@ -92,32 +71,38 @@ def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dty
     return _typed(builder, name, filled, dtype)
 
 
-def zeros(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
-    """Zeros of a shape. The shape of a constructor is a whole number or several of them, known beforehand; ArgumentError otherwise.
+def _filled(name: str, value: float) -> Callable[..., Expr]:
+    """Zeros, or ones, of a shape: a whole number or several of them, known beforehand; ArgumentError otherwise.
 
     A dtype may say what holds anyway: the program's own precision, whole numbers where the entries are; else UnreadArgumentError.
     """
-    return _filled(builder, "zeros", 0.0, (shape,), dtype)
+
+    def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
+        if isinstance(shape, tuple) and len(shape) > 1 and dtype is None and dtype_of(shape[-1]) is not None:
+            shape, dtype = shape[:-1], shape[-1]  # np.zeros(3, float)
+        extents = shape if isinstance(shape, tuple) else (shape,)
+        return _spread(builder, name, value, shape_of(builder, *extents), dtype)
+
+    make.__name__ = name
+    return make
 
 
-def ones(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
-    """Ones of a shape."""
-    return _filled(builder, "ones", 1.0, (shape,), dtype)
+def _filled_alike(name: str, value: float) -> Callable[..., Expr]:
+    """Zeros, or ones, of the shape of x."""
+
+    def make(builder: Builder, x: Expr, dtype: Any = None) -> Expr:
+        return _spread(builder, name, value, x.shape, dtype)
+
+    make.__name__ = name
+    return make
+
+
+zeros, ones = _filled("zeros", 0.0), _filled("ones", 1.0)
 
 
 def full(builder: Builder, shape: Any, value: Expr, dtype: Any = None) -> Expr:
     """An array of a shape whose entries are all a value, which keeps its derivative."""
     return _spread(builder, "full", value, shape_of(builder, shape), dtype)
-
-
-def zeros_like(builder: Builder, x: Expr, dtype: Any = None) -> Expr:
-    """Zeros of the shape of x."""
-    return _spread(builder, "zeros_like", 0.0, x.shape, dtype)
-
-
-def ones_like(builder: Builder, x: Expr, dtype: Any = None) -> Expr:
-    """Ones of the shape of x."""
-    return _spread(builder, "ones_like", 1.0, x.shape, dtype)
 
 
 def full_like(builder: Builder, x: Expr, value: Expr, dtype: Any = None) -> Expr:
@@ -155,49 +140,11 @@ def arange(builder: Builder, start: Any, stop: Any = None, step: Any = 1, dtype:
         raise ArgumentError("arange needs finite bounds and a step other than 0")
     count = math.ceil(max(0.0, min((last - first) / by, _MANY)))
     builder.graph.limits.check_array((count,))
-    # of an extent that is none, NumPy may say that it is too large
-    fixed = np.arange(first, last, by) if count else np.empty(0, np.result_type(first, last, by))
-    if not (count and (builder.varies(start) or builder.varies(step))):
-        return _typed(builder, "arange", builder.graph.constant(fixed), dtype)
-    along: Expr = builder.value(start) + builder.graph.constant(np.arange(count)) * builder.value(step)
+    if count and (builder.varies(start) or builder.varies(step)):
+        along: Expr = builder.value(start) + builder.graph.constant(np.arange(count)) * builder.value(step)
+    else:  # of an extent that is none, NumPy may say that it is too large
+        along = builder.graph.constant(np.arange(first, last, by) if count else np.empty(0, np.result_type(first, last, by)))
     return _typed(builder, "arange", along, dtype)
-
-
-def _count(builder: Builder, name: str, num: Any) -> int:
-    if isinstance(num, (tuple, list)) or (isinstance(num, Expr) and num.shape):
-        raise ArgumentError("how many numbers is one whole number")
-    return shape_of(builder, num, place=f"'num' of {name}")[0]
-
-
-def _moved(builder: Builder, name: str, rows: Expr, axis: Any) -> Expr:
-    """Rows as the entries along another axis."""
-    place, ndim = builder.integer(axis, f"'axis' of {name}"), rows.ndim
-    if not -ndim <= place < ndim:
-        raise ArgumentError(f"axis {place} is out of range for an array of {ndim} axes")
-    others = list(range(1, ndim))
-    others.insert(place % ndim, 0)
-    moved: Expr = shapes.transpose(rows, axes=tuple(others)) if place % ndim else rows
-    return moved
-
-
-def _common_shape(name: str, first: Expr, last: Expr) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(first.shape, last.shape)
-    except ValueError:
-        raise ShapeError(f"{name}: ends of the shapes {first.shape} and {last.shape} do not broadcast together") from None
-
-
-def _line(builder: Builder, start: Expr, stop: Expr, count: int, endpoint: bool) -> tuple[Expr, Expr]:
-    """Evenly spaced numbers along a new first axis, with both ends exactly as they are; and the step."""
-    parts = count - 1 if endpoint else count
-    step: Expr = (stop - start) / parts if parts > 0 else (stop - start) * math.nan
-    places = np.arange(count).reshape(-1, *(1,) * step.ndim)
-    if parts <= 0:
-        return shapes.broadcast_to(start, shape=(count, *step.shape)), step
-    line: Expr = start + builder.graph.constant(places) * step
-    if endpoint:
-        line = logic.where(builder.graph.constant(places == parts), stop, line)
-    return line, step
 
 
 def linspace(
@@ -208,92 +155,66 @@ def linspace(
     With ``endpoint`` stop is the last of them; with ``retstep`` their distance comes, too. Raises ShapeError for ends that do not
     broadcast together, ArgumentError for a count that is no whole number.
     """
-    return _spaced(
-        builder, "linspace", start, stop, num, endpoint, dtype, axis, None, retstep=builder.flag(retstep, "'retstep' of linspace")
-    )
+    numbers, step = _spaced(builder, "linspace", compositions.line, start, stop, num, endpoint, dtype, axis)
+    return (numbers, step) if builder.flag(retstep, "'retstep' of linspace") else numbers
 
 
 def logspace(
     builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, dtype: Any = None, axis: Any = 0
-) -> Expr:  # fmt: skip
+) -> Any:  # fmt: skip
     """Powers of a base (10) whose exponents are those of `linspace`."""
 
-    def raised(first: Expr, last: Expr, count: int, ends: bool) -> Expr:
-        made: Expr = builder.value(base) ** _line(builder, first, last, count, ends)[0]
-        return made
+    def powers(*ends: Any) -> tuple[Any, Any]:
+        return builder.value(base) ** compositions.line(*ends)[0], None
 
-    fixed = None if builder.varies(base) else partial(np.logspace, base=builder.number(base, None))
-    made: Expr = _spaced(builder, "logspace", start, stop, num, endpoint, dtype, axis, raised, fixed)
-    return made
+    return _spaced(builder, "logspace", powers, start, stop, num, endpoint, dtype, axis)[0]
 
 
-def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0) -> Expr:
+def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0) -> Any:
     """Numbers of constant ratio from start to stop, both of one sign. Raises ArgumentError for ends of two signs, and for 0."""
+    known = [np.asarray(builder.scope.evaluate(builder.value(end)), float) for end in (start, stop)]
 
-    def multiplied(first: Expr, last: Expr, count: int, ends: bool) -> Expr:
-        exponents, _ = _line(builder, log(abs_(first)), log(abs_(last)), count, ends)
-        made: Expr = sign(first) * exp(exponents)
-        places = np.arange(count).reshape(-1, *(1,) * (made.ndim - 1))
-        made = logic.where(builder.graph.constant(places == 0), first, made)
-        return logic.where(builder.graph.constant(places == count - 1), last, made) if ends and count > 1 else made
+    def ratios(first: Expr, last: Expr, count: int, ends: bool) -> tuple[Any, Any]:
+        if np.any(np.sign(known[0]) * np.sign(known[1]) <= 0):
+            raise ArgumentError("geomspace needs two ends of one sign, neither of them 0")
+        if builder.varies([start, stop]):
+            return compositions.ratios(first, last, count, ends), None
+        return builder.graph.constant(np.geomspace(*known, count, endpoint=ends)), None
 
-    nodes = [builder.value(end) for end in (start, stop)]
-    _common_shape("geomspace", *nodes)
-    first, last = (np.asarray(builder.scope.evaluate(node), float) for node in nodes)
-    if np.any(np.sign(first) * np.sign(last) <= 0):
-        raise ArgumentError("geomspace needs two ends of one sign, neither of them 0")
-    made: Expr = _spaced(builder, "geomspace", start, stop, num, endpoint, dtype, axis, multiplied, np.geomspace)
-    return made
+    return _spaced(builder, "geomspace", ratios, start, stop, num, endpoint, dtype, axis)[0]
 
 
 def _spaced(
-    builder: Builder, name: str, start: Any, stop: Any, num: Any, endpoint: Any, dtype: Any, axis: Any,
-    between: Callable[[Expr, Expr, int, bool], Expr] | None, fixed: Callable[..., Any] | None = np.linspace, retstep: bool = False,
-) -> Any:  # fmt: skip
-    """So many numbers from start to stop: as NumPy computes them where both are known, and else made of operations."""
-    count, ends = _count(builder, name, num), builder.flag(endpoint, f"'endpoint' of {name}")
+    builder: Builder, name: str, make: Callable[..., tuple[Any, Any]], start: Any, stop: Any, num: Any, endpoint: Any, dtype: Any, axis: Any
+) -> tuple[Any, Any]:  # fmt: skip
+    """So many numbers from start to stop, and their distance: constants, where nothing that they are made of varies."""
+    if isinstance(num, (tuple, list)) or (isinstance(num, Expr) and num.shape):
+        raise ArgumentError("how many numbers is one whole number")
+    count = shape_of(builder, num, place=f"'num' of {name}")[0]
     first, last = builder.value(start), builder.value(stop)
-    builder.graph.limits.check_array((count, *_common_shape(name, first, last)))
-    if fixed is not None and not (builder.varies(start) or builder.varies(stop)):
-        given = [np.asarray(builder.scope.evaluate(node), float)[()] for node in (first, last)]
-        at = {} if not (first.shape or last.shape) else {"axis": builder.integer(axis, f"'axis' of {name}")}
-        if not at:
-            _moved(builder, name, builder.graph.constant(np.zeros(1)), axis)
-        with np.errstate(all="ignore"):
-            line = builder.graph.constant(fixed(*given, count, endpoint=ends, **at))
-            step = builder.graph.constant(fixed(*given, count, endpoint=ends, retstep=True)[1]) if retstep else None
-    elif between is None:
-        line, step = _line(builder, first, last, count, ends)
-        line = _moved(builder, name, line, axis)
-    else:
-        line, step = _moved(builder, name, between(first, last, count, ends), axis), None
-    line = _typed(builder, name, line, dtype)
-    return (line, step) if retstep else line
+    try:
+        common = np.broadcast_shapes(first.shape, last.shape)
+    except ValueError:
+        raise ShapeError(f"{name}: ends of the shapes {first.shape} and {last.shape} do not broadcast together") from None
+    builder.graph.limits.check_array((count, *common))
+    rows, step = make(first, last, count, builder.flag(endpoint, f"'endpoint' of {name}"))
+    numbers = movedim(rows, source=0, destination=builder.integer(axis, f"'axis' of {name}"))
+    if not builder.varies(numbers):
+        numbers, step = (part if part is None else builder.graph.constant(builder.scope.evaluate(part)) for part in (numbers, step))
+    return _typed(builder, name, numbers, dtype), step
 
 
-def rand(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
-    """Random numbers, uniform on [0, 1), from the program's generator; constants, so that nothing is differentiated through them."""
-    return _drawn(builder, "rand", builder.random.random, shape, dtype)
+def _drawn(name: str) -> Callable[..., Expr]:
+    """Random numbers of the program's generator; constants, so that nothing is differentiated through them."""
 
+    def make(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
+        drawn = shape_of(builder, *(shape if isinstance(shape, tuple) else (shape,)))
+        builder.graph.limits.check_array(drawn)
+        draw = builder.random.random if name == "rand" else builder.random.standard_normal
+        return _typed(builder, name, builder.scope.drawn(np.asarray(draw(drawn))), dtype)
 
-def randn(builder: Builder, shape: Any = (), dtype: Any = None) -> Expr:
-    """Random numbers of the standard normal distribution, from the program's generator."""
-    return _drawn(builder, "randn", builder.random.standard_normal, shape, dtype)
-
-
-def _drawn(builder: Builder, name: str, draw: Callable[[tuple[int, ...]], Any], shape: Any, dtype: Any) -> Expr:
-    extents = shape if isinstance(shape, tuple) else (shape,)
-    drawn = shape_of(builder, *extents)
-    builder.graph.limits.check_array(drawn)
-    return _typed(builder, name, builder.scope.drawn(np.asarray(draw(drawn))), dtype)
-
-
-CONSTRUCTORS = {
-    f.__name__: f
-    for f in (
-        zeros, ones, full, zeros_like, ones_like, full_like, eye, identity, arange, linspace, logspace, geomspace, rand, randn, array,
-    )
-}  # fmt: skip
+    make.__name__ = name
+    return make
 
 
 # -- Functions of the language that are compositions of operations ---------------------------------
@@ -323,35 +244,12 @@ def einsum(builder: Builder, arguments: Any) -> Any:
     if len(rest) == 1 and isinstance(rest[0], str):
         first, rest = rest[0], [first]
     if not isinstance(first, (str, list, tuple)) and rest and all(isinstance(part, (list, tuple)) for part in rest[::2]):
-        first, rest = labelled(builder, [first, *rest])
-        return named("einsum")(*map(builder.value, rest), subscripts=first)
-    operands = [o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])]
+        first, operands = compositions.lettered([first, *rest], partial(builder.integer, place="a label of einsum"))
+    else:
+        operands = [o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])]
     if not isinstance(first, str) or not operands:
         raise ArgumentError("einsum needs its subscripts as a string, and operands", help="write einsum('ij,jk->ik', a, b)")
     return named("einsum")(*map(builder.value, operands), subscripts=first)
-
-
-_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-def labelled(builder: Builder, arguments: list[Any]) -> tuple[str, list[Any]]:
-    """einsum's subscripts and operands of ``a, [0, 1], b, [1, 2], [0, 2]``. Raises ArgumentError for labels that are no whole numbers."""
-    operands, lists = list(arguments[: len(arguments) // 2 * 2 : 2]), list(arguments[1::2])
-    output = arguments[-1] if len(arguments) % 2 else None
-    text = ",".join(_labels(builder, labels) for labels in lists)
-    return (text if output is None else f"{text}->{_labels(builder, output)}"), operands
-
-
-def _labels(builder: Builder, labels: Any) -> str:
-    if not isinstance(labels, (list, tuple)):
-        raise ArgumentError("einsum's labels are lists of whole numbers", help="write einsum('ij,jk->ik', a, b)")
-    text = []
-    for label in labels:
-        number = None if label is ... else builder.integer(label, "a label of einsum")
-        if number is not None and not 0 <= number < len(_LETTERS):
-            raise ArgumentError(f"a label of einsum is from 0 to {len(_LETTERS) - 1}, not {number}")
-        text.append("..." if number is None else _LETTERS[number])
-    return "".join(text)
 
 
 def length(builder: Builder, x: Any) -> Any:
@@ -373,25 +271,21 @@ def item(builder: Builder, x: Expr) -> Any:
 
 def cho_factor(builder: Builder, x: Expr, lower: Any = False) -> Any:
     """scipy.linalg.cho_factor: a Cholesky factor, and whether it is the lower one; for cho_solve."""
-    below = builder.flag(lower, "'lower' of cho_factor")
-    factor = builder.call_op(find("cholesky"), [x], {"upper": not below})
-    rest = builder.call_op(find("triu" if below else "tril"), [x], {"k": 1 if below else -1})  # which SciPy leaves as it was
-    return factor + rest, below
+    return compositions.cho_factor(x, builder.flag(lower, "'lower' of cho_factor"))
 
 
 def cho_solve(builder: Builder, c_and_lower: Any, y: Expr) -> Any:
     """scipy.linalg.cho_solve((c, lower), b): the solution with the matrix that has this factor. Raises ArgumentError for any other pair."""
     if not isinstance(c_and_lower, tuple) or len(c_and_lower) != 2:
         raise ArgumentError("cho_solve needs a factor and whether it is the lower one", help="write cho_solve((L, True), b)")
-    factor, below = builder.value(c_and_lower[0]), builder.flag(c_and_lower[1], "'lower' of cho_solve")
-    triangle = builder.call_op(find("tril" if below else "triu"), [factor], {"k": 0})
-    column = shapes.reshape(y, shape=(*y.shape, 1)) if y.ndim == 1 else y
-    found = builder.call_op(find("cholesky_solve"), [column, triangle], {"upper": not below})
-    return shapes.reshape(found, shape=y.shape) if y.ndim == 1 else found
+    return compositions.cho_solve(builder.value(c_and_lower[0]), builder.flag(c_and_lower[1], "'lower' of cho_solve"), y)
 
 
-FUNCTIONS = {
-    **CONSTRUCTORS, "einsum": einsum, "item": item, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "zeros": zeros, "ones": ones, "zeros_like": _filled_alike("zeros_like", 0.0), "ones_like": _filled_alike("ones_like", 1.0),
+    "rand": _drawn("rand"), "randn": _drawn("randn"),
+    **{f.__name__: f for f in (full, full_like, eye, identity, arange, linspace, logspace, geomspace, array, einsum, item)},
+    "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
     **dict.fromkeys(("contiguous", "double", "float"), as_is),
 }  # fmt: skip
 ALIASES = {"random": "rand", "standard_normal": "randn", **SPELLINGS}

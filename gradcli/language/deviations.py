@@ -79,9 +79,12 @@ def refuse_sign(source: Source, tokens: Sequence[Token]) -> None:
             raise ParseError("'±' is not read here", span=token.span, source=source, help=_HELP)
 
 
-def deviations(given: Any, value: Any, name: str) -> np.ndarray:
-    """Standard deviations in the shape of a value. Raises ArgumentError for what are none, ShapeError for another shape."""
-    found, shape = np.asarray(given), np.shape(value)
+def deviations(given: Any, value: Any, name: str, *, percent: bool = False) -> np.ndarray:
+    """Standard deviations in the shape of a value, which may be given in percent of it.
+
+    Raises ArgumentError for what are none, ShapeError for another shape.
+    """
+    found, shape = np.asarray(np.abs(value) * given / 100 if percent else given), np.shape(value)
     if found.dtype.kind not in "fiu" or not np.all(np.isfinite(found)) or np.any(found < 0):
         raise ArgumentError(f"a standard deviation of '{name}' is no finite number of at least 0")
     if np.asarray(value).dtype.kind == "b":

@@ -8,7 +8,7 @@ something depends on it, and nothing is read ahead from a stream.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from gradcli.errors import AmbiguousError, ParseError, Source, Span, suggestion
@@ -37,13 +37,13 @@ class Guess(NamedTuple):
 class Evidence:
     """What texts say: dialects by the lines that show them first."""
 
-    def __init__(self, roots: Mapping[str, str] | None = None) -> None:
+    def __init__(self, roots: Mapping[str, str] = ROOTS) -> None:
         self.prefixes: dict[str, int] = {}
         self.constants: dict[str, int] = {}  # by prefixes of constants, which stand in code of any library: np.pi, np.sqrt(2*np.pi)
         self.imports: dict[str, int] = {}
         self.methods: dict[str, int] = {}
         self.asked: str | None = None  # by a comment
-        self.roots = dict(ROOTS if roots is None else roots)  # what prefixes stand for
+        self.roots = dict(roots)  # what prefixes stand for
 
     def add(self, source: Source, bound: Iterable[str] = ()) -> None:
         """What a logical line shows; ``bound`` are names that have values there, which are no prefixes."""
@@ -166,15 +166,14 @@ class Dialect:
 
     # -- what is decided --------------------------------------------------------------------------------------------------------
 
-    def of(self, call: Call, own: Collection[str], tensors: bool, line: int) -> str | None:
+    def of(self, call: Call, own: Evidence, line: int) -> str | None:
         """The dialect by which a call is read. None where nothing says anything: NumPy's, as far as it can take the call.
 
-        own      the dialects that the prefixes of its statement show
-        tensors  whether the statement has methods that only tensors have
+        own  what its statement shows
         Raises AmbiguousError where prefixes show two dialects for which the call differs.
         """
-        if own:
-            self.decided = self._one_of(call, dict.fromkeys(own, line), "the statement has")
+        if own.prefixes:
+            self.decided = self._one_of(call, dict.fromkeys(own.prefixes, line), "the statement has")
             return self.decided
         if self._costly and not self._complete and not differs(call):
             return None
@@ -183,7 +182,7 @@ class Dialect:
         if found:
             decided: str | None = self._one_of(call, found)
         else:
-            decided = self.wanted() or (TORCH if tensors or evidence.methods else None)
+            decided = self.wanted() or (TORCH if own.methods or evidence.methods else None)
         if decided is not None and decided != NUMPY and differs(call):
             self.decided = decided
         if self._rest is None and call not in self._guesses:

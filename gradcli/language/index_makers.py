@@ -1,42 +1,55 @@
-"""Functions that make indices: where a condition holds, triangles, diagonals, grids, products of lists.
+"""What code is full of beside mathematics: functions that make indices, conversions to other dtypes, and questions about entries.
 
-Indices are constants of the program. A condition is taken at the bound values, as a mask between brackets is.
+Indices are constants of the program: a condition is taken at the bound values, as a mask between brackets is. Everything is computed in
+the program's one precision. A conversion to it changes nothing; one to whole numbers cuts the fraction off, and no derivative flows
+through it; one to booleans says what is not 0; one to another precision of floats rounds what is known beforehand, and is refused where
+it would round what depends on a name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
+from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnreadArgumentError
 from gradcli.graph.nodes import Expr
 from gradcli.language.constructors import arange, shape_of
-from gradcli.language.names import Indices, Thing
+from gradcli.language.names import FreeVariable, Indices, Thing, dtype_of
 from gradcli.language.scope import Builder, Range
+from gradcli.namespace import compositions
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import reshape
-
-_MASK = "a mask"
+from gradcli.ops.calling.binding import static_parameters
+from gradcli.ops.calling.inputs import BOOL, INT
+from gradcli.ops.calling.prefixes import PRECISIONS, DType
+from gradcli.ops.elementwise import logic
+from gradcli.ops.elementwise.arithmetic import abs_, trunc
+from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.structure import to_float
 
 
 def _whole(builder: Builder, array: Any) -> Expr:
     raw = np.asarray(array, np.int64)
     builder.graph.limits.check_array(raw.shape)
-    return builder.graph.constant(raw)
+    return builder.graph.constant(raw if raw.ndim else int(raw))
 
 
-def _each(builder: Builder, arrays: Any) -> Indices:
-    return Indices(_whole(builder, array) for array in arrays)
-
-
-def _rows(builder: Builder, arrays: Any) -> Expr:
-    return _whole(builder, np.stack([np.asarray(a) for a in arrays]))
+def _numpy(builder: Builder, name: str, *given: Any, rows: bool = False) -> Any:
+    """The indices that a function of NumPy's gives: an array for each axis, or, as rows of one matrix, together."""
+    try:
+        found = getattr(np, name)(*given)
+    except ValueError as error:
+        raise ShapeError(f"{name}: {error}") from None
+    if rows:
+        return _whole(builder, np.stack(found))
+    return Indices(_whole(builder, part) for part in found) if isinstance(found, tuple) else _whole(builder, found)
 
 
 def _known(builder: Builder, x: Any) -> Any:
-    return np.asarray(builder.static(builder.value(x), _MASK))
+    return np.asarray(builder.static(builder.value(x), "a mask"))
 
 
 def _places(builder: Builder, x: Any) -> np.ndarray:
@@ -50,111 +63,99 @@ def nonzero(builder: Builder, x: Any, as_tuple: Any = True) -> Any:
     """The indices of the entries that are not 0, an array for each axis; as rows of one matrix where they are asked for so."""
     if not builder.flag(as_tuple, "'as_tuple'"):
         return nonzero_rows(builder, x)
-    known = _known(builder, x)
-    return _each(builder, np.nonzero(known if known.ndim else known.reshape(1)))
+    return _numpy(builder, "nonzero", np.atleast_1d(_known(builder, x)))
 
 
 def nonzero_rows(builder: Builder, x: Any, as_tuple: Any = False) -> Any:
     """The same as the rows of a matrix, which has a column for each axis."""
-    if builder.flag(as_tuple, "'as_tuple'"):
-        return nonzero(builder, x)
-    return _whole(builder, np.argwhere(_known(builder, x)))
+    return nonzero(builder, x) if builder.flag(as_tuple, "'as_tuple'") else _numpy(builder, "argwhere", _known(builder, x))
 
 
 def flatnonzero(builder: Builder, x: Any) -> Any:
     """The indices, among all entries, of those that are not 0."""
-    return _whole(builder, np.flatnonzero(_known(builder, x)))
+    return _numpy(builder, "flatnonzero", _known(builder, x))
 
 
-def _extent(builder: Builder, n: Any) -> int:
-    return shape_of(builder, n)[0]
-
-
-def _shift(builder: Builder, k: Any) -> int:
-    return builder.integer(k, "a diagonal")
-
-
-def _triangle(choose: Callable[..., Any]) -> Callable[..., Any]:
+def _triangle(name: str, rows: bool = False) -> Callable[..., Any]:
     """The indices of a triangle of n rows and m columns (n), from the k-th diagonal on."""
 
     def indices(builder: Builder, n: Any, k: Any = 0, m: Any = None) -> Any:
-        rows = _extent(builder, n)
-        columns = rows if m is None else _extent(builder, m)
-        builder.graph.limits.check_array((rows, columns))
-        return _each(builder, choose(rows, _shift(builder, k), columns))
+        shape = shape_of(builder, n, n if m is None else m)
+        builder.graph.limits.check_array(shape)
+        return _numpy(builder, name, shape[0], builder.integer(k, "a diagonal"), shape[1], rows=rows)
 
     return indices
 
 
-def _triangle_from(choose: Callable[..., Any]) -> Callable[..., Any]:
-    def indices(builder: Builder, x: Expr, k: Any = 0) -> Any:
-        if x.ndim != 2:
-            raise ShapeError(f"a triangle is of a matrix, not of an array of {x.ndim} axes")
-        return _each(builder, choose(x.shape[0], _shift(builder, k), x.shape[1]))
-
-    return indices
+def _triangle_of_pytorch(name: str) -> Callable[..., Any]:
+    of_rows = _triangle(name, rows=True)
+    return lambda builder, row, col, offset=0: of_rows(builder, row, offset, col)
 
 
-def _triangle_of_pytorch(choose: Callable[..., Any]) -> Callable[..., Any]:
-    def indices(builder: Builder, row: Any, col: Any, offset: Any = 0) -> Any:
-        rows, columns = _extent(builder, row), _extent(builder, col)
-        builder.graph.limits.check_array((rows, columns))
-        return _rows(builder, choose(rows, _shift(builder, offset), columns))
+def _of_array(name: str) -> Callable[..., Any]:
+    """The indices of a triangle, or of the diagonal, of an array."""
+
+    def indices(builder: Builder, x: Expr, k: Any = None) -> Any:
+        given = () if k is None else (builder.integer(k, "a diagonal"),)
+        return _numpy(builder, name, np.broadcast_to(0, x.shape), *given)
 
     return indices
 
 
 def diag_indices(builder: Builder, n: Any, ndim: Any = 2) -> Any:
     """The indices of the main diagonal of an array of equal extents."""
-    extent, axes = _extent(builder, n), builder.integer(ndim, "how many axes")
+    (extent,), axes = shape_of(builder, n), builder.integer(ndim, "how many axes")
     builder.graph.limits.check_shape((1,) * min(max(0, axes), builder.graph.limits.dimensions + 1))
     builder.graph.limits.check_array((extent,))
-    return _each(builder, (np.arange(extent),) * axes)
-
-
-def diag_indices_from(builder: Builder, x: Expr) -> Any:
-    shape = x.shape
-    if len(shape) < 2 or len(set(shape)) > 1:
-        raise ShapeError(f"all axes must be equally long, not of the shape {shape}")
-    return _each(builder, (np.arange(shape[0]),) * len(shape))
+    return _numpy(builder, "diag_indices", extent, axes)
 
 
 def ix_(builder: Builder, lists: Any) -> Any:
     """Lists of indices, each along an axis of its own: the entries at all their combinations."""
     known = [_known(builder, part) for part in lists]
     builder.graph.limits.check_shape((1,) * len(known))
-    if any(part.ndim != 1 for part in known):
-        raise ShapeError("ix_ takes lists of indices")
-    return _each(builder, np.ix_(*(part if part.size else part.astype(np.int64) for part in known)))
+    return _numpy(builder, "ix_", *(part if part.size else part.astype(np.int64) for part in known))
 
 
 def unravel_index(builder: Builder, indices: Any, shape: Any) -> Any:
     """The index along each axis of what is at a place among all entries."""
-    known = np.asarray(_places(builder, indices))
-    try:
-        found = np.unravel_index(known, shape_of(builder, shape))
-    except ValueError as error:
-        raise ShapeError(f"unravel_index: {error}") from None
-    return Indices(builder.graph.constant(int(part)) if not np.ndim(part) else _whole(builder, part) for part in found)
+    return _numpy(builder, "unravel_index", _places(builder, indices), shape_of(builder, shape))
 
 
 def ravel_multi_index(builder: Builder, multi_index: Any, dims: Any) -> Any:
     """The place among all entries of what is at an index along each axis."""
-    known = [np.asarray(_places(builder, part)) for part in multi_index]
-    try:
-        found = np.ravel_multi_index(tuple(known), shape_of(builder, dims))
-    except ValueError as error:
-        raise ShapeError(f"ravel_multi_index: {error}") from None
-    return builder.graph.constant(int(found)) if not np.ndim(found) else _whole(builder, found)
+    return _numpy(builder, "ravel_multi_index", tuple(_places(builder, part) for part in multi_index), shape_of(builder, dims))
 
 
 def indices(builder: Builder, dimensions: Any, sparse: Any = False) -> Any:
     """The indices of all entries of an array of a shape, an array for each axis."""
-    shape = shape_of(builder, dimensions)
+    shape, apart = shape_of(builder, dimensions), builder.flag(sparse, "'sparse'")
     builder.graph.limits.check_array((len(shape), *shape))
-    if builder.flag(sparse, "'sparse'"):
-        return _each(builder, np.indices(shape, sparse=True))
-    return _whole(builder, np.indices(shape))
+    return _numpy(builder, "indices", shape, np.int64, apart)
+
+
+def block(builder: Builder, arrays: Any) -> Any:
+    """Nested lists of arrays, put together along the last axis and then along those before it."""
+    return _moved(builder, "block", np.block, arrays)
+
+
+def delete(builder: Builder, x: Any, obj: Any, axis: Any = None) -> Any:
+    """An array without the entries at indices along an axis."""
+    at, along = builder.static(obj), builder.static(axis, "an axis")
+    return _moved(builder, "delete", lambda places: np.delete(places, at, along), x)
+
+
+def insert(builder: Builder, x: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """An array with values put in before indices along an axis."""
+    at, along = builder.static(obj), builder.static(axis, "an axis")
+    return _moved(builder, "insert", lambda pair: np.insert(pair[0], at, pair[1], along), [x, values])
+
+
+def _moved(builder: Builder, name: str, function: Callable[..., Any], entries: Any) -> Any:
+    try:
+        return compositions.moving(function, builder.value)(entries)
+    except (ValueError, IndexError) as error:
+        raise ShapeError(f"{name}: {error}") from None
 
 
 def range_(builder: Builder, start: Any, stop: Any = None, step: Any = None) -> Any:
@@ -175,37 +176,28 @@ def slice_(builder: Builder, parts: Any) -> Any:
     return Range(*(None, *parts, None) if len(parts) == 1 else (*parts, None)[:3])
 
 
-triu_indices, tril_indices = _triangle(np.triu_indices), _triangle(np.tril_indices)
-triu_indices_from = _triangle_from(np.triu_indices)
-tril_indices_from = _triangle_from(np.tril_indices)
-triu_of_pytorch, tril_of_pytorch = _triangle_of_pytorch(np.triu_indices), _triangle_of_pytorch(np.tril_indices)
+triu_indices, tril_indices = _triangle("triu_indices"), _triangle("tril_indices")
+triu_indices_from, tril_indices_from = _of_array("triu_indices_from"), _of_array("tril_indices_from")
+diag_indices_from = _of_array("diag_indices_from")
+triu_of_pytorch, tril_of_pytorch = _triangle_of_pytorch("triu_indices"), _triangle_of_pytorch("tril_indices")
 
 
 # -- What NumPy indexes in order to make arrays and indices: ``np.c_``, ``np.r_``, ``np.mgrid``,
 # ``np.ogrid``, ``np.s_``.
 
 
-class Rows(Thing):
-    """``np.r_[a, b, 1:4]``: everything one after the other, along the first axis."""
+class Joined(Thing):
+    """``np.r_[a, b, 1:4]``, everything one after the other; ``np.c_[a, b]``, vectors as columns, side by side."""
 
-    written = "np.r_"
-
-    def subscript(self, builder: Builder, items: list[Any]) -> Any:
-        nodes = [_part(builder, item) for item in items]
-        depth = max(node.ndim for node in nodes)
-        return concatenate(*[reshape(node, shape=(1,) * (depth - node.ndim) + node.shape) for node in nodes], axis=0)
-
-
-class Columns(Thing):
-    """``np.c_[a, b]``: vectors as columns, side by side."""
-
-    written = "np.c_"
+    def __init__(self, written: str, columns: bool) -> None:
+        self.written, self.columns = written, columns
 
     def subscript(self, builder: Builder, items: list[Any]) -> Any:
         nodes = [_part(builder, item) for item in items]
-        depth = max(2, *(node.ndim for node in nodes)) if len(nodes) > 1 else max(2, nodes[0].ndim)
-        parts = [reshape(node, shape=node.shape + (1,) * (depth - node.ndim)) for node in nodes]
-        return concatenate(*parts, axis=-1)
+        depth = max(2 if self.columns else 1, *(node.ndim for node in nodes), 0)
+        shapes = [(node.shape, (1,) * (depth - node.ndim)) for node in nodes]
+        parts = [reshape(x, shape=own + more if self.columns else more + own) for x, (own, more) in zip(nodes, shapes, strict=True)]
+        return concatenate(*parts, axis=-1 if self.columns else 0)
 
 
 class Grid(Thing):
@@ -216,17 +208,12 @@ class Grid(Thing):
 
     def subscript(self, builder: Builder, items: list[Any]) -> Any:
         lines = [_line(builder, item) for item in items]
-        shape = tuple(line.size for line in lines)
-        if self.sparse:
-            builder.graph.limits.check_shape((len(shape), *shape))
-        else:
-            builder.graph.limits.check_array((len(shape), *shape))
+        shape, limits = tuple(line.size for line in lines), builder.graph.limits
+        (limits.check_shape if self.sparse else limits.check_array)((len(shape), *shape))
         if len(lines) == 1:
             return builder.graph.constant(lines[0])
         grids = np.meshgrid(*lines, indexing="ij", sparse=self.sparse)
-        if self.sparse:
-            return Indices(builder.graph.constant(grid) for grid in grids)
-        return builder.graph.constant(np.stack(grids))
+        return Indices(map(builder.graph.constant, grids)) if self.sparse else builder.graph.constant(np.stack(grids))
 
 
 class Index(Thing):
@@ -260,14 +247,214 @@ def _bounds(item: Range) -> tuple[Any, Any, Any]:
 def _line(builder: Builder, item: Any) -> np.ndarray:
     if not isinstance(item, Range):
         raise ArgumentError("a grid is made of ranges", help="write np.mgrid[0:3, 0:2]")
-    return _range_entries(builder, item)
-
-
-def _range_entries(builder: Builder, item: Range) -> np.ndarray:
     made = arange(builder, *_bounds(item))
     return np.asarray(made.payload if made.is_constant else builder.scope.evaluate(made))
 
 
 OBJECTS: dict[str, Thing] = {
-    "r_": Rows(), "c_": Columns(), "mgrid": Grid("np.mgrid", False), "ogrid": Grid("np.ogrid", True), "s_": Index(), "index_exp": Index(),
+    "r_": Joined("np.r_", False), "c_": Joined("np.c_", True), "mgrid": Grid("np.mgrid", False), "ogrid": Grid("np.ogrid", True),
+    "s_": Index(), "index_exp": Index(),
 }  # fmt: skip
+
+
+# -- Numbers taken for numbers of another dtype: ``x.long()``, ``x.to(y)``, ``np.float32(2.)`` --------
+
+
+_WHOLE = frozenset({"int64", "int32", "long", "int"})
+_NARROW = frozenset({"int16", "int8", "uint8", "short", "char", "byte"})  # numbers that do not fit wrap around there
+_BOOLEAN = frozenset({"bool", "bool_"})
+_ROUNDED = {"float64": np.float64, "double": np.float64, "float32": np.float32, "float16": np.float16, "half": np.float16}
+_DEVICE = re.compile(r"(cpu|cuda|mps|xpu|xla|gpu|tpu)(:\d+)?")
+
+
+def dtype_in(builder: Builder, node: Expr) -> DType:
+    """The dtype that a value has: the program's precision, booleans, or whole numbers."""
+    return DType("bool" if node.kind == BOOL else "int64" if node.kind == INT else builder.scope.precision)
+
+
+def converted(builder: Builder, given: Any, dtype: DType, written: str) -> Any:
+    """A value as one of a dtype. Raises UnreadArgumentError for another precision of floats than the program's."""
+    node = builder.value(given)
+    name = dtype.name
+    if name in _BOOLEAN:
+        return as_boolean(node)
+    if name in _WHOLE:
+        return as_whole(builder, node)
+    if name in _NARROW:
+        if node.kind == BOOL:
+            return as_whole(builder, node)
+        raise UnreadArgumentError(f"there are no numbers of {name} here", help="write .long() for whole numbers")
+    return as_float(builder, node, name, written)
+
+
+def as_boolean(node: Expr) -> Expr:
+    """Return what is not 0."""
+    made: Expr = node if node.kind == BOOL else logic.not_equal(node, 0)
+    return made
+
+
+def as_whole(builder: Builder, node: Expr) -> Expr:
+    """The whole numbers towards 0, as constants to every derivative."""
+    if node.kind == INT:
+        return node
+    if node.kind == BOOL:
+        truth: Expr = builder.graph.whole(_number(builder, node))
+        return truth
+    if node.is_constant and not isinstance(node.payload, np.ndarray) and np.isfinite(float(node.payload)):
+        return builder.graph.constant(int(node.payload))
+    whole: Expr = builder.whole(node if builder.is_integral(node) else trunc(node))
+    return whole
+
+
+def as_float(builder: Builder, node: Expr, name: str, written: str) -> Expr:
+    """Floats of a precision: booleans and whole numbers as they are, known numbers rounded to it."""
+    if node.kind != "float":
+        return _number(builder, node)
+    if PRECISIONS.get(name) == builder.scope.precision or name == "float":
+        return node
+    if name in _ROUNDED and node.is_constant:
+        with np.errstate(all="ignore"):
+            rounded = np.asarray(node.payload, _ROUNDED[name]).astype(np.float64)
+        kept = node.payload is not None and np.array_equal(rounded, np.asarray(node.payload, np.float64), equal_nan=True)
+        return node if kept else builder.graph.constant(rounded[()] if rounded.ndim == 0 else rounded)
+    raise UnreadArgumentError(f"{written} would round to {name}", help="leave it out: numbers have one precision, which --dtype chooses")
+
+
+def _number(builder: Builder, node: Expr) -> Expr:
+    """Booleans or whole numbers as floats."""
+    if node.is_constant and not isinstance(node.payload, np.ndarray):
+        return builder.graph.constant(int(node.payload))
+    made: Expr = builder.graph.apply(to_float, (node,))
+    return made
+
+
+def like(builder: Builder, x: Any, other: Any) -> Any:
+    """A value in the dtype of another: booleans, whole numbers or floats."""
+    return converted(builder, x, dtype_in(builder, builder.value(other)), "this conversion")
+
+
+def is_device(argument: Any) -> bool:
+    """Return whether an argument names where numbers are kept: all are kept in one place, so that moving them changes nothing."""
+    if isinstance(argument, FreeVariable):
+        return argument.name in ("device", "dev", "DEVICE")
+    return isinstance(argument, str) and _DEVICE.fullmatch(argument) is not None
+
+
+def to(builder: Builder, x: Expr, first: Any = None, second: Any = None, dtype: Any = None, device: Any = None, other: Any = None) -> Any:
+    """``x.to(dtype)``, ``x.to(device)``, ``x.to(device, dtype)``, ``x.to(other)``."""
+    if device is not None and not is_device(device):
+        raise ArgumentError("to: device must be a device, such as 'cpu'", help="leave it out: everything is computed in one place")
+    for given in (first, second, dtype, other):
+        if given is None or is_device(given):
+            continue
+        kind = dtype_of(given)
+        if kind is not None:
+            x = converted(builder, x, kind, f"to({kind.name})")
+        elif isinstance(given, str):
+            raise ArgumentError(f"to: {given!r} is neither a dtype nor a device", help="leave it out: numbers have one precision")
+        else:
+            x = like(builder, x, given)
+    return x
+
+
+def astype(builder: Builder, x: Any, dtype: Any) -> Any:
+    """``x.astype(dtype)``, ``x.type(dtype)``."""
+    kind = dtype_of(dtype)
+    if kind is None:
+        raise ArgumentError("a dtype is wanted here", help="write x.astype(float)")
+    return converted(builder, x, kind, f"astype({kind.name})")
+
+
+def known_number(text: str) -> float:
+    """The number that a string is for Python: ``float('-inf')``. Raises TypeMismatchError."""
+    try:
+        return float(text)
+    except ValueError:
+        raise TypeMismatchError(f"the string {text!r} is no number") from None
+
+
+# -- Whether entries hold, and how many: ``any``, ``all``, ``count_nonzero``, ``isclose``,
+# ``allclose``. No derivative flows through them.
+
+
+def _holding(builder: Builder, x: Expr, axis: Any, keepdims: Any, where: Any, counted: float) -> Expr:
+    """How many of the chosen entries are (or are not) 0."""
+    ones = logic.where(as_boolean(x), counted, 1.0 - counted)
+    if where is not None:
+        ones = logic.where(as_boolean(builder.value(where)), ones, 0.0)
+    static = static_parameters(sum_, {"axis": builder.static(axis, "an axis"), "keepdims": builder.static(keepdims, "a flag")})
+    made: Expr = sum_(ones, **static)
+    return made
+
+
+def count_nonzero(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False) -> Any:
+    """How many entries are not 0."""
+    return _holding(builder, x, axis, keepdims, None, 1.0)
+
+
+def any_(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+    """Return whether an entry is not 0."""
+    return logic.greater(_holding(builder, x, axis, keepdims, where, 1.0), 0.0)
+
+
+def all_(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+    """Return whether no entry is 0."""
+    return logic.equal(_holding(builder, x, axis, keepdims, where, 0.0), 0.0)
+
+
+def isclose(builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    """Return whether entries differ by no more than ``atol + rtol*abs(y)``."""
+    near = logic.less_equal(abs_(x - y), builder.value(atol) + builder.value(rtol) * abs_(y))
+    close = logic.logical_or(logic.equal(x, y), logic.logical_and(near, logic.logical_and(logic.isfinite(x), logic.isfinite(y))))
+    if not builder.flag(equal_nan, "'equal_nan'"):
+        return close
+    return logic.logical_or(close, logic.logical_and(logic.isnan(x), logic.isnan(y)))
+
+
+def allclose(builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    """Return whether all entries are close."""
+    return all_(builder, isclose(builder, x, y, rtol, atol, equal_nan))
+
+
+def array_equal(builder: Builder, x: Expr, y: Expr) -> Any:
+    """Return whether shapes and entries are equal."""
+    return all_(builder, logic.equal(x, y)) if x.shape == y.shape else builder.graph.constant(False)
+
+
+# -- The names under which libraries have them -----------------------------------------------------
+
+
+_PAIR = "x, y|other, rtol, atol, equal_nan"
+SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
+    "nonzero": ("x, as_tuple", nonzero),
+    "argwhere": ("x", nonzero_rows),
+    "flatnonzero": ("x", flatnonzero),
+    "triu_indices": ("n, k, m", triu_indices),
+    "tril_indices": ("n, k, m", tril_indices),
+    "triu_indices_from": ("x|arr, k", triu_indices_from),
+    "tril_indices_from": ("x|arr, k", tril_indices_from),
+    "diag_indices": ("n, ndim", diag_indices),
+    "diag_indices_from": ("x|arr", diag_indices_from),
+    "ix_": ("***lists", ix_),
+    "unravel_index": ("indices, shape|dims, -memory_order|order", unravel_index),
+    "ravel_multi_index": ("multi_index, dims", ravel_multi_index),
+    "indices": ("dimensions, -dtype, sparse", indices),
+    "block": ("arrays", block),
+    "delete": ("x|arr, obj, axis", delete),
+    "insert": ("x|arr, obj, values, axis", insert),
+    "any": ("x, axis, -out, keepdims, where", any_),
+    "all": ("x, axis, -out, keepdims, where", all_),
+    "count_nonzero": ("x, axis, keepdims", count_nonzero),
+    "isclose": (_PAIR, isclose),
+    "allclose": (_PAIR, allclose),
+    "array_equal": ("x|a1, y|a2", array_equal),
+}
+OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
+    **{name: SHARED[name] for name in ("argwhere", "any", "all", "count_nonzero", "isclose", "allclose", "unravel_index")},
+    "any": ("x, axis, keepdims", any_),
+    "all": ("x, axis, keepdims", all_),
+    "equal": ("x, y", array_equal),
+    "nonzero": ("x, as_tuple", nonzero_rows),
+    "triu_indices": ("row, col, offset, -dtype, -device, -layout", triu_of_pytorch),
+    "tril_indices": ("row, col, offset, -dtype, -device, -layout", tril_of_pytorch),
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -12,11 +12,9 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
-from gradcli.language import conversions, index_makers
 from gradcli.language import index_makers as makers
 from gradcli.language.constructors import array, maximum_of, minimum_of
-from gradcli.language.conversions import as_boolean, as_float, as_whole, converted, known_number
-from gradcli.language.index_makers import OBJECTS
+from gradcli.language.index_makers import OBJECTS, as_boolean, as_float, as_whole, converted, known_number
 from gradcli.language.names import Thing, dtype_of
 from gradcli.language.scope import Builder, routines
 from gradcli.ops import registry
@@ -27,61 +25,45 @@ from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.structure import detach
 from gradcli.spelling import words
 
-_MISSING = object()
+MISSING = object()
 
 
-class FloatLimits(Thing):
-    """``np.finfo(float)``, ``torch.finfo(torch.float32)``, ``sys.float_info``: what is known of floats of a precision."""
+class Limits(Thing):
+    """``np.finfo(float)``, ``np.iinfo(np.int64)``, ``sys.float_info``: what is known of numbers of a precision."""
 
-    def __init__(self, written: str, dtype: str, names: dict[str, str]) -> None:
-        self.written, self.dtype, self.names = written, dtype, names
+    def __init__(self, written: str, info: Any, names: Mapping[str, str]) -> None:
+        self.written, self.info, self.names = written, info, names
 
     def attribute(self, builder: Builder, name: str) -> Any:
-        field = self.names.get(name)
-        if field is None:
+        if name not in self.names:
             raise UnknownNameError(f"{self.written} has no attribute '{name}'", help=f"it has {', '.join(self.names)}")
-        return builder.graph.constant(float(getattr(np.finfo(self.dtype), field)))
+        value = getattr(self.info, self.names[name])
+        return builder.graph.constant(value if isinstance(value, int) else float(value))
 
 
-class WholeLimits(Thing):
-    """``np.iinfo(np.int64)``."""
-
-    def __init__(self, written: str, dtype: str) -> None:
-        self.written, self.dtype = written, dtype
-
-    def attribute(self, builder: Builder, name: str) -> Any:
-        if name not in ("max", "min", "bits"):
-            raise UnknownNameError(f"{self.written} has no attribute '{name}'", help="it has max, min, bits")
-        return builder.graph.constant(int(getattr(np.iinfo(self.dtype), name)))
-
-
-_FIELDS = {name: name for name in ("eps", "max", "min", "tiny", "smallest_normal", "resolution", "bits", "epsneg", "smallest_subnormal")}
+_SPELLED = {"double": "float64", "float": "float64", "half": "float16", "long": "int64", "int": "int32"}
 _PLATFORM = {"epsilon": "eps", "max": "max", "min": "tiny", "dig": "precision", "mant_dig": "nmant"}
-_FLOATS = {"double": "float64", "float": "float64", "half": "float16"}
-_WHOLE = {"long": "int64", "int": "int32"}
+_LIMITS = {  # dtypes, names, and what is to be written for others
+    "finfo": (
+        words("float64 float32 float16"), words("eps max min tiny smallest_normal resolution bits epsneg smallest_subnormal"),
+        "floats", "write np.finfo(float).eps",
+    ),
+    "iinfo": (words("int64 int32 int16 int8 uint8"), words("max min bits"), "whole numbers", "write np.iinfo(np.int64).max"),
+}  # fmt: skip
 
 
-def _finfo(library: str) -> Callable[..., Any]:
-    def finfo(builder: Builder, dtype: Any = None) -> Any:
-        kind = DType(_default(builder, library)) if dtype is None else dtype_of(dtype)
-        name = "" if kind is None else _FLOATS.get(kind.name, kind.name)
-        if name not in ("float64", "float32", "float16"):
-            raise ArgumentError("finfo takes a dtype of floats", help="write np.finfo(float).eps")
-        return FloatLimits(f"finfo({name})", name, _FIELDS)
+def _limits(function: str, library: str = NUMPY) -> Callable[..., Any]:
+    dtypes, names, of, help = _LIMITS[function]
 
-    return finfo
+    def limits(builder: Builder, dtype: Any = None) -> Any:
+        usual = DType("float32" if library == TORCH else builder.scope.precision)
+        kind = usual if dtype is None else dtype_of(dtype)
+        name = "" if kind is None else _SPELLED.get(kind.name, kind.name)
+        if name not in dtypes:
+            raise ArgumentError(f"{function} takes a dtype of {of}", help=help)
+        return Limits(f"{function}({name})", getattr(np, function)(name), {field: field for field in names})
 
-
-def _default(builder: Builder, library: str) -> str:
-    return "float32" if library == TORCH else builder.scope.precision
-
-
-def _iinfo(builder: Builder, dtype: Any) -> Any:
-    kind = dtype_of(dtype)
-    name = "" if kind is None else _WHOLE.get(kind.name, kind.name)
-    if name not in ("int64", "int32", "int16", "int8", "uint8"):
-        raise ArgumentError("iinfo takes a dtype of whole numbers", help="write np.iinfo(np.int64).max")
-    return WholeLimits(f"iinfo({name})", name)
+    return limits
 
 
 class TypeOfTensors(Thing, DType):
@@ -101,43 +83,16 @@ _TENSOR_TYPES = {
 _SEEDS = ("manual_seed", "seed", "default_rng", "PRNGKey", "set_printoptions", "set_default_dtype")
 _FORMATS = ("contiguous_format", "preserve_format", "channels_last", "strided")
 
-_PAIR = "x, y|other, rtol, atol, equal_nan"
-_SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
-    "nonzero": ("x, as_tuple", makers.nonzero),
-    "argwhere": ("x", makers.nonzero_rows),
-    "flatnonzero": ("x", makers.flatnonzero),
-    "triu_indices": ("n, k, m", makers.triu_indices),
-    "tril_indices": ("n, k, m", makers.tril_indices),
-    "triu_indices_from": ("x|arr, k", makers.triu_indices_from),
-    "tril_indices_from": ("x|arr, k", makers.tril_indices_from),
-    "diag_indices": ("n, ndim", makers.diag_indices),
-    "diag_indices_from": ("x|arr", makers.diag_indices_from),
-    "ix_": ("***lists", makers.ix_),
-    "unravel_index": ("indices, shape|dims, -memory_order|order", makers.unravel_index),
-    "ravel_multi_index": ("multi_index, dims", makers.ravel_multi_index),
-    "indices": ("dimensions, -dtype, sparse", makers.indices),
-    "any": ("x, axis, -out, keepdims, where", conversions.any_),
-    "all": ("x, axis, -out, keepdims, where", conversions.all_),
-    "count_nonzero": ("x, axis, keepdims", conversions.count_nonzero),
-    "isclose": (_PAIR, conversions.isclose),
-    "allclose": (_PAIR, conversions.allclose),
-    "array_equal": ("x|a1, y|a2", conversions.array_equal),
-}
-_OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
-    **{name: _SHARED[name] for name in ("argwhere", "any", "all", "count_nonzero", "isclose", "allclose", "unravel_index")},
-    "any": ("x, axis, keepdims", conversions.any_),
-    "all": ("x, axis, keepdims", conversions.all_),
-    "equal": ("x, y", conversions.array_equal),
-    "nonzero": ("x, as_tuple", makers.nonzero_rows),
-    "triu_indices": ("row, col, offset, -dtype, -device, -layout", makers.triu_of_pytorch),
-    "tril_indices": ("row, col, offset, -dtype, -device, -layout", makers.tril_of_pytorch),
-    "finfo": ("dtype|type", _finfo(TORCH)),
-    "iinfo": ("dtype|type", _iinfo),
-    "device": ("name|type, -index", lambda builder, name: name),
-}
 _TABLES = {
-    NUMPY: routines({**_SHARED, "finfo": ("dtype", _finfo(NUMPY)), "iinfo": ("dtype|int_type", _iinfo)}),
-    TORCH: routines(_OF_PYTORCH),
+    NUMPY: routines({**makers.SHARED, "finfo": ("dtype", _limits("finfo")), "iinfo": ("dtype|int_type", _limits("iinfo"))}),
+    TORCH: routines(
+        {
+            **makers.OF_PYTORCH,
+            "finfo": ("dtype|type", _limits("finfo", TORCH)),
+            "iinfo": ("dtype|type", _limits("iinfo")),
+            "device": ("name|type, -index", lambda builder, name: name),
+        }
+    ),
 }
 _TABLES[JAX] = _TABLES[NUMPY]
 
@@ -160,9 +115,6 @@ def of_library(builder: Builder, library: str, name: str) -> Any:
     return name if library == TORCH and name in _FORMATS else MISSING
 
 
-MISSING = _MISSING
-
-
 class Interpreter(Thing):
     """``sys``, of which the limits of floats are known."""
 
@@ -170,7 +122,7 @@ class Interpreter(Thing):
 
     def attribute(self, builder: Builder, name: str) -> Any:
         if name == "float_info":
-            return FloatLimits("sys.float_info", "float64", _PLATFORM)
+            return Limits("sys.float_info", np.finfo(float), _PLATFORM)
         if name == "maxsize":
             return builder.graph.constant(sys.maxsize)
         raise UnknownNameError(f"unknown name 'sys.{name}'")
@@ -179,48 +131,38 @@ class Interpreter(Thing):
 # -- Names of libraries that are known and out of the language, with what is to be written for them --
 
 
-class KnownNameError(UnknownNameError):
-    """The error of a name that is known, whose words say all."""
-
-
-_FUNCTION = "it makes a function of a function, and a function is no value here"
-_DERIVATIVES = {
-    **dict.fromkeys(("grad", "value_and_grad"), "write grad(y, x) for the derivative of y by x"),
-    **dict.fromkeys(("jacfwd", "jacrev", "jacobian"), "write jacobian(y, x)"),
-    "hessian": "write hessian(y, x)",
-    "jvp": "write jvp(y, x, v)",
-    "vjp": "write vjp(y, x, v)",
-}
 _AT_ONCE = "leave it out: functions work on all entries at once"
-_LOOP = "write sum(x**2) for a sum over all entries"
-_WRAPPING = dict.fromkeys(words("vmap pmap jit checkpoint remat custom_vjp custom_jvp vectorize frompyfunc"), _AT_ONCE)
-_LOOPS = dict.fromkeys(words("scan fori_loop while_loop map associative_scan"), _LOOP)
-_SEARCHES = words("minimize minimize_scalar root fsolve brentq newton curve_fit least_squares quad odeint solve_ivp")
-_BY_MODULES: dict[str, tuple[dict[str, str], str]] = {
-    "jax": ({**_DERIVATIVES, **_WRAPPING}, _FUNCTION),
-    "torch": ({"vmap": _AT_ONCE, "compile": _AT_ONCE}, _FUNCTION),
-    "torch.func": ({**_DERIVATIVES, "vmap": _AT_ONCE}, _FUNCTION),
-    "numpy": (dict.fromkeys(("vectorize", "frompyfunc"), _AT_ONCE), _FUNCTION),
-    "jax.numpy": ({"vectorize": _AT_ONCE}, _FUNCTION),
-    "jax.lax": (
-        {**_LOOPS, "cond": "write where(x > 0, x, 0)"},
-        _FUNCTION.replace("it makes a function of a function", "it takes functions"),
-    ),
-    **{
-        path: (dict.fromkeys(_SEARCHES, "leave it out, and write the function itself: x**2"), "it runs a function over and over")
-        for path in ("scipy.optimize", "scipy.integrate")
+_REFUSED = {  # why, and what is to be written
+    "it makes a function of a function, and a function is no value here": {
+        **dict.fromkeys(("grad", "value_and_grad"), "write grad(y, x) for the derivative of y by x"),
+        **dict.fromkeys(("jacfwd", "jacrev", "jacobian"), "write jacobian(y, x)"),
+        "hessian": "write hessian(y, x)",
+        "jvp": "write jvp(y, x, v)",
+        "vjp": "write vjp(y, x, v)",
+        **dict.fromkeys(words("vmap pmap jit checkpoint remat custom_vjp custom_jvp vectorize frompyfunc compile"), _AT_ONCE),
     },
+    "it takes functions, and a function is no value here": {
+        **dict.fromkeys(words("scan fori_loop while_loop map associative_scan"), "write sum(x**2) for a sum over all entries"),
+        "cond": "write where(x > 0, x, 0)",
+    },
+    "it runs a function over and over": dict.fromkeys(
+        words("minimize minimize_scalar root fsolve brentq newton curve_fit least_squares quad odeint solve_ivp"),
+        "leave it out, and write the function itself: x**2",
+    ),
 }
-_OF_WAVES = "write sum(x*cos(w*t)) and sum(x*sin(w*t)) for its two parts"
 
 
-def refused(path: str, name: str) -> KnownNameError | None:
+def refused(path: str, name: str) -> UnknownNameError | None:
     """The error of a name that is known to be out of the language, None for others."""
     if path.endswith(".fft"):
-        return KnownNameError(f"'{path}.{name}' is not in the language, which has no complex numbers", help=_OF_WAVES)
-    names, why = _BY_MODULES.get(path, ({}, ""))
-    help = names.get(name)
-    return None if help is None else KnownNameError(f"'{path}.{name}' is not in the language: {why}", help=help)
+        return UnknownNameError(
+            f"'{path}.{name}' is not in the language, which has no complex numbers",
+            help="write sum(x*cos(w*t)) and sum(x*sin(w*t)) for its two parts",
+        )
+    for why, helps in _REFUSED.items():
+        if name in helps:
+            return UnknownNameError(f"'{path}.{name}' is not in the language: {why}", help=helps[name])
+    return None
 
 
 # -- Python's own functions and names: ``int(x)``, ``range(n)``, ``abs``, ``divmod``, ``Ellipsis`` -
@@ -302,8 +244,8 @@ FUNCTIONS = routines({
     "float": ("x", float_),
     "int": ("x", int_),
     "bool": ("x", bool_),
-    "range": ("start, stop, step", index_makers.range_),
-    "slice": ("***parts", index_makers.slice_),
+    "range": ("start, stop, step", makers.range_),
+    "slice": ("***parts", makers.slice_),
     "list": ("x", list_),
     "tuple": ("x", list_),
     "divmod": ("x, y", divmod_),

@@ -7,7 +7,7 @@ made yet), a string, None, a `Module`, a `Function`, or a `FreeVariable`, which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from gradcli.errors import ArgumentError, GradcliError, LimitError, Source, TypeMismatchError
@@ -15,19 +15,20 @@ from gradcli.graph.nodes import Expr
 from gradcli.language import calls
 from gradcli.language.attributes import attribute
 from gradcli.language.calls import (
+    DERIVATIVES,
     OF_PYTHON,
     OF_SYMPY,
+    derivative,
     exists,
     operation,
+    primed,
     refuse_as_factor,
     refuse_as_unit,
     refuse_bound_function,
     refuse_neighbours,
     unknown_function,
 )
-from gradcli.language.coercion import Coercion
-from gradcli.language.differentiation import DERIVATIVES, derivative, primed
-from gradcli.language.indexing import subscript
+from gradcli.language.coercion import subscript
 from gradcli.language.names import FreeVariable, Function, Module, Thing
 from gradcli.language.reading import Reading
 from gradcli.language.rewritten import as_read
@@ -55,259 +56,36 @@ from gradcli.language.tree import (
     refuse_other_readings,
 )
 from gradcli.ops import registry
-from gradcli.ops.calling.meanings import CALL, DIALECT_OF, OF_DERIVATIVES
+from gradcli.ops.calling.meanings import DIALECT_OF
 from gradcli.ops.calling.prefixes import NUMPY, ROOTS, TORCH, DType, owner
 from gradcli.ops.calling.textbook import MARKS
 from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.text import Expansion, expanded
 
-# -- What names stand for where they are read: bound values and objects, imported things,
-# constants, libraries.
 
-
-class Lookup:
-    """The names of one program, and what its last statement has shown by naming them."""
-
-    def __init__(self, coercion: Coercion, reading: Reading) -> None:
-        self.scope, self.graph, self.coercion, self.reading = coercion.scope, coercion.graph, coercion, reading
-        self.mentions = False  # whether the last expression mentioned a bound name
-        self.touched: set[str] = set()  # dialects of the libraries that the last statement has named
-        self.notes: dict[str, None] = {}  # what is to be said of names in the last statement
-
-    def begin(self) -> None:
-        """A statement begins, which has shown nothing yet."""
-        self.touched.clear()
-        self.notes = {}
-
-    def name(self, name: str, parameters: Mapping[str, Any]) -> Any:
-        """Return what a name stands for, where the parameters of a function that is being called have values of their own."""
-        if name in parameters:
-            return parameters[name]
-        bound = self.scope.names.get(name)
-        if bound is not None:
-            self.mentions = True
-            scope = self.scope
-            scope.mentioned.add(name)
-            if scope.static_uses and name in scope.static_uses:
-                self.coercion.static_uses.update(scope.static_uses[name])
-            return bound
-        if self.scope.objects and name in self.scope.objects:
-            return self.object(name)
-        if name in self.scope.functions:
-            return FreeVariable(name)  # F(x) = x**2 is no library
-        if name == "None":
-            return None
-        if (self.scope.imported or self.scope.everything) and (found := self.reading.imported(name)) is not None:
-            return self.module(found.path) if isinstance(found, Module) else found
-        if name in NAMED and name not in self.scope.failed:
-            if name == "E":
-                self.notes["E is the number e here, as in sympy; a binding gives it another value"] = None
-            return self.graph.constant(NAMED[name])
-        if name in ROOTS:
-            return self.module(ROOTS[name])
-        if name in OF_PYTHON:
-            from gradcli.language.library_names import NAMES
-
-            if name in NAMES:
-                return NAMES[name]
-        return FreeVariable(name)
-
-    def module(self, path: str) -> Module:
-        """A module that the statement names, which says something of its dialect."""
-        dialect = DIALECT_OF.get(owner(path))
-        if dialect is not None:
-            self.touched.add(dialect)
-        return Module(path)
-
-    def object(self, name: str) -> Any:
-        """Return what a name is bound to that is no value: an object of a library's class, or a function."""
-        bound = self.scope.objects[name]
-        self.mentions = self.mentions or bound.mentions
-        self.scope.mentioned.add(name)
-        return bound.object
-
-
-# -- Calls in expressions: which of a program's functions, a library's, an object's or the
-# language's own a call is of.
-
-
-def noted(made: Any, node: Node, frame: Frame) -> Any:
-    """The result of a built-in function; what was expanded for it is kept."""
-    if type(made) is not Expansion:
-        return made
-    frame.expansions[node.place] = made
-    return made.result
-
-
-class Callees:
-    """The calls of one program."""
-
-    def __init__(self, coercion: Coercion, reading: Reading, lookup: Lookup) -> None:
-        self.scope, self.graph, self.coercion, self.reading, self.lookup = coercion.scope, coercion.graph, coercion, reading, lookup
-
-    def call(self, node: Call, frame: Frame, inlining: Inlining) -> Any:
-        """Return what a call gives, or the `Frame` of a user's function that has to be lowered for it; raises as `calls.call` does."""
-        results = frame.results
-        arguments = [results[a.place] for a in node.arguments]
-        keywords = {name: results[value.place] for name, value in node.keywords}
-        callee = node.callee
-        if isinstance(callee, Name):
-            return self._of_name(node, callee, frame, inlining, arguments, keywords)
-        return self._of(results[callee.place], node, frame, arguments, keywords)
-
-    def _of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        results, callee = frame.results, node.callee
-        if isinstance(target, Thing):
-            if isinstance(target, Routine) and target.of_pytorch is not None and self.reading.only_dialect(frame) == TORCH:
-                target = target.in_pytorch()
-            made = noted(target.call(self.coercion, arguments, keywords), node, frame)
-            return self.reading.converted(made, node, frame, target.written, target.parts)
-        if isinstance(target, calls.Instance):
-            return noted(calls.call_object(self.coercion, target, CALL, arguments, keywords), node, frame)
-        if isinstance(target, Module) and (of := calls.class_at(target.path)) is not None:
-            return calls.constructed(self.coercion, of, arguments, keywords)
-        if isinstance(target, Function):
-            return self._of_function(node, target, frame, arguments, keywords)
-        if isinstance(callee, Attribute) and callee.name == "size":
-            return calls.size(self.coercion, results[callee.base.place], arguments, keywords)
-        if isinstance(target, DType):
-            return calls.conversion(self.coercion, target, arguments, keywords)
-        raise TypeMismatchError("only a function can be called", help="write x*(y) to multiply").at(callee.span)
-
-    def _of_function(self, node: Call, target: Function, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """A function of a library, or a method."""
-        if target.base is not None:
-            if isinstance(target.base, calls.Instance):
-                return noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
-            if calls.is_pair(node, frame.nodes):
-                return noted(calls.of_a_pair(self.coercion, target, arguments, keywords), node, frame)
-            library = self.reading.method(node, frame, target.name, target.base, arguments, [*keywords])
-            target = Function(target.name, library, target.base)
-            made = noted(calls.call_method(self.coercion, target, arguments, keywords), node, frame)
-            return self.reading.settled(made, node, frame, target, [target.base])
-        if target.name in DERIVATIVES and not exists(target.name, target.library):
-            return noted(derivative(self.coercion, node, target.name, arguments, keywords), node, frame)
-        made = noted(calls.call(self.coercion, target.name, target.library, arguments, keywords), node, frame)
-        return self.reading.settled(made, node, frame, target, arguments)
-
-    def _of_name(self, node: Call, callee: Name, frame: Frame, inlining: Inlining, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        name = callee.name
-        definition = self.scope.functions.get(name)
-        if definition is not None:
-            return inlining.call(node, frame, definition, arguments, keywords)
-        if self.scope.objects and name in self.scope.objects:
-            return self._of(self.lookup.object(name), node, frame, arguments, keywords)
-        if (self.scope.imported or self.scope.everything) and name not in self.scope.names and name not in frame.locals:
-            target = self.reading.imported(name)
-            if target is not None:
-                return self._of(target, node, frame, arguments, keywords)
-        if len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes):
-            op = operation(name)
-            if op is not None:  # most calls, in a third of the time
-                if name in self.scope.names or name in frame.locals:
-                    refuse_bound_function(self.scope, node, frame)
-                return self.graph.apply(op, arguments)
-        written = [frame.source.text[argument.start : argument.end] for argument in node.arguments]
-        if node.primes:
-            raise unknown_function(self.scope, name, written).at(callee.span)
-        if name in DERIVATIVES:
-            return noted(derivative(self.coercion, node, name, arguments, keywords), node, frame)
-        if name in OF_PYTHON or name in OF_SYMPY:
-            from gradcli.language.library_names import FUNCTIONS
-
-            routine = FUNCTIONS.get(name)
-            if routine is not None:
-                made = noted(routine.call(self.coercion, arguments, keywords), node, frame)
-                return self.reading.converted(made, node, frame, name, arguments)
-        if exists(name, NUMPY) or exists(name, TORCH):
-            is_number = len(arguments) == 1 and not keywords and type(arguments[0]) is Expr and not arguments[0].shape
-            if is_number and (name in self.scope.names or name in frame.locals):
-                refuse_bound_function(self.scope, node, frame)
-            if arguments and name in OF_DERIVATIVES:
-                second = arguments[1] if len(arguments) > 1 else None
-                refuse_neighbours(name, written, arguments[0], second)
-            library = self.reading.bare(node, frame, name, arguments, [*keywords])
-            return noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
-        if (of := calls.bare(name)) is not None:
-            return calls.constructed(self.coercion, of, arguments, keywords)
-        raise unknown_function(self.scope, name, written).at(callee.span)
-
-
-# -- Calls of a user's functions: each body is lowered once for the same arguments, with these in
-# place of the parameters.
-
-
-class Inlining:
-    """The calls of one statement. ``under_way`` are the expressions being lowered, the innermost last."""
-
-    def __init__(self, coercion: Coercion, under_way: list[Frame]) -> None:
-        self.coercion, self.scope, self.under_way = coercion, coercion.scope, under_way
-        self._results: dict[Any, tuple[Any, Expansion | None, Any]] = {}  # with the arguments, whose identities are in the keys
-
-    def call(self, node: Call, caller: Frame, definition: Definition, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        """The result of a call that was met before, or else the `Frame` that has to be lowered for it.
-
-        Raises ArgumentError for other arguments than the function has, and for one that calls itself; LimitError.
-        """
-        self._refuse(definition, arguments, keywords)
-        values: list[Any] = [a if isinstance(a, (tuple, str)) else self.coercion.value(a) for a in arguments]
-        key = (id(definition), node.primes, *(id(v) for v in values))
-        if key in self._results:
-            result, expansion, _ = self._results[key]
-            caller.expansions[node.place] = expansion
-            return result
-        parameters = list(values)
-        if node.primes:
-            if len(values) != 1:
-                raise ArgumentError("a prime needs a function of one variable", help="write grad(f(x, y), x)")
-            parameters = [self.scope.named(self.coercion.value(values[0]), definition.parameters[0])]
-
-        def finish(result: Any) -> Any:
-            expansion = None
-            if node.primes:
-                y, x = self.coercion.value(result), parameters[0]
-                expansion = expanded("grad", (y, x), lambda: primed(y, x, node.primes))
-                result = expansion.result
-            caller.expansions[node.place] = expansion
-            self._results[key] = result, expansion, values
-            return result
-
-        bound = dict(zip(definition.parameters, parameters, strict=True))
-        return Frame(definition.expression, definition.source, definition, bound, finish, (caller, node))
-
-    def _refuse(self, definition: Definition, arguments: list[Any], keywords: dict[str, Any]) -> None:
-        if keywords or len(arguments) != len(definition.parameters):
-            wanted = f"{definition.name}({', '.join(definition.parameters)})"
-            count = len(arguments) + len(keywords)
-            raise ArgumentError(f"{wanted} takes {len(definition.parameters)} arguments by position, not {count}")
-        if len(self._results) >= self.scope.limits.calls:
-            raise LimitError(
-                f"more than {self.scope.limits.calls:,} calls of functions in one statement",
-                help=f"raise it with --limit calls={10 * self.scope.limits.calls}",
-            )
-        if any(frame.statement is definition for frame in self.under_way):
-            raise ArgumentError(f"the function '{definition.name}' calls itself")
-
-
-class Lowering:
+class Lowering(Reading):
     """Lowers the expressions of one program into its graph."""
 
     def __init__(self, scope: Scope) -> None:
-        self.scope, self.graph = scope, scope.graph
-        self.coercion = Coercion(scope)
+        super().__init__(scope)
         self.statement: Statement | None = None  # that is being run; None for what stands outside of the program
-        self.reading = Reading(self.coercion)
-        self.lookup = Lookup(self.coercion, self.reading)
-        self._callees = Callees(self.coercion, self.reading, self.lookup)
         self.read: Expression | None = None  # the last expression, as it is read where names have their meanings
-        self._stack: list[Frame] = []
-        self._inlining = Inlining(self.coercion, self._stack)
+        self.mentions = False  # whether the last expression mentioned a bound name
+        self.touched: set[str] = set()  # dialects of the libraries that the last statement has named
+        self.notes: dict[str, None] = {}  # what is to be said of names in the last statement
+        self._stack: list[Frame] = []  # the expressions being lowered, the innermost last
+        self._results: dict[Any, tuple[Any, Expansion | None, Any]] = {}  # of calls, with arguments, whose identities are in the keys
+
+    def begin(self, statement: Statement) -> None:
+        """A statement begins, which has shown nothing yet."""
+        self.statement, self.notes = statement, {}
+        self.touched.clear()
 
     @property
     def dialect(self) -> str | None:
         """The dialect by which the last statement was read, where it is not NumPy's and something in it, or an option, says so."""
-        dialect, touched = self.scope.dialect, self.lookup.touched
+        dialect, touched = self.scope.dialect, self.touched
         found = dialect.decided or (next(iter(touched)) if len(touched) == 1 else None) or dialect.wanted()
         return None if found == NUMPY else found
 
@@ -317,11 +95,9 @@ class Lowering:
         Raises a GradcliError with the smallest place in the text that it is about: UnknownNameError, MissingValueError and
         AmbiguousError for names, ArgumentError, ShapeError and TypeMismatchError for what functions and operators cannot take, LimitError.
         """
-        self.lookup.mentions = False
-        self.coercion.static_uses = {}
+        self.mentions, self.static_uses, self._results = False, {}, {}
         expression = self.read = as_read(expression, self.scope)
         self._stack = [Frame(expression, source, self.statement, {})]
-        self._inlining = Inlining(self.coercion, self._stack)
         try:
             while True:
                 frame = self._stack[-1]
@@ -334,11 +110,10 @@ class Lowering:
                 if len(self._stack) == 1:
                     return result
                 self._stack.pop()
-                self._remember(frame)
+                self.scope.lowered.append(frame)
                 self._return(frame, result)
         finally:
-            for frame in reversed(self._stack):
-                self._remember(frame)
+            self.scope.lowered += reversed(self._stack)
 
     def _advance(self, frame: Frame) -> Frame | None:
         """Lower nodes until all are done, or one is a call whose body has to be lowered first."""
@@ -351,12 +126,8 @@ class Lowering:
                 raise error.at(node.span, frame.source) from None
             if type(made) is Frame:
                 return made
-            results.append(made)
+            results.append(frame.kept(node, made))
         return None
-
-    def _remember(self, frame: Frame) -> None:
-        """Keep what each node became, for errors that are about a node of the graph."""
-        self.scope.lowered.append(frame)
 
     def _return(self, frame: Frame, result: Any) -> None:
         """Give the result of a function's body to the call that waits for it."""
@@ -374,7 +145,7 @@ class Lowering:
     def coerced(self, result: Any, expression: Expression, source: Source) -> Expr:
         """What the last expression was lowered to, as a node of the graph. Raises TypeMismatchError where it is no number or array."""
         try:
-            node = self.coercion.value(result)
+            node = self.value(result)
         except GradcliError as error:
             raise error.at(expression.root.span, source) from None
         self.scope.lowered[-1].coerced = node
@@ -420,7 +191,7 @@ class Lowering:
         return tuple(items) if node.bracket == "(" else items
 
     def _subscript(self, node: Subscript, frame: Frame) -> Any:
-        return subscript(self.coercion, node, frame.results)
+        return subscript(self, node, frame.results)
 
     def _negated(self, operand: Expr) -> Expr:
         if type(operand.payload) in (int, float) and operand.op is None:
@@ -432,18 +203,175 @@ class Lowering:
         if isinstance(result, Expr):
             return result
         try:
-            return self.coercion.value(result)
+            return self.value(result)
         except GradcliError as error:
             raise error.at(node.span, frame.source) from None
 
+    def _attribute(self, node: Attribute, frame: Frame) -> Any:
+        return attribute(self, frame.results[node.base.place], node.name)
+
+    # -- names --------------------------------------------------------------------------------------
+
     def _name(self, node: Name, frame: Frame) -> Any:
-        return self.lookup.name(node.name, frame.locals)
+        """Return what a name stands for, where the parameters of a function that is being called have values of their own."""
+        name, scope = node.name, self.scope
+        if name in frame.locals:
+            return frame.locals[name]
+        bound = scope.names.get(name)
+        if bound is not None:
+            self.mentions = True
+            scope.mentioned.add(name)
+            if scope.static_uses and name in scope.static_uses:
+                self.static_uses.update(scope.static_uses[name])
+            return bound
+        if scope.objects and name in scope.objects:
+            return self._object(name)
+        if name in scope.functions:
+            return FreeVariable(name)  # F(x) = x**2 is no library
+        if name == "None":
+            return None
+        if (scope.imported or scope.everything) and (found := self.imported(name)) is not None:
+            return self._module(found.path) if isinstance(found, Module) else found
+        if name in NAMED and name not in scope.failed:
+            if name == "E":
+                self.notes["E is the number e here, as in sympy; a binding gives it another value"] = None
+            return self.graph.constant(NAMED[name])
+        if name in ROOTS:
+            return self._module(ROOTS[name])
+        if name in OF_PYTHON:
+            from gradcli.language.library_names import NAMES
+
+            if name in NAMES:
+                return NAMES[name]
+        return FreeVariable(name)
+
+    def _module(self, path: str) -> Module:
+        """A module that the statement names, which says something of its dialect."""
+        dialect = DIALECT_OF.get(owner(path))
+        if dialect is not None:
+            self.touched.add(dialect)
+        return Module(path)
+
+    def _object(self, name: str) -> Any:
+        """Return what a name is bound to that is no value: an object of a library's class, or a function."""
+        bound = self.scope.objects[name]
+        self.mentions = self.mentions or bound.mentions
+        self.scope.mentioned.add(name)
+        return bound.object
+
+    # -- calls: of the program's functions, a library's, an object's or the language's own ----------
 
     def _call(self, node: Call, frame: Frame) -> Any:
-        return self._callees.call(node, frame, self._inlining)
+        """Return what a call gives, or the `Frame` of a user's function that has to be lowered for it; raises as `calls.call` does."""
+        results, callee = frame.results, node.callee
+        arguments = [results[argument.place] for argument in node.arguments]
+        keywords = {name: results[value.place] for name, value in node.keywords}
+        if isinstance(callee, Name):
+            return self._call_by_name(node, callee.name, frame, arguments, keywords)
+        return self._call_of(results[callee.place], node, frame, arguments, keywords)
 
-    def _attribute(self, node: Attribute, frame: Frame) -> Any:
-        return noted(attribute(self.coercion, frame.results[node.base.place], node.name), node, frame)
+    def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        callee = node.callee
+        if isinstance(target, Thing):
+            if isinstance(target, Routine) and target.of_pytorch is not None and self.only_dialect(frame) == TORCH:
+                target = target.in_pytorch()
+            return self.converted(target.call(self, arguments, keywords), node, frame, target.written, target.parts)
+        if isinstance(target, Module) and (of := calls.class_at(target.path)) is not None:
+            return calls.constructed(self, of, arguments, keywords)
+        if isinstance(target, Function):
+            return self._call_function(node, target, frame, arguments, keywords)
+        if isinstance(callee, Attribute) and callee.name == "size":
+            return calls.size(self, frame.results[callee.base.place], arguments, keywords)
+        if isinstance(target, DType):
+            return calls.conversion(self, target, arguments, keywords)
+        raise TypeMismatchError("only a function can be called", help="write x*(y) to multiply").at(callee.span)
+
+    def _call_function(self, node: Call, target: Function, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """A function of a library, or a method."""
+        name, base, given = target.name, target.base, arguments
+        if base is not None:
+            if not isinstance(base, calls.Instance):
+                if calls.is_pair(node, frame.nodes):
+                    return calls.of_a_pair(self, target, arguments, keywords)
+                target = Function(name, self.method(node, frame, name, base, arguments, [*keywords]), base)
+            made, given = calls.call_method(self, target, arguments, keywords), [base]
+        elif name in DERIVATIVES and not exists(name, target.library):
+            return derivative(self, node, name, arguments, keywords)
+        else:
+            made = calls.call(self, name, target.library, arguments, keywords)
+        return self.settled(made, node, frame, target, given)
+
+    def _call_by_name(self, node: Call, name: str, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        scope = self.scope
+        bound = name in scope.names or name in frame.locals
+        definition = scope.functions.get(name)
+        if definition is not None:
+            return self._inlined(node, frame, definition, arguments, keywords)
+        if scope.objects and name in scope.objects:
+            return self._call_of(self._object(name), node, frame, arguments, keywords)
+        if (scope.imported or scope.everything) and not bound and (target := self.imported(name)) is not None:
+            return self._call_of(target, node, frame, arguments, keywords)
+        single = len(arguments) == 1 and type(arguments[0]) is Expr and not (keywords or node.primes)
+        if single and (op := operation(name)) is not None:  # most calls, in a third of the time
+            if bound:
+                refuse_bound_function(scope, node, frame)
+            return self.graph.apply(op, arguments)
+        written = [frame.source.text[argument.start : argument.end] for argument in node.arguments]
+        if node.primes:
+            raise unknown_function(scope, name, written).at(node.callee.span)
+        if name in DERIVATIVES:
+            return derivative(self, node, name, arguments, keywords)
+        if name in OF_PYTHON or name in OF_SYMPY:
+            from gradcli.language.library_names import FUNCTIONS
+
+            routine = FUNCTIONS.get(name)
+            if routine is not None:
+                return self.converted(routine.call(self, arguments, keywords), node, frame, name, arguments)
+        if exists(name, NUMPY) or exists(name, TORCH):
+            if single and bound and not arguments[0].shape:
+                refuse_bound_function(scope, node, frame)
+            refuse_neighbours(name, written, arguments)
+            library = self.bare(node, frame, name, arguments, [*keywords])
+            return calls.call(self, name, library, arguments, keywords, bare=True)
+        if (of := calls.bare(name)) is not None:
+            return calls.constructed(self, of, arguments, keywords)
+        raise unknown_function(scope, name, written).at(node.callee.span)
+
+    def _inlined(self, node: Call, caller: Frame, definition: Definition, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """The result of a call that was met before with the same arguments, or the `Frame` of the function's body.
+
+        Raises ArgumentError for other arguments than the function has, and for one that calls itself; LimitError.
+        """
+        wanted, count, most = definition.parameters, len(arguments) + len(keywords), self.scope.limits.calls
+        if keywords or count != len(wanted):
+            raise ArgumentError(f"{definition.name}({', '.join(wanted)}) takes {len(wanted)} arguments by position, not {count}")
+        if len(self._results) >= most:
+            raise LimitError(f"more than {most:,} calls of functions in one statement", help=f"raise it with --limit calls={10 * most}")
+        if any(frame.statement is definition for frame in self._stack):
+            raise ArgumentError(f"the function '{definition.name}' calls itself")
+        values: list[Any] = [a if isinstance(a, (tuple, str)) else self.value(a) for a in arguments]
+        key = (id(definition), node.primes, *(id(v) for v in values))
+        if key in self._results:
+            result, caller.expansions[node.place], _ = self._results[key]
+            return result
+        parameters = list(values)
+        if node.primes:
+            if len(values) != 1:
+                raise ArgumentError("a prime needs a function of one variable", help="write grad(f(x, y), x)")
+            parameters = [self.scope.named(self.value(values[0]), wanted[0])]
+
+        def finish(result: Any) -> Any:
+            expansion = None
+            if node.primes:
+                y, x = self.value(result), parameters[0]
+                expansion = expanded("grad", (y, x), lambda: primed(y, x, node.primes))
+                result = expansion.result
+            caller.expansions[node.place] = expansion
+            self._results[key] = result, expansion, values
+            return result
+
+        bound = dict(zip(wanted, parameters, strict=True))
+        return Frame(definition.expression, definition.source, definition, bound, finish, (caller, node))
 
 
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {

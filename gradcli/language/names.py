@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gradcli.errors import TypeMismatchError, UnknownNameError
+from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.prefixes import DTYPES, TORCH, DType
 
 
@@ -34,6 +35,11 @@ class Thing:
 
     written = "this"  # how a program writes it, for messages
     parts: Sequence[Any] = ()  # the results of lowering that it was made of
+
+    @property
+    def words(self) -> str:
+        """Return what it is, in the words of a message."""
+        return f"'{self.written}'"
 
     def attribute(self, builder: Any, name: str) -> Any:
         raise UnknownNameError(f"{self.written} has no attribute '{name}'")
@@ -69,6 +75,23 @@ class FreeVariable:
     name: str
 
 
+def nodes_in(result: Any) -> Iterator[Expr]:
+    """The nodes in a result of lowering, however it is nested."""
+    pending = [result]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Expr):
+            yield part
+        elif isinstance(part, (tuple, list)):
+            pending += part
+        elif isinstance(part, dict):
+            pending += part.values()
+        elif isinstance(part, Function):
+            pending.append(part.base)
+        elif isinstance(part, Thing):
+            pending += part.parts
+
+
 def dtype_of(argument: Any) -> DType | None:
     """The dtype that an argument names, None where it names none: np.float64, float, torch.float, 'float64'."""
     if isinstance(argument, DType):
@@ -83,8 +106,8 @@ def described(result: Any) -> str:
     """Return what a result is, in the words of a message."""
     if isinstance(result, str):
         return f"the string {result!r}"
-    if isinstance(result, (Thing, DType)):
-        return f"'{result.written}'" if isinstance(result, Thing) else f"the dtype '{result.name}'"
+    if isinstance(result, DType):
+        return f"the dtype '{result.name}'"
     words: str = getattr(result, "words", f"a {type(result).__name__}")
     if isinstance(result, tuple):
         return "a tuple"

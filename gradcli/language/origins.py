@@ -7,15 +7,13 @@ it was given and gave (`Expansion`). What a part of a text made is then what lie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from gradcli.errors import Source, Span
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.names import Function, Module, Thing
+from gradcli.language.names import Module, nodes_in
 from gradcli.language.tree import (
     Attribute,
     Binary,
@@ -71,20 +69,17 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
             table[node.operand] = [origin]
     bound = frozenset(table)
     for frame in frames:
-        lists = _lists(frame)
         for tree, result in zip(frame.nodes, frame.results, strict=False):  # fewer results where lowering failed
             if isinstance(tree, Name):
                 named = isinstance(result, Expr) and result not in bound and (result.op is None or result.op is alias)
                 named = named and tree.name not in frame.locals  # a parameter names what the call is given
                 _add(table, {result: ()} if named else {}, tree, frame)
             else:
-                made = _made(tree, result, frame)
-                if lists:
-                    made = _without_lists(made, result, lists, table, frame)
-                _add(table, made, tree, frame)
-            if tree.place in frame.expansions:
-                taken: dict[Expr, tuple[str, ...]] = {node: () for node in _taken_for(tree, frame) if node not in table}
-                _add(table, _without_lists(taken, None, lists, table, frame), tree, frame)
+                _add(table, _made(tree, result, frame), tree, frame)
+            expansion = frame.expansions.get(tree.place)
+            if expansion is not None:  # what arguments became before the call was expanded
+                given = _between(nodes_in(expansion.given), nodes_in([frame.results[part.place] for part in _parts(tree)]))
+                _add(table, {node: () for node in given if node not in table}, tree, frame)
         if frame.coerced is not None:
             root = frame.expression.root
             _add(table, dict.fromkeys(_between([frame.coerced], nodes_in(frame.results[root.place])), ()), root, frame)
@@ -116,42 +111,6 @@ def _made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
     return made
 
 
-def _lists(frame: Frame) -> dict[tuple[Any, ...], Sequence]:
-    """The lists of an expression that became no array by themselves, by the entries that they have."""
-    found: dict[tuple[Any, ...], Sequence] = {}
-    for tree, result in zip(frame.nodes, frame.results, strict=False):
-        if isinstance(tree, Sequence) and isinstance(result, (list, tuple)) and result:
-            found.setdefault(_entries([*nodes_in(result)][::-1]), tree)
-    return found
-
-
-def _entries(nodes: Iterable[Expr]) -> tuple[Any, ...]:
-    """Entries in order, constants as numbers: of these an array is one node."""
-    return tuple(entry for node in nodes for entry in (np.ravel(node.payload).tolist() if node.is_constant else [node]))
-
-
-def _without_lists(
-    made: dict[Expr, tuple[str, ...]], result: Any, lists: Mapping[tuple[Any, ...], Sequence], table: Origins, frame: Frame
-) -> dict[Expr, tuple[str, ...]]:
-    """Give the arrays of lists, which an operator or a call made of its operands, to the lists; the other nodes are left."""
-    for node in [each for each in made if each is not result and each.shape]:
-        entries = [node]
-        while any(each in made and each.op is not None for each in entries):
-            entries = [part for each in entries for part in (each.operands if each in made and each.op else [each]) if part is not None]
-        if (tree := lists.get(_entries(entries))) is not None:
-            _add(table, {node: ()}, tree, frame)
-            made = {other: calls for other, calls in made.items() if other is not node}
-    return made
-
-
-def _taken_for(tree: Node, frame: Frame) -> Iterable[Expr]:
-    """What arguments became before a call was expanded: arrays of lists, whole numbers."""
-    expansion = frame.expansions[tree.place]
-    if expansion is None:
-        return ()
-    return _between(nodes_in(expansion.given), nodes_in([frame.results[part.place] for part in _parts(tree)]))
-
-
 def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
     """The nodes from roots down to ends, without these. A derivative uses nodes of what is differentiated, which are not its own."""
     pending = list(roots)
@@ -166,23 +125,6 @@ def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
             found.append(node)
             pending += [operand for operand in node.operands if operand is not None]
     return found
-
-
-def nodes_in(result: Any) -> Iterator[Expr]:
-    """The nodes in a result of lowering, however it is nested."""
-    pending = [result]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Expr):
-            yield part
-        elif isinstance(part, (tuple, list)):
-            pending += part
-        elif isinstance(part, dict):
-            pending += part.values()
-        elif isinstance(part, Function):
-            pending.append(part.base)
-        elif isinstance(part, Thing):
-            pending += part.parts
 
 
 def _parts(tree: Node) -> list[Node]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from gradcli.errors import AmbiguousError, ArgumentError, UnknownNameError
+from gradcli.errors import AmbiguousError, ArgumentError, Source, UnknownNameError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.attributes import of_library
 from gradcli.language.calls import exists, is_function, suggested
-from gradcli.language.dialect import PREFIX, TwoDialectsError
+from gradcli.language.coercion import Coercion
+from gradcli.language.dialect import PREFIX, Evidence, TwoDialectsError
 from gradcli.language.names import Function, Module
 from gradcli.language.python_hints import everything_in, is_of_python, unknown_module, unknown_name
-from gradcli.language.scope import Builder, Scope
+from gradcli.language.scope import Scope
 from gradcli.language.tree import (
     Assertion,
     Attribute,
-    Binary,
     Binding,
     Call,
     DataBinding,
@@ -27,16 +27,14 @@ from gradcli.language.tree import (
     Imported,
     Name,
     Node,
-    Number,
     Query,
     Several,
     Statement,
-    Unary,
 )
 from gradcli.ops import structure
 from gradcli.ops.calling import meanings, textbook
-from gradcli.ops.calling.meanings import CONVERSIONS, DIALECT_OF, detaches, is_method_of_arrays, is_of_tensors, is_refused
-from gradcli.ops.calling.prefixes import CONSTANTS, JAX, MATH, MODULES, NUMPY, ROOTS, TORCH, owner
+from gradcli.ops.calling.meanings import CONVERSIONS, detaches, is_method_of_arrays, is_refused
+from gradcli.ops.calling.prefixes import JAX, MATH, MODULES, NUMPY, ROOTS, TORCH
 
 # -- The names that stand in expressions, also through the functions that these call ---------------
 
@@ -114,70 +112,22 @@ def _is_meant(call: Call, functions: Mapping[str, Definition], values: Container
     return isinstance(callee, Name) and (callee.name in functions or (callee.name in values and not is_function(callee.name)))
 
 
-class Shown(NamedTuple):
-    """What a statement shows of its dialect."""
-
-    prefixes: frozenset[str]
-    tensors: bool  # whether it has methods that only PyTorch's tensors have
-
-
-def shown(frame: Frame, scope: Scope) -> Shown:
-    """Return what the statement in which an expression stands shows; constants (``np.pi``, ``np.sqrt(2*np.pi)``) show nothing here."""
+def shown(frame: Frame, scope: Scope) -> Evidence:
+    """Return what the text of a statement shows of its dialect, or of the expression that is none's."""
     if frame.shown is None:
-        expressions = [frame.expression] if frame.statement is None else expressions_of(frame.statement) or [frame.expression]
-        found: set[str] = set()
-        tensors = False
-        for expression in expressions:
-            constant = {node.callee for node in expression.nodes if type(node) is Call and _is_of_numbers(node)}
-            for node in expression.nodes:
-                if type(node) is Attribute:
-                    path = _module(node.base, frame, scope)
-                    dialect = None if path is None or node.name in CONSTANTS or node in constant else DIALECT_OF.get(owner(path))
-                    if dialect is not None:
-                        found.add(dialect)
-                elif type(node) is Call and type(node.callee) is Attribute and not tensors:
-                    tensors = _module(node.callee.base, frame, scope) is None and is_of_tensors(node.callee.name)
-        frame.shown = Shown(frozenset(found), tensors)
-    result: Shown = frame.shown
+        evidence = frame.shown = Evidence(scope.dialect.seen.roots)
+        text = frame.source.text if frame.statement is None else frame.statement.text
+        evidence.add(Source(text), {*frame.locals, *scope.names})
+    result: Evidence = frame.shown
     return result
 
 
-def _is_of_numbers(call: Call) -> bool:
-    """Return whether a call has numbers and constants of libraries alone: np.sqrt(2*np.pi)."""
-    pending: list[Any] = [*call.arguments, *(value for _, value in call.keywords)]
-    for node in pending:
-        match node:
-            case Number():
-                continue
-            case Unary():
-                pending.append(node.operand)
-            case Binary():
-                pending += (node.left, node.right)
-            case Attribute() if node.name in CONSTANTS:
-                continue
-            case _:
-                return False
-    return bool(call.arguments)
-
-
-def _module(base: Any, frame: Frame, scope: Scope) -> str | None:
-    """The module for which the root of a dotted name stands."""
-    while type(base) is Attribute:
-        base = base.base
-    if type(base) is not Name or base.name in frame.locals or base.name in scope.names:
-        return None
-    imported = scope.imported.get(base.name)
-    if imported is not None:
-        return imported.path if isinstance(imported, Module) else None
-    return ROOTS.get(base.name)
-
-
-class Reading:
+class Reading(Coercion):
     """Reads the calls of a program."""
 
-    def __init__(self, builder: Builder) -> None:
-        self.builder, self.scope = builder, builder.scope
-        self.notes: dict[Expr, str] = {}  # what is to be said of nodes wherever results depend on them
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope)
+        self.notes_of: dict[Expr, str] = {}  # what is to be said of nodes wherever results depend on them
 
     def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any], keywords: Sequence[str]) -> str:
         """The library of a function without a prefix. Raises AmbiguousError where it means two things."""
@@ -204,7 +154,7 @@ class Reading:
             return found
         if not is_method_of_arrays(name) or "dim" in keywords or "keepdim" in keywords:
             return TORCH
-        if name == "transpose" and len(arguments) == 2 and self.builder.value(base).ndim != 2:
+        if name == "transpose" and len(arguments) == 2 and self.value(base).ndim != 2:
             return TORCH  # NumPy's wants all axes
         if name == "repeat" and len(arguments) == 1 and isinstance(arguments[0], tuple) and not keywords:
             return TORCH  # sizes; NumPy's takes a number for each entry, which is written as a list
@@ -213,7 +163,7 @@ class Reading:
     def _dialect(self, call: meanings.Call, node: Call, frame: Frame) -> str | None:
         own = shown(frame, self.scope)
         try:
-            return self.scope.dialect.of(call, own.prefixes, own.tensors, frame.source.position(node.start)[0])
+            return self.scope.dialect.of(call, own, frame.source.position(node.start)[0])
         except TwoDialectsError as error:
             base = [node.callee.base] if isinstance(node.callee, Attribute) else []
             given = [_text(part, frame) for part in (*base, *node.arguments)]
@@ -226,7 +176,7 @@ class Reading:
         """Refuse the sum of a matrix in a program that was written for Python: there it is the sum of the rows."""
         if name != "sum" or not arguments or {"axis", "dim"} & {*keywords}:
             return
-        axes = self.builder.value(list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]).ndim
+        axes = self.value(list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]).ndim
         dialect = self.scope.dialect
         if axes > 1 and (shown(frame, self.scope).prefixes or self.scope.imported or dialect.is_pasted() or dialect.wanted()):
             own = shown(frame, self.scope).prefixes
@@ -241,7 +191,7 @@ class Reading:
         """Refuse ``softmax(m)`` of a matrix without an axis: SciPy's is over all entries, that of networks along the last axis."""
         if len(arguments) != 1 or {"axis", "dim"} & {*keywords} or not meanings.stated(name):
             return
-        axes = self.builder.value(arguments[0]).ndim
+        axes = self.value(arguments[0]).ndim
         if axes > 1:
             callee = node.callee
             text = _text(callee.base if isinstance(callee, Attribute) else node.arguments[0], frame)
@@ -253,7 +203,7 @@ class Reading:
 
     # -- what stops gradients ---------------------------------------------------------------------------------------------------
 
-    def settled(self, result: Any, node: Call, frame: Frame, function: Function, given: Sequence[Any]) -> Any:
+    def settled(self, made: Any, node: Call, frame: Frame, function: Function, given: Sequence[Any]) -> Any:
         """The result of a call: without its gradient, where that stops in the library that it was written for.
 
         Raises ArgumentError for what JAX refuses of values that it differentiates.
@@ -266,33 +216,30 @@ class Reading:
             stops = detaches(name, library, method, bool(given) and isinstance(given[0], (list, tuple)))
             refused = is_refused(name, library, method)
         if not (library == TORCH and stops) and not (library == JAX and refused):
-            return result
+            return made
         if not any(map(self._varies, given)):
-            return result
+            return made
         callee = node.callee
         written = f".{callee.name}()" if isinstance(callee, Attribute) and method else f"{_text(callee, frame)}(...)"
         if library == JAX:
             raise ArgumentError(
                 f"'{written}' of a value that is differentiated is an error in JAX, where it has no number yet", help=f"leave {written} out"
             )
-        return self._detached(result, written)
+        return self._detached(frame.kept(node, made), written)
 
-    def converted(self, result: Any, node: Call, frame: Frame, name: str, given: Sequence[Any]) -> Any:
+    def converted(self, made: Any, node: Call, frame: Frame, name: str, given: Sequence[Any]) -> Any:
         """The same of what makes a plain number, ``float(x)`` and ``x.item()``.
 
         In NumPy's code that is x; where nothing says what the code is, it stops gradients as in PyTorch's, for whose sake one writes so.
         """
         if isinstance(node.callee, Attribute) and name != "item":
-            return result  # x.float(), which is another dtype of x and no number of Python
+            return made  # x.float(), which is another dtype of x and no number of Python
         if name not in CONVERSIONS or not any(map(self._varies, given)):
-            return result
-        call = meanings.Call("item", True, (False,), ())
-        known = self._dialect(call, node, frame)
-        function = Function("item", known or TORCH, given[0])
-        stopped = self.settled(result, node, frame, function, given)
-        if known is None and isinstance(stopped, Expr) and stopped in self.scope.detached:
-            written = self.scope.detached[stopped]
-            self.notes[stopped] = (
+            return made
+        known = self._dialect(meanings.Call("item", True, (False,), ()), node, frame)
+        stopped = self.settled(made, node, frame, Function("item", known or TORCH, given[0]), given)
+        if known is None and isinstance(stopped, Expr) and (written := self.scope.detached.get(stopped)):
+            self.notes_of[stopped] = (
                 f"'{written}' stops gradients here, as in PyTorch; in NumPy's code, which '# dialect: numpy' says, it does not"
             )
         return stopped
@@ -344,7 +291,7 @@ class Reading:
         value: Any = Module(item.path if item.aliased else item.alias)
         if item.name is not None:
             try:
-                value = of_library(self.builder, item.path, item.name)
+                value = of_library(self, item.path, item.name)
             except UnknownNameError:
                 from gradcli.language.library_names import refused
 
@@ -368,7 +315,7 @@ class Reading:
             if names is not None and name not in names:
                 continue
             try:
-                return of_library(self.builder, path, name)
+                return of_library(self, path, name)
             except UnknownNameError:
                 continue
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,15 +15,15 @@ from gradcli.characters import normalized
 from gradcli.containment import contained
 from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValueError, ParseError, Source, Span, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.calls import is_object, is_several, values_in
+from gradcli.language.calls import is_function, is_object, is_several
 from gradcli.language.deviations import deviations, has_sign, refuse_measured, sign_in
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
+from gradcli.language.names import nodes_in
 from gradcli.language.python_hints import is_head, pieces
-from gradcli.language.reading import expressions_of, mentioned, words_of
+from gradcli.language.reading import expressions_of, mentioned, names_bound_by, words_of
 from gradcli.language.scope import NO_RANGES, Bound, Quantity, Scope, StaticUse, quantified
-from gradcli.language.statements import parse_expression, parse_statements
-from gradcli.language.suggestions import tried
+from gradcli.language.statements import parse_expression, parse_statements, parts_of, statements_of
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import (
     Assertion,
@@ -44,55 +45,6 @@ from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.counting import IN_FORCE
 from gradcli.ops.structure import detach
 
-# -- Which values bound to names the nodes of a program depend on, asked for each binding of a name
-# that has a value.
-
-
-_NONE = (1, 0)  # the span of what depends on no leaf
-
-
-class Ancestry:
-    """Remembers of nodes what answers most questions without a walk through all that they are made of."""
-
-    def __init__(self) -> None:
-        self._spans: dict[Expr, tuple[int, int]] = {}  # the indices of the first and the last leaf that a node depends on
-        self._known: dict[Expr, set[Expr]] = {}  # by leaves, some of the nodes that depend on them
-
-    def note(self, node: Expr, leaf: Expr) -> None:
-        """A node depends on a leaf."""
-        self._known.setdefault(leaf, set()).add(node)
-
-    def depend(self, nodes: Iterable[Expr], leaf: Expr) -> bool:
-        """Return whether one of some nodes depends on a leaf."""
-        known = self._known.get(leaf, ())
-        pending = list(nodes)
-        seen = set(pending)
-        for node in pending:  # which grow
-            if node is leaf or node in known:
-                return True
-            first, last = self._span(node)
-            if first <= leaf.index <= last:
-                new = [operand for operand in node.operands if operand is not None and operand.index >= leaf.index and operand not in seen]
-                seen.update(new)
-                pending += new
-        return False
-
-    def _span(self, node: Expr) -> tuple[int, int]:
-        spans = self._spans
-        if node not in spans:
-            new = [node]
-            found = set(new)
-            for part in new:  # which grow
-                more = {operand for operand in part.operands if operand is not None and operand not in spans} - found
-                found |= more
-                new += more
-            for part in sorted(new, key=lambda each: each.index):
-                below = [(part.index, part.index)] if part.is_leaf else []
-                below += [spans[operand] for operand in part.operands if operand is not None and spans[operand] != _NONE]
-                spans[part] = (min(first for first, _ in below), max(last for _, last in below)) if below else _NONE
-        return spans[node]
-
-
 # -- What statements bind names to: values, objects, several results at once, data; and names that
 # an error leaves without a value.
 
@@ -109,7 +61,8 @@ class Bindings:
     """The names of one program, as its statements bind them."""
 
     def __init__(self, scope: Scope, lowering: Lowering) -> None:
-        self.scope, self.lowering, self.ancestry = scope, lowering, Ancestry()
+        self.scope, self.lowering = scope, lowering
+        self._dependent: dict[Expr, dict[Expr, bool]] = {}  # by leaves, whether nodes depend on them
 
     def lose(self, name: str, statement: Statement, error: GradcliError | None = None) -> None:
         """Leave a name without a value, which a statement with an error should have given it."""
@@ -119,14 +72,6 @@ class Bindings:
         scope.failed[name] = line = statement.source.position(statement.span.start)[0]
         if error is not None and error.follows is not None:
             scope.causes[line] = error.follows
-
-    def lose_all(self, statement: Statement, error: GradcliError) -> None:
-        """Leave the names without a value that a statement with an error binds."""
-        if isinstance(statement, (Binding, DataBinding)):
-            self.lose(statement.name, statement, error)
-        elif isinstance(statement, Several):
-            for binding in statement.bindings:
-                self.lose(binding.name, binding, error)
 
     def raw(self, expr: Expr) -> Any:
         """The value of a constant expression, whole numbers as integers."""
@@ -163,49 +108,58 @@ class Bindings:
             return False
         values = [scope.names[other] for other in names if other in scope.names]
         if scope.objects:  # d = Normal(x, s), or parts = x.chunk(2), which depend on x as well
-            values += [part for other in names if other in scope.objects for part in values_in(scope.objects[other].object)]
-        return self.ancestry.depend(values, leaf)
+            values += [part for other in names if other in scope.objects for part in nodes_in(scope.objects[other].object)]
+        return self._depend(values, leaf)
+
+    def _depend(self, nodes: list[Expr], leaf: Expr) -> bool:
+        """Return whether one of some nodes depends on a leaf: each node is asked once."""
+        known = self._dependent.setdefault(leaf, {leaf: True})
+        pending = [*nodes]
+        while pending:
+            operands = [operand for operand in pending[-1].operands if operand is not None]
+            new = [operand for operand in operands if operand not in known] if pending[-1] not in known else []
+            if new:
+                pending += new
+            else:
+                known.setdefault(pending.pop(), any(known[operand] for operand in operands))
+        return any(known[node] for node in nodes)
 
     def bind_several(self, statement: Several) -> None:
         """Bind several names at once, when all that stands on the right has been read."""
-        mentioned_here = {name for e in expressions_of(statement) for name in mentioned([e], self.scope.functions, self.scope.names)}
-        own = [b for b in statement.bindings if b.name in mentioned_here or self._is_made_of_itself(b)]
+        scope = self.scope
+        names = mentioned(expressions_of(statement), scope.functions, scope.names)
+        own = [b for b in statement.bindings if b.name in names or self._is_made_of_itself(b)]
         for binding, value in zip(statement.bindings, self._values(statement), strict=True):
-            made_of_itself = binding in own and binding.name in self.scope.names
-            if binding.name in self.scope.outside and not made_of_itself:
-                self.scope.names[binding.name] = self.scope.leaves[binding.name]
-                continue
-            self._take(binding, value, made_of_itself)
-            self.scope.bindings[self.scope.names[binding.name]] = binding
+            made_of_itself = binding in own and binding.name in scope.names
+            if binding.name in scope.outside and not made_of_itself:
+                scope.names[binding.name] = scope.leaves[binding.name]
+            else:
+                self._take(binding, value, made_of_itself)
+                scope.bindings[scope.names[binding.name]] = binding
 
     def _values(self, statement: Several) -> list[Value]:
         lowering = self.lowering
         first = statement.bindings[0]
-        if statement.shared:
-            from gradcli.language.statements import parts_of
+        if not statement.shared:
+            return [self._value(lowering.lower_value(binding.expression, binding.source)) for binding in statement.bindings]
+        result = lowering.lower(first.expression, first.source)
+        try:
+            return [self._value(part) for part in parts_of(lowering, result, len(statement.bindings))]
+        except GradcliError as error:
+            raise error.at(first.expression.root.span, first.source) from None
 
-            result = lowering.lower(first.expression, first.source)
-            mentions, uses = lowering.lookup.mentions, lowering.coercion.static_uses
-            try:
-                parts = parts_of(lowering.coercion, result, len(statement.bindings))
-            except GradcliError as error:
-                raise error.at(first.expression.root.span, first.source) from None
-            return [Value(part, mentions, uses) for part in parts]
-        found = []
-        for binding in statement.bindings:
-            node = lowering.lower_value(binding.expression, binding.source)
-            found.append(Value(node, lowering.lookup.mentions, lowering.coercion.static_uses))
-        return found
+    def _value(self, node: Expr) -> Value:
+        return Value(node, self.lowering.mentions, self.lowering.static_uses)
 
     def _evaluate(self, statement: Binding, made_of_itself: bool) -> None:
-        scope, name = self.scope, statement.name
-        deviation = None if statement.deviation is None else self._deviation(statement)
+        scope, name, lowering = self.scope, statement.name, self.lowering
+        deviation = self._deviation(statement)
         try:
-            result = self.lowering.lower(statement.expression, statement.source)
-            if is_object(result) or is_several(result, self.lowering.lookup.mentions):
-                scope.bind_object(name, Bound(result, self.lowering.lookup.mentions))
+            result = lowering.lower(statement.expression, statement.source)
+            if is_object(result) or is_several(result, lowering.mentions):
+                scope.bind_object(name, Bound(result, lowering.mentions))
                 return
-            expr = self.lowering.coerced(result, statement.expression, statement.source)
+            value = self._value(lowering.coerced(result, statement.expression, statement.source))
         except MissingValueError as error:
             if name not in scope.names and name not in scope.failed and (place := _mention(statement)) is not None:
                 raise MissingValueError(
@@ -213,27 +167,26 @@ class Bindings:
                     help=f"give it one before: {name} = 1",
                 ) from None  # fmt: skip
             raise error
-        if deviation is not None and self.lowering.lookup.mentions:
+        if deviation is not None and value.mentions:
             refusal = ArgumentError(
                 f"the value of '{name}' mentions another name: '±' stands behind numbers", help=f"write {name} = 1.0 ± 0.1"
             )
             raise refusal.at(statement.expression.root.span, statement.source)
-        self._take(statement, Value(expr, self.lowering.lookup.mentions, self.lowering.coercion.static_uses), made_of_itself)
-        if deviation is not None:
-            self._deviate(statement, scope.leaves[name], deviation)
+        self._take(statement, value, made_of_itself)
+        self._deviate(statement, deviation)
 
     def _deviation(self, statement: Binding | DataBinding) -> Any:
-        """Return what stands behind the sign of a binding."""
-        assert statement.deviation is not None
-        return self.scope.evaluate(self.lowering.lower_value(statement.deviation, statement.source))
+        """Return what stands behind the sign of a binding, None without one."""
+        given = statement.deviation
+        return None if given is None else self.scope.evaluate(self.lowering.lower_value(given, statement.source))
 
-    def _deviate(self, statement: Binding | DataBinding, leaf: Expr, deviation: Any = None) -> None:
-        """Give a leaf the standard deviation that stands behind the sign of its binding, if there is one."""
+    def _deviate(self, statement: Binding | DataBinding, deviation: Any) -> None:
+        """Give the leaf of a binding its standard deviation."""
         if statement.deviation is None:
             return
-        found, value = self._deviation(statement) if deviation is None else deviation, self.scope.values[leaf]
+        leaf = self.scope.leaves[statement.name]
         try:
-            self.scope.deviations[leaf] = deviations(np.abs(value) * found / 100 if statement.percent else found, value, statement.name)
+            self.scope.deviations[leaf] = deviations(deviation, self.scope.values[leaf], statement.name, percent=statement.percent)
         except GradcliError as error:
             raise error.at(statement.deviation.root.span, statement.source) from None
 
@@ -245,36 +198,32 @@ class Bindings:
             return
         own = scope.named(value.node, name)
         scope.objects.pop(name, None)
-        if made_of_itself and name in scope.leaves:
-            self.ancestry.note(own, scope.leaves[name])
         if name in scope.names and not made_of_itself:
             scope.leaves.pop(name, None)
             scope.replaced.add(name)
         elif statement.const:
             scope.replaced.add(name)
         scope.names[name] = detach(own) if statement.const else own
+        scope.static_uses.pop(name, None)
         if value.static_uses:
             scope.static_uses[name] = value.static_uses
-        else:
-            scope.static_uses.pop(name, None)
         scope.failed.pop(name, None)
 
     def _load(self, statement: DataBinding) -> None:
-        if self.scope.load is None:
-            error = InputError("data files cannot be named here", help="bind the data from outside")
-            raise error.at(statement.span, statement.source)
         try:
-            leaf = self.scope.bind_value(statement.name, self.scope.load(statement.reference))
-            self._deviate(statement, leaf)
+            if self.scope.load is None:
+                raise InputError("data files cannot be named here", help="bind the data from outside")
+            self.scope.bind_value(statement.name, self.scope.load(statement.reference))
+            self._deviate(statement, self._deviation(statement))
         except GradcliError as error:
             raise error.at(statement.span, statement.source) from None
 
 
 def _mention(statement: Binding) -> Span | None:
     """Return where a binding mentions its own name."""
-    callees = {id(node.callee) for node in statement.expression.nodes if isinstance(node, Call)}
-    own = (node for node in statement.expression.nodes if isinstance(node, Name) and node.name == statement.name)
-    return next((node.span for node in own if id(node) not in callees), None)
+    nodes = statement.expression.nodes
+    callees = {node.callee for node in nodes if isinstance(node, Call)}
+    return next((node.span for node in nodes if isinstance(node, Name) and node.name == statement.name and node not in callees), None)
 
 
 # -- The text of a program as it is read, and where in it a logical line stands --------------------
@@ -342,6 +291,54 @@ def statements(lines: Iterable[str], name: str | None = None, limits: Limits = D
         yield from parse_statements(source, limits.length)
 
 
+# -- Texts that helps offer to write: each is tried before it is shown, so that no help leads to the
+# next error.
+
+
+_LONGEST_HELP = 2_000  # characters of a help that is tried
+_OFFER = re.compile(r"(?:write:?|define it:|give it one(?: before)?:) ([^;]*(?:; \w+\()?.*)", re.DOTALL)
+_AROUND = re.compile(
+    r"^(or )?(.*value: )?| (for|to) [a-z'! ]*(;.*)?$| (for|of) the [a-z ]*$|; (?!\w+\().*$|  #.*$|: (functions|'\w+' is) .*$"
+)
+_NO_TEXT = ("with ", "power", "exclusive", "a comma", "list ", "give ", "each", "*", "# ", "the ", "@", "it with ")
+
+
+def offers(help: str) -> list[str]:
+    """The texts that a help says to write: between commas and "or", each perhaps with what it is for."""
+    found = _OFFER.match(help)
+    if found is None:
+        return []
+    parts, depth, start, text = [], 0, 0, found[1]
+    for place, char in enumerate(text):
+        depth += (char in "([{") - (char in ")]}")
+        if depth == 0 and (text.startswith(", ", place) or text.startswith(" or ", place)):
+            parts.append(text[start:place])
+            start = place + len(", " if char == "," else " or ")
+    shown = (_AROUND.sub("", part) for part in [*parts, text[start:]])
+    return [part for part in shown if part and not part.startswith(_NO_TEXT)]
+
+
+def tried(error: GradcliError, scope: Scope | None = None) -> GradcliError:
+    """The error without a help that offers what cannot be read, or calls what nobody knows."""
+    if error.help is not None and len(error.help) <= _LONGEST_HELP and not all(_can_be_read(text, scope) for text in offers(error.help)):
+        error.help = error.instead
+    return error
+
+
+def _can_be_read(text: str, scope: Scope | None) -> bool:
+    """Tell whether a text is a statement, or a value and its deviation, in which all that is called is something."""
+    found = statements_of(f"x = {text}" if "±" in text else text)
+    if found is None or scope is None:
+        return found is not None
+    own = {name for each in found if isinstance(each, Definition) for name in (each.name, *each.parameters)}
+    nodes = [node for each in found for expression in expressions_of(each) for node in expression.nodes]
+    called = {node.callee.name for node in nodes if isinstance(node, Call) and isinstance(node.callee, Name)}
+    return all(name in own or is_function(name) or scope.knows(name) for name in called)
+
+
+# -- Programs ---------------------------------------------------------------------------------------
+
+
 class Sides(NamedTuple):
     """One relation of an assert as nodes of the graph."""
 
@@ -372,6 +369,7 @@ class Program:
         self.lowering = Lowering(scope)
         self.bindings = Bindings(scope, self.lowering)
         self.text: ProgramText | None = None  # keeps what is read, where that is wanted
+        self._read: list[Expression] = []  # the parts of the last query or assert, as they are read
         self._begun = self._kept = scope.mark()  # kept: up to the last statement that others can build on
 
     def sources(self, lines: Iterable[str], name: str | None = None, *, stream: bool = False) -> Iterator[Source]:
@@ -411,11 +409,11 @@ class Program:
         The nodes of earlier queries are forgotten, so that a file of queries takes no more memory than one of them.
         """
         self.scope.forget_since(self._kept)
-        self.lowering.statement = statement
         before = IN_FORCE.set(self.scope.limits)
         dialect = self.scope.dialect
         dialect.decided = None
-        self.lowering.lookup.begin()
+        self.lowering.begin(statement)
+        self._read = []
         try:
             if dialect.conflict is not None:
                 raise dialect.refusal(statement)
@@ -423,7 +421,8 @@ class Program:
         except Exception as unforeseen:
             error = tried(contained(unforeseen), self.scope)
             self.scope.mentioned |= words_of(statement)  # lowering may not have come to all of them
-            self.bindings.lose_all(statement, error)
+            for name in names_bound_by(statement):
+                self.bindings.lose(name, statement, error)
             raise error from error.__cause__
         finally:
             IN_FORCE.reset(before)
@@ -438,114 +437,103 @@ class Program:
         self.scope.dialect.end()
 
     def _run(self, statement: Statement) -> Lowered | None:
-        source = statement.source
-        if isinstance(statement, Query):
-            value = self._result(statement.expression, source)
-            lowered = Lowered(statement, value, static_uses=tuple(self.lowering.coercion.static_uses))
-            self._tell_reading(lowered, [self.lowering.read])
-            return lowered
-        if isinstance(statement, (Binding, DataBinding)):
-            self.bindings.bind(statement)
-            return None
-        if isinstance(statement, Definition):
-            self.scope.functions[statement.name] = statement
-            self.scope.mentioned |= words_of(statement)
-            return None
-        if isinstance(statement, Several):
-            self.bindings.bind_several(statement)
-            return None
-        if isinstance(statement, Import):
-            self.lowering.reading.take(statement)
-            return None
-        if isinstance(statement, Lost):
-            for name in statement.names:
-                self.bindings.lose(name, statement)
-            return None
-        assert isinstance(statement, Assertion)
-        of_ends: list[Expression | None] = []
-        with quantified(self.scope, self._ends(statement, of_ends)) as ranges:
-            return self._asserted(statement, ranges, of_ends)
+        match statement:
+            case Query():
+                value = self._result(statement)
+                lowered = Lowered(statement, value, static_uses=tuple(self.lowering.static_uses))
+                self._tell_reading(lowered, [value])
+                return lowered
+            case Assertion():
+                with quantified(self.scope, self._ends(statement)) as ranges:
+                    return self._asserted(statement, ranges)
+            case Binding() | DataBinding():
+                self.bindings.bind(statement)
+            case Definition():
+                self.scope.functions[statement.name] = statement
+                self.scope.mentioned |= words_of(statement)
+            case Several():
+                self.bindings.bind_several(statement)
+            case Import():
+                self.lowering.take(statement)
+            case Lost():
+                for name in statement.names:
+                    self.bindings.lose(name, statement)
+        return None
 
-    def _ends(self, statement: Assertion, read: list[Expression | None]) -> dict[str, tuple[float, float]]:
+    def _result(self, statement: Query) -> Expr:
+        expression, source = statement.expression, statement.source
+        result = self._lowered(expression, source)
+        if isinstance(result, tuple) and not isinstance(result, DType):
+            error = TypeMismatchError(f"the result is a tuple of {len(result)}, not an array", help="take one entry: (x, y)[0]")
+            raise error.at(expression.root.span, source)
+        return self.lowering.coerced(result, expression, source)
+
+    def _lowered(self, expression: Expression, source: Source) -> Any:
+        """What a part of a query or an assert stands for; how it was read is kept."""
+        result = self.lowering.lower(expression, source)
+        self._read.append(self.lowering.read or expression)
+        return result
+
+    def _side(self, expression: Expression, source: Source) -> Expr:
+        """One part of an assert as a node."""
+        result = self._lowered(expression, source)
+        if isinstance(result, tuple) and not isinstance(result, DType):
+            result = list(result)  # assert x.shape == (2, 3)
+        return self.lowering.coerced(result, expression, source)
+
+    def _ends(self, statement: Assertion) -> dict[str, tuple[float, float]]:
         """The ends of the ranges that an assert is about. Raises ArgumentError for what is no range."""
         found = {}
         for each in statement.ranges:
-            ends = [self.scope.evaluate(self._side(end, statement.source, read)) for end in (each.begin, each.end)]
+            ends = [self.scope.evaluate(self._side(end, statement.source)) for end in (each.begin, each.end)]
             if any(np.ndim(end) or not np.isfinite(end) for end in ends) or not ends[0] <= ends[1]:
                 error = ArgumentError(f"the ends of a range are two numbers, the smaller one first, not {ends[0]} and {ends[1]}")
                 raise error.at(each.span, statement.source)
             found[each.name] = float(ends[0]), float(ends[1])
         return found
 
-    def _asserted(self, statement: Assertion, ranges: Mapping[str, Quantity], of_ends: list[Expression | None]) -> Lowered:
+    def _asserted(self, statement: Assertion, ranges: Mapping[str, Quantity]) -> Lowered:
         source = statement.source
-        read: list[Expression | None] = []
-        uses: list[StaticUse] = []
+        taken: set[Expr] = set()  # leaves whose values are needed beforehand
         relations = []
         for relation in statement.relations:
             sides = []
             for part in (relation.left, relation.right):
-                sides.append(self._side(part, source, read))
-                uses += self.lowering.coercion.static_uses
+                sides.append(self._side(part, source))
+                taken.update(use.leaf for use in self.lowering.static_uses)
             relations.append(Sides(relation, *sides))
         within = None
         if statement.within is not None:
-            node = self._side(statement.within, source, read)
-            within = float(np.max(self.scope.evaluate(node)))
+            within = float(np.max(self.scope.evaluate(self._side(statement.within, source))))
             if not 0 <= within < np.inf:
                 error = ArgumentError(f"a tolerance is a number of at least 0, not {within}")
                 raise error.at(statement.within.root.span, source)
         for name, quantity in ranges.items():
-            if any(use.leaf is quantity.leaf for use in uses):
-                raise ArgumentError(f"'{name}' is used as a number that the program needs beforehand: it has no range").at(
-                    statement.span, source
-                )
+            if quantity.leaf in taken:
+                error = ArgumentError(f"'{name}' is used as a number that the program needs beforehand: it has no range")
+                raise error.at(statement.span, source)
         lowered = Lowered(statement, relations[0].left, tuple(relations), within, ranges=ranges)
-        self._tell_reading(lowered, [*read, *of_ends])
+        self._tell_reading(lowered, [side for sides in relations for side in (sides.left, sides.right)])
         return lowered
 
-    def _side(self, expression: Expression, source: Source, read: list[Expression | None]) -> Expr:
-        """One part of an assert as a node; how it was read is added to a list."""
-        result = self.lowering.lower(expression, source)
-        if isinstance(result, tuple) and not isinstance(result, DType):
-            result = list(result)  # assert x.shape == (2, 3)
-        node = self.lowering.coerced(result, expression, source)
-        read.append(self.lowering.read)
-        return node
-
-    def _tell_reading(self, lowered: Lowered, read: list[Expression | None]) -> None:
+    def _tell_reading(self, lowered: Lowered, nodes: list[Expr]) -> None:
         """Say how a query or an assert was read, if its text implies anything."""
-        parts = [part for part in read if part is not None]
-        lowered.notes = tuple(self.lowering.lookup.notes)
-        notes = self.lowering.reading.notes
-        if notes:
-            ends = [side for sides in lowered.relations for side in (sides.left, sides.right)] or [lowered.value]
-            lowered.notes += tuple(dict.fromkeys(notes[node] for node in reachable(ends) if node in notes))
-        if any(part.notes for part in parts):
-            names = self.scope.names
-            lowered.notes += tuple(text for part in parts for name, text in part.notes if name is None or name in names)
+        parts, of_nodes, names = self._read, self.lowering.notes_of, self.scope.names
+        notes = dict.fromkeys(self.lowering.notes)
+        if of_nodes:
+            notes |= dict.fromkeys(of_nodes[node] for node in reachable(nodes) if node in of_nodes)
+        notes |= dict.fromkeys(text for part in parts for name, text in part.notes if name is None or name in names)
+        lowered.notes = tuple(notes)
         if not any(part.implied for part in parts):
             return
         from gradcli.language.rewritten import rewritten
 
-        texts = [rewritten(part, self.scope.functions) for part in parts]
-        if isinstance(lowered.statement, Assertion):
-            signs = [relation.symbol for relation in lowered.statement.relations]
-            sides = zip(texts[::2], signs, texts[1::2], strict=False)
-            within = f" within {texts[2 * len(signs)]}" if lowered.statement.within is not None else ""
-            limits = texts[len(texts) - 2 * len(lowered.ranges) :]
-            over = [f"{name} in {a}..{b}" for name, a, b in zip(lowered.ranges, limits[::2], limits[1::2], strict=True)]
-            within += f" for {', '.join(over)}" if over else ""
-            lowered.read_as = "assert " + " and ".join(f"{a} {sign} {b}" for a, sign, b in sides) + within
-        else:
-            lowered.read_as = texts[0]
-
-    def _result(self, expression: Expression, source: Source) -> Expr:
-        result = self.lowering.lower(expression, source)
-        if isinstance(result, tuple) and not isinstance(result, DType):
-            error = TypeMismatchError(f"the result is a tuple of {len(result)}, not an array", help="take one entry: (x, y)[0]")
-            raise error.at(expression.root.span, source)
-        return self.lowering.coerced(result, expression, source)
+        statement = lowered.statement
+        text, begin = statement.text, statement.span.start
+        for part in sorted(parts, key=lambda part: -part.root.start):
+            written = rewritten(part, self.scope.functions)
+            text = text[: part.root.start - begin] + written + text[part.root.end - begin :]
+        lowered.read_as = written if isinstance(statement, Query) else " ".join(text.split())
 
     def constant(self, text: str, what: str) -> Any:
         """The value of a VALUE on the command line or in a record: a constant expression. Raises as `read` does."""
@@ -568,9 +556,9 @@ class Program:
 
     def deviation(self, text: str, value: Any, name: str) -> Any:
         """The standard deviation of a value by its text, which may be in percent: ``5%``. Raises as `uncertain`."""
-        percent = text.rstrip().endswith("%")
-        found = self.constant(text.rstrip()[:-1] if percent else text, f"<standard deviation of {name}>")
-        return deviations(np.abs(value) * found / 100 if percent else found, value, name)
+        number = text.rstrip().removesuffix("%")
+        found = self.constant(number, f"<standard deviation of {name}>")
+        return deviations(found, value, name, percent=number != text.rstrip())
 
     def read(self, text: str, what: str) -> Expr:
         """An expression that stands outside of the program, with ``2,3`` short for ``[2, 3]``.

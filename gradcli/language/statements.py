@@ -198,18 +198,18 @@ def parse_expression(source: Source, limit: int) -> Expression:
 
 def with_readings(error: AmbiguousError) -> AmbiguousError:
     """The error with the two readings in its help, if both can be read; if not, its help has others, of the same form."""
-    if error.readings and all(map(_can_be_read, error.readings)):
+    if error.readings and all(map(statements_of, error.readings)):
         error.instead, error.help = error.help, f"write {' or '.join(error.readings)}"
     error.readings = ()
     return error
 
 
-def _can_be_read(text: str) -> bool:
+def statements_of(text: str) -> list[Statement] | None:
+    """The statements that a text is, None for what cannot be read."""
     try:
-        statements_in(Source(text))
+        return statements_in(Source(text))
     except (ParseError, IndexError):
-        return False
-    return True
+        return None
 
 
 def statements_in(source: Source) -> list[Statement]:

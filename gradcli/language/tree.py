@@ -327,6 +327,13 @@ class Frame:
         """The nodes of the tree, operands before their users."""
         return self.expression.nodes
 
+    def kept(self, node: Node, made: Any) -> Any:
+        """The result of a function; what was expanded for it is kept."""
+        if type(made) is not Expansion:
+            return made
+        self.expansions[node.place] = made
+        return made.result
+
 
 # -- Operators that Python reads in another way: ``^`` of booleans, and ``or``, ``and``, ``|``,
 # ``&`` and ``~`` of numbers.

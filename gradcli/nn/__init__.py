@@ -11,13 +11,13 @@ __all__ = ["Parameter", "functional", "init"]
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from gradcli.tensors.torch.modules import module
+        from gradcli.tensors.torch.namespace import module
 
         if name.startswith("__"):
             raise AttributeError(f"module 'gradcli.nn' has no attribute {name!r}")
         return module(name)
 
     def __dir__() -> list[str]:
-        from gradcli.tensors.torch.modules import names
+        from gradcli.tensors.torch.namespace import module_names
 
-        return sorted({*__all__, *names()})
+        return sorted({*__all__, *module_names()})

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from gradcli.tensors.torch.catalogue_functions import OF_NETWORKS, function_names, network_function
-from gradcli.tensors.torch.namespace import without
+from gradcli.tensors.torch.namespace import OF_NETWORKS, function_names, network_function, without
 
 
 def __getattr__(name: str) -> Any:

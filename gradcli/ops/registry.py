@@ -187,7 +187,7 @@ def function(
             return elementwise(called, signature, entries.pop("forward"), partial(_of_entries, body), *partials, doc=about, **entries)
         if is_node:
             own = {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp, "forward": body}
-            parts = {} if "axes" in record else {"parts": body}
+            parts = {} if "axes" in record or "core_dims" in record else {"parts": body}  # LAPACK is faster than loops
             return register(Op(called, signature, about, **grouped({**own, **parts, **fields})))
         return register(Composite(called, signature, about, definition=body, **grouped(fields, "torch")))
 

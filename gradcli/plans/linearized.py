@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gradcli.graph.demand import size_of
-from gradcli.graph.interpret import Rebuilding, forward, interpret
+from gradcli.graph.interpret import Rebuilding, forward, interpret, size_of
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.tangents import Tangents
-from gradcli.graph.transforms import vjp, zeros_like
+from gradcli.graph.transforms import Tangents, vjp, zeros_like
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.batching import on_batch
 from gradcli.ops.spec import Op

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import NativeError
-from gradcli.graph.demand import bytes_of, scratch_of, size_of
 from gradcli.graph.indeterminate import has_nan
+from gradcli.graph.interpret import bytes_of, scratch_of, size_of
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.plans.assembly import Compiled, compiled, delivered, last_uses, written
 from gradcli.plans.backend import ONCE, because, chosen, work_of

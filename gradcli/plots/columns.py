@@ -23,10 +23,28 @@ _LENGTHS = (32, 512, 4096)  # of columns: shorter ones are filled up
 
 
 class Points(NamedTuple):
-    """The results at points: values, in the shape of the result behind the first axis, and derivatives of each entry by each name."""
+    """The results at points, in the shape of the result behind the first axis.
+
+    slopes  the derivatives of each entry by each name
+    inside  where a value is finite, and nothing on the way to it is infinite
+    """
 
     values: np.ndarray
     slopes: dict[str, np.ndarray]
+    inside: np.ndarray
+
+
+def in_range(order: Sequence[Expr], values: Mapping[Expr, Any]) -> Any:
+    """Return where the last node of an order is finite, and nothing on the way is infinite.
+
+    Where something is chosen (`where`), what is not chosen may be anything.
+    """
+    found = np.isfinite(np.asarray(values[order[-1]], float))
+    selects = any(node.op is not None and node.op.selects for node in order)
+    for node in () if selects else order:
+        if node.kind == "float" and node.op is not None and node.op.elementwise:
+            found = found & ~np.isinf(values[node])
+    return found
 
 
 class Columns:
@@ -56,11 +74,12 @@ class Columns:
             depends.add(node)
         return True
 
+    @np.errstate(all="ignore")
     def __call__(self, *columns: Any) -> Points:
         """The values and derivatives at points, of which each column has the numbers of one name."""
         given = [np.asarray(column, np.float64) for column in columns]
         shape = (len(given[0]), *self.root.shape)
-        points = Points(np.full(shape, np.nan), {name: np.full(shape, np.nan) for name in self.wrt})
+        points = Points(np.full(shape, np.nan), {name: np.full(shape, np.nan) for name in self.wrt}, np.zeros(shape, bool))
         fill, step = (self._together, _LENGTHS[-1]) if self.entrywise else (self._alone, 1)
         for start in range(0, len(given[0]), step):
             part = slice(start, start + step)
@@ -83,10 +102,10 @@ class Columns:
             values[wide] = np.array(np.broadcast_to(filled, wide.shape))
         found = forward([root], values, "float64", order)
         points.values[part] = np.broadcast_to(found[root], (length, *shape))[:count]
+        points.inside[part] = np.broadcast_to(in_range(order, found), (length, *shape))[:count]
         adjoints: dict[Any, Any] = {}
-        if root.shape == (length, *shape):
-            with np.errstate(all="ignore"):
-                adjoints = gradients(order, {root: np.ones(root.shape)}, list(leaves.values()), found.__getitem__)
+        if self.wrt and root.shape == (length, *shape):
+            adjoints = gradients(order, {root: np.ones(root.shape)}, list(leaves.values()), found.__getitem__)
         for name, asked in self.wrt.items():
             slope = None if asked is None or asked not in leaves else adjoints.get(leaves[asked])
             points.slopes[name][part] = 0.0 if slope is None else np.broadcast_to(slope, (length, *shape))[:count]
@@ -105,15 +124,14 @@ class Columns:
         given = {leaf: column[0] for leaf, column in zip(self.moving.values(), columns, strict=True) if leaf is not None}
         try:
             found = forward([self.root], {**self.scope.values, **given}, "float64", self.order)
-        except EvaluationError:
+        except (EvaluationError, ValueError, ArithmeticError):
             return  # no value at all, as the inverse of a singular matrix
-        points.values[part] = found[self.root]
+        points.values[part], points.inside[part] = found[self.root], np.all(in_range(self.order, found))
         shape = self.root.shape
-        for place, index in enumerate(np.ndindex(shape)):
+        for place, index in enumerate(np.ndindex(shape)) if self.wrt else ():
             seed = one_hot(place, shape) if shape else np.float64(1.0)
             try:
-                with np.errstate(all="ignore"):
-                    adjoints = gradients(self.order, {self.root: seed}, self.leaves, found.__getitem__)
+                adjoints = gradients(self.order, {self.root: seed}, self.leaves, found.__getitem__)
             except (ValueError, ArithmeticError):
                 continue
             for name, leaf in self.wrt.items():

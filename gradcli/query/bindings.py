@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.characters import NAME, composed, normalized
-from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, one_of, suggestion
+from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, suggestion
+from gradcli.files.option_table import option_value, refuse_together
 from gradcli.language.deviations import deviations
 from gradcli.language.run import Program, ProgramText
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
-from gradcli.ops.calling.prefixes import DIALECTS
-from gradcli.plans.backend import BACKENDS, insist
-from gradcli.query.options import Mode, names_of
+from gradcli.plans.backend import insist
+from gradcli.query.options import names_of
 
 if TYPE_CHECKING:
     from gradcli.batch.compilation import CompilationCache
 
 
-MODES: tuple[str, ...] = get_args(Mode)
-MOST_DIGITS = 100_000  # of a precision
+_UNSAID = ("dialect", "precision", "threads", "timeout")  # options that are None where they are not given
 _ELSEWHERE = {"digits": "precision", "grad": "mode", "jacobian": "mode", "hessian": "mode"}  # what people write, and what they mean
 _WORDS = re.compile(rf"#[^\n]*|({NAME})")
 _RESERVED = ("if", "else", "and", "or", "not")
@@ -140,54 +139,6 @@ def uncertain_of(name: str, value: Any, programs: Programs) -> tuple[Any, Any]:
     return value, None
 
 
-def precision_of(dtype: Any) -> str:
-    """ "float64" or "float32", which NumPy's dtypes can say, too."""
-    try:
-        name = dtype if dtype in ("float64", "float32") else np.dtype(dtype).name if dtype is not None else "None"
-    except TypeError:
-        name = ""
-    if name not in ("float64", "float32"):
-        raise InputTypeError(f"dtype must be float64 or float32, not {dtype!r}")
-    return str(name)
-
-
-def dialect_of(dialect: Any) -> str | None:
-    """One of the dialects. Raises InputTypeError."""
-    return None if dialect is None else one_of("'dialect'", dialect, DIALECTS, InputTypeError)
-
-
-def backend_of(backend: Any) -> str:
-    """One of those who run loops. Raises InputTypeError, and NativeError for native code without a compiler."""
-    word = one_of("'backend'", backend, BACKENDS, InputTypeError)
-    if word == "native":
-        insist(word)
-    return word
-
-
-def limits_of(limits: Any) -> Limits:
-    if not isinstance(limits, Limits):
-        help = 'write gradcli.limits.DEFAULT.raised(["nodes=1000000"])'
-        raise InputTypeError(f"'limits' must be a gradcli.limits.Limits, not {type(limits).__name__}", help=help)
-    return limits
-
-
-def seconds_of(timeout: Any) -> float | None:
-    """A time limit in seconds. Raises for what is none."""
-    if timeout is None:
-        return None
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float, np.integer, np.floating)):
-        raise InputTypeError(f"'timeout' must be a number of seconds, not {timeout!r}", help=_as_number("timeout", timeout))
-    if not timeout > 0:
-        raise UsageError(f"a time limit must be more than 0 seconds, not {timeout}")
-    return float(timeout)
-
-
-def state_of(random_state: Any) -> int:
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
-        raise InputTypeError(f"'random_state' must be a whole number from 0, not {random_state!r}")
-    return int(random_state)
-
-
 def name_of(name: Any) -> str:
     """A name to differentiate by, or several with commas between them. Raises InputTypeError for what is none."""
     if not isinstance(name, str) or not all(re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalized(name).split(",")):
@@ -203,86 +154,60 @@ def entries_of(why: Any) -> list[str]:
     return entries
 
 
-def count_of(name: str, value: Any, most: int | None = None, unit: str = "") -> int:
-    """A number of things, at least one. Raises InputTypeError, and UsageError for more than there can be."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputTypeError(f"'{name}' must be a whole number from 1, not {value!r}")
-    if most is not None and value > most:
-        raise UsageError(f"'{name}' must be at most {most:,}{unit}, not {int(value):,}")
-    return int(value)
-
-
-def refuse_unused(mode: str, options: Mapping[str, Any]) -> None:
-    """Raise for what would be asked and not given: digits and loops of other modes than the gradient's, LaTeX of formulas that there
-    are not."""
-    for option, usual in (("precision", None), ("backend", "auto"), ("threads", None)):
-        if mode != "grad" and options[option] != usual:
-            raise UsageError(f"'{option}' is about a value and its gradient, not the mode '{mode}'", help=f"leave {option} out")
-    if options["latex"] and not options["formula"]:
-        raise UsageError("'latex' is about formulas, which formula=False leaves out", help="leave one of them out")
-    if options["latex"] and mode in ("jvp", "hvp"):
-        raise UsageError(f"'latex' is about formulas, which the mode '{mode}' has none of", help="leave latex out")
-
-
-def flag_of(name: str, value: Any) -> bool:
-    if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
-        raise InputTypeError(f"'{name}' must be True or False, not {value!r}")
-    return bool(value)
-
-
-def _as_number(name: str, value: Any) -> str | None:
-    try:
-        return f"write {name}={float(value):g}"
-    except (TypeError, ValueError):
-        return None
-
-
-def mode_of(mode: Any, directions: Mapping[str, Any], seed: Any, known: Collection[str]) -> tuple[str, dict[str, Any]]:
-    """The mode, and the tangents of a derivative in a direction. Raises for what contradicts itself, or would be left unused.
+def mode_of(mode: str, directions: Mapping[str, Any], known: Collection[str]) -> tuple[str, dict[str, Any]]:
+    """The mode, and the tangents of a derivative in a direction. Raises for a direction that is none.
 
     directions   what is given as ``jvp`` and as ``hvp``, tangents by names or None
     """
-    mode = one_of("'mode'", mode, MODES, InputTypeError)
-    given = {word: direction for word, direction in directions.items() if direction is not None}
-    if mode in directions and mode not in given:
-        raise UsageError(f"mode '{mode}' needs a direction", help=f'write {mode}={{"x": 1.0}}, the tangent of each name that moves')
-    for word, direction in given.items():
-        if not isinstance(direction, Mapping):
-            raise InputTypeError(f"'{word}' must map names to tangents, not {type(direction).__name__}", help=f'write {word}={{"x": 1.0}}')
-        if not direction:
-            raise UsageError(f"'{word}' has no tangent", help=f'write {word}={{"x": 1.0}}, the tangent of each name that moves')
-        if len(given) > 1:
-            raise UsageError(f"{' and '.join(map(repr, given))} exclude each other", help="leave one of them out")
-        if mode not in ("grad", word):
-            raise UsageError(f"'{word}' and the mode '{mode}' exclude each other", help="leave one of them out")
-        mode = word
-    if seed is not None and mode != "grad":
-        raise UsageError(f"a derivative of the mode '{mode}' has no seed", help="leave out the seed, or the mode")
-    tangents = bound(given.get(mode), {}, known, lambda x: f'{mode}={{"{x}": 1.0}}')
-    return mode, {name: numbers(tangent, f"the tangent of '{name}'") for name, tangent in tangents.items()}
+    word = next((word for word, direction in directions.items() if direction is not None), mode)
+    if word not in directions:
+        return mode, {}
+    direction, help = directions[word], f'write {word}={{"x": 1.0}}, the tangent of each name that moves'
+    if direction is None:
+        raise UsageError(f"mode '{word}' needs a direction", help=help)
+    if not isinstance(direction, Mapping):
+        raise InputTypeError(f"'{word}' must map names to tangents, not {type(direction).__name__}", help=help)
+    if not direction:
+        raise UsageError(f"'{word}' has no tangent", help=help)
+    tangents = bound(direction, {}, known, lambda x: f'{word}={{"{x}": 1.0}}')
+    return word, {name: numbers(tangent, f"the tangent of '{name}'") for name, tangent in tangents.items()}
 
 
 def seed_of(seed: Any) -> Any:
     return None if seed is None else numbers(seed, "the seed")
 
 
-# How each option of the API is read that is about how things are computed.
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "backend": backend_of,
-    "dialect": dialect_of,
-    "dtype": precision_of,
-    "limits": limits_of,
-    "precision": lambda value: None if value is None else count_of("precision", value, MOST_DIGITS, " digits"),
-    "random_state": state_of,
-    "threads": lambda value: None if value is None else count_of("threads", value),
-    "timeout": seconds_of,
-    **{name: partial(flag_of, name) for name in ("check", "formula", "latex")},
-}
+def option_of(name: str, value: Any) -> Any:
+    """Return the value of an option. Raises InputTypeError, and NativeError for native code without a compiler."""
+    if name == "limits" and not isinstance(value, Limits):
+        help = 'write gradcli.limits.DEFAULT.raised(["nodes=1000000"])'
+        raise InputTypeError(f"'limits' must be a gradcli.limits.Limits, not {type(value).__name__}", help=help)
+    if name == "dtype" and value is not None:
+        with suppress(TypeError):
+            value = np.dtype(value).name  # which NumPy's dtypes can say, too
+    found = None if value is None and name in _UNSAID else option_value(name, value, f"'{name}'", InputTypeError)
+    if name == "backend":
+        insist(str(found))
+    return found
 
 
 def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of those that are read, by name. Raises for the first that is none."""
-    return {name: read(given[name]) for name, read in _READERS.items() if name in given}
+    """The options by name. Raises for the first that is none."""
+    return {name: option_of(name, value) for name, value in given.items()}
+
+
+def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
+    """Raise UsageError for options that exclude each other; ``usual`` is what they are where they are not given."""
+
+    def typed(word: str) -> str:
+        name, _, value = word.partition("=")
+        if value:
+            return word if str(given.get(name)) == value else ""
+        if given.get(name) is not usual.get(name):
+            return f"'{name}'"
+        return f"the mode '{name}'" if given["mode"] == name else ""
+
+    refuse_together("modes evaluate", typed)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError, UnknownNameError, suggestion
 from gradcli.formulas.printing import formula
-from gradcli.formulas.simplify import simplify
+from gradcli.formulas.textbook import simplify
 from gradcli.graph.nodes import Graph
 from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import NUMPY, TORCH

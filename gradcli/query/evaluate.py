@@ -16,13 +16,11 @@ import numpy as np
 
 from gradcli.containment import contained
 from gradcli.errors import ExhaustedError, GradcliError, ShapeError, Source, Span, TypeMismatchError
-from gradcli.graph.demand import WITH_GRADIENT, held_by, hold_program, hold_work
-from gradcli.graph.interpret import forward
+from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.run import Lowered, Program
+from gradcli.language.run import Lowered, Program, tried
 from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements
-from gradcli.language.suggestions import tried
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.query.options import Options
@@ -102,7 +100,7 @@ def claims_of(program: Program, root: Expr, record: Record, options: Options) ->
             given = Given(claim.of, None, claim.numbers, options.rtol, options.atol)
             if claim.text is not None:
                 node = program.read(claim.text, f"<claim of {claim.of}>")
-                if claim.formula or program.lowering.lookup.mentions:
+                if claim.formula or program.lowering.mentions:
                     given = Given(claim.of, node, around=claim.around)
                 else:
                     given = Given(claim.of, None, program.bindings.raw(node), options.rtol, options.atol)

@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +17,6 @@ import numpy as np
 
 from gradcli.check.claims import smaller_domain
 from gradcli.errors import GradcliError
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.calls import glued, is_function
 from gradcli.language.reading import expressions_of, mentioned, names_bound_by, names_quantified_by
@@ -26,9 +24,10 @@ from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Deferred, Scope
 from gradcli.language.tree import Binding, DataBinding, Query, Several, Statement
 from gradcli.ops.constants import NAMED
+from gradcli.plots.columns import Columns
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
-from gradcli.query.points import anywhere, in_domains, in_range, simpler
+from gradcli.query.points import anywhere, in_domains, simpler
 from gradcli.report.records import Record
 from gradcli.report.verdicts import POINTS, Check, Verdict
 
@@ -142,12 +141,6 @@ class SampledPoints:
                 table.update(old)
             scope.replaced = replaced
 
-    def lower(self) -> Lowered | None:
-        """The statement lowered, while its names have values. Raises GradcliError."""
-        for deferral in self.needs.bindings:
-            self.program.execute(deferral.binding)
-        return self.program.execute(self.statement)
-
     @contextmanager
     def in_passing(self) -> Iterator[None]:
         """The same function once more: sympy's derivative of it has been seen, and repairs are sought for what is told only."""
@@ -161,7 +154,10 @@ class SampledPoints:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
         best, inside = self.gravest_of(list(anywhere(self.keys, points, state)))
         if best is None:
-            best, inside = self.gravest_of(self.points_in_domains(points, state))
+            candidates: list[dict[Any, Any]] = []
+            with suppress(GradcliError), self.lowered() as lowered:
+                candidates = self.points_in_domains(lowered, points, state)
+            best, inside = self.gravest_of(candidates)
         if best is None:
             best = self._asked(next(anywhere(self.keys, 0, state)))
             if best.error is None:
@@ -178,10 +174,9 @@ class SampledPoints:
         held: Counter[int] = Counter()  # claims, and the points at which they were held
         inside = 0
         gravest: dict[Any, Any] | None = None  # of a record made in passing, which has to be made anew
-        together = Columns(self, candidates)
-        agreeing = together.agreeing
+        outside, agreeing = self._together(candidates)
         for place, point in enumerate(candidates):
-            if place in together.outside:
+            if place in outside:
                 continue
             if best is not None and place in agreeing:
                 inside += 1
@@ -220,18 +215,61 @@ class SampledPoints:
             verdict = Verdict.AGREE
         return verdict, -check.worst.gravity
 
-    def points_in_domains(self, points: int, state: int) -> list[dict[Any, Any]]:
+    @contextmanager
+    def lowered(self, apart: float = 0.0) -> Iterator[Lowered]:
+        """The statement lowered, while its names have numbers from 0.5 on, so far apart. Raises GradcliError."""
+        with self.bound({name: np.float64(0.5 + apart * i) for i, name in enumerate(self.needs.names)}):
+            for deferral in self.needs.bindings:
+                self.program.execute(deferral.binding)
+            found = self.program.execute(self.statement)
+            assert found is not None
+            yield found
+
+    def function(self, lowered: Lowered) -> Columns:
+        """A lowered query as a function of the names without values, while these have some."""
+        leaves = self.program.scope.leaves
+        return Columns(self.program.scope, lowered.value, {name: leaves[name] for name in self.needs.names}, {})
+
+    def points_in_domains(self, lowered: Lowered, points: int, state: int) -> list[dict[Any, Any]]:
         """Points in the domains of the operations of a query, where names of many operations are hardly met by chance."""
-        with self.bound(dict.fromkeys(self.needs.names, np.float64(0.5))):
-            try:
-                lowered = self.lower()
-            except GradcliError:
-                return []
-            if lowered is None:
-                return []
-            leaves = [self.program.scope.leaves[name] for name in self.needs.names]
-            found = in_domains(definition_order(lowered.value), leaves, points, state)
-            return [dict(zip(self.keys, point.values(), strict=True)) for point in found]
+        leaves = [self.program.scope.leaves[name] for name in self.needs.names]
+        found = in_domains(definition_order(lowered.value), leaves, points, state)
+        return [dict(zip(self.keys, point.values(), strict=True)) for point in found]
+
+    def _together(self, points: Sequence[Mapping[Any, Any]]) -> tuple[set[int], set[int]]:
+        """The places of points where a query that works entry by entry has no finite value, and of those that agree judged at once."""
+        query, options = self.statement, self.options
+        outside, agreeing = set[int](), set[int]()
+        if not isinstance(query, Query) or self.needs.bindings or options.mode != "grad" or not points:
+            return outside, agreeing
+        columns = {name: np.array([point[key] for point in points]) for name, key in zip(self.needs.names, self.keys, strict=True)}
+        inside = self._inside(columns)
+        if inside is None:
+            return outside, agreeing
+        outside.update(np.flatnonzero(~inside).tolist())
+        claims = tuple(replace(claim, around=None) for claim in options.claims)  # they are tried around single points
+        quick = replace(options, formula=False, check=True, precision=None, claims=claims)
+        places = np.flatnonzero(inside)
+        for _ in range(2 if all(claim.formula for claim in claims) else 0):
+            if places.size < 2:
+                break
+            with self.in_passing(), self.bound({name: column[places] for name, column in columns.items()}):
+                record = run_statement(self.program, query, quick, id=self.id)
+            finite = _finite_slopes(record, places.size)
+            if finite.all():
+                if record is not None and record.check is not None and record.check.worst is Verdict.AGREE:
+                    agreeing.update(places.tolist())
+                break
+            places = places[finite]
+        return outside, agreeing
+
+    def _inside(self, columns: Mapping[str, Any]) -> Any:
+        """Return where the query has a finite value; None if it does not work entry by entry."""
+        with suppress(GradcliError), self.lowered() as lowered:
+            function = self.function(lowered)
+            if function.entrywise and not lowered.static_uses and lowered.value.kind == "float" and not lowered.value.shape:
+                return function(*columns.values()).inside
+        return None
 
     def _asked(self, point: Mapping[Any, Any], around: int | None = None) -> Record:
         record = self.at(point, around)
@@ -253,73 +291,13 @@ class SampledPoints:
         return record
 
 
-class Columns:
-    """The points of a query that works entry by entry; of any other, nothing is known.
-
-    outside   places of points at which the query has no finite value
-    agreeing  places of those that agree when they are judged together
-    """
-
-    def __init__(self, sampled: SampledPoints, points: Sequence[Mapping[Any, Any]]) -> None:
-        self.sampled = sampled
-        self.outside: frozenset[int] = frozenset()
-        self.agreeing: frozenset[int] = frozenset()
-        query, options = sampled.statement, sampled.options
-        if not isinstance(query, Query) or sampled.needs.bindings or options.mode != "grad" or not points:
-            return
-        keys = zip(sampled.needs.names, sampled.keys, strict=True)
-        columns = {name: np.array([point[key] for point in points]) for name, key in keys}
-        finite = self._finite(query, columns, len(points))
-        if finite is None:
-            return
-        self.outside = frozenset(np.flatnonzero(~finite).tolist())
-        if all(claim.formula for claim in options.claims):
-            self.agreeing = frozenset(self._agreed(query, columns, np.flatnonzero(finite)).tolist())
-
-    def _finite(self, query: Query, columns: Mapping[str, Any], count: int) -> Any:
-        """The entries that have a finite value; None if the query is not entry by entry."""
-        scope = self.sampled.program.scope
-        with self.sampled.bound(columns):
-            try:
-                lowered = self.sampled.program.execute(query)
-                if lowered is None or lowered.value.shape != (count,) or lowered.value.kind != "float":
-                    return None
-                if not all(node.op is None or node.op.elementwise for node in definition_order(lowered.value)):
-                    return None
-                order = reachable([lowered.value])
-                return in_range(order, forward([lowered.value], scope.values, scope.precision, order))
-            except GradcliError:
-                return None
-
-    def _agreed(self, query: Query, columns: Mapping[str, Any], inside: Any) -> Any:
-        """The places of points that agree together, of those that have finite slopes, too; none where anything else is found, or may be."""
-        options = self.sampled.options
-        claims = tuple(replace(claim, around=None) for claim in options.claims)  # they are tried around single points
-        quick = replace(options, formula=False, check=True, precision=None, claims=claims)
-        nothing = np.empty(0, int)
-        if inside.size < 2:
-            return nothing
-        record = self._run(query, {name: column[inside] for name, column in columns.items()}, quick)
-        finite = self._finite_slopes(record, inside.size)
-        if not finite.all():
-            inside = inside[finite]
-            if inside.size < 2:
-                return nothing
-            record = self._run(query, {name: column[inside] for name, column in columns.items()}, quick)
-        agree = record is not None and record.check is not None and record.check.worst is Verdict.AGREE
-        return inside if agree else nothing
-
-    def _finite_slopes(self, record: Record | None, count: int) -> Any:
-        """At which points all slopes are finite; at none, if there are none, or that of an array that is no point's."""
-        if record is None or record.error is not None or not record.grad:
-            return np.zeros(count, bool)
-        if any(np.shape(slope) not in ((), (count,)) for slope in record.grad.values()):
-            return np.zeros(count, bool)
-        return np.all([np.isfinite(slope) & np.ones(count, bool) for slope in record.grad.values()], axis=0)
-
-    def _run(self, query: Query, columns: Mapping[str, Any], options: Options) -> Record | None:
-        with self.sampled.in_passing(), self.sampled.bound(columns):
-            return run_statement(self.sampled.program, query, options, id=self.sampled.id)
+def _finite_slopes(record: Record | None, count: int) -> Any:
+    """At which points all slopes are finite; at none, if there are none, or that of an array that is no point's."""
+    if record is None or record.error is not None or not record.grad:
+        return np.zeros(count, bool)
+    if any(np.shape(slope) not in ((), (count,)) for slope in [record.value, *record.grad.values()]):
+        return np.zeros(count, bool)
+    return np.all([np.isfinite(slope) & np.ones(count, bool) for slope in record.grad.values()], axis=0)
 
 
 def inside_domain(record: Record) -> bool:

@@ -270,7 +270,7 @@ class Compiled:
         key = tuple(parts)
         plan, order = self._planned.get(key) or self._plan(key, bindings, kind)
         if state is not None:
-            plan = plan.with_state(given.state_of(state))
+            plan = plan.with_state(given.option_of("random_state", state))
         if self._ascii:
             return plan(bindings, seed, out, order)
         return found_by_name(plan(bindings, seed, given.by_form("out", out) if isinstance(out, Mapping) else out, order))
@@ -343,7 +343,7 @@ class Compiled:
         if out is not None or self.plans is not ValueAndGradients:
             raise UsageError("of Dask's arrays there are values and gradients in arrays of their own", help="call value_and_grad(...)")
         values = {name: value if dask_arrays.is_lazy(name, value) else self._array(name, value) for name, value in bindings.items()}
-        state = self.settings.random_state if state is None else given.state_of(state)
+        state = self.settings.random_state if state is None else given.option_of("random_state", state)
         try:
             value, gradients = dask_arrays.lazily(self.settings, values, seed, state)
         except GradcliError as error:
@@ -599,7 +599,7 @@ def jacobian(
     The other options are those of `value_and_grad`. ``f.flat("x")`` is the matrix as a function of a vector, for ``jac=`` of SciPy's
     ``least_squares``.
     """
-    return Jacobian(_settings(**locals()), given.flag_of("sparse", sparse))
+    return Jacobian(_settings(**locals()), given.option_of("sparse", sparse))
 
 
 def hessian(
@@ -624,7 +624,7 @@ def hessian(
     >>> float(by["x"]["x"]), float(by["x"]["y"])
     (4.0, 6.0)
     """
-    return Hessian(_settings(**locals()), given.flag_of("sparse", sparse))
+    return Hessian(_settings(**locals()), given.option_of("sparse", sparse))
 
 
 def hvp(

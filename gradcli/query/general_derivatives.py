@@ -19,9 +19,7 @@ from gradcli.check.sampling import Point
 from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, suggestion
 from gradcli.formulas.printing import formula
-from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import backward
 from gradcli.inert import shell_word
 from gradcli.language.calls import is_function
 from gradcli.language.reading import expressions_of, mentioned, words_of
@@ -31,12 +29,13 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Expression, Query, Several, Statement
 from gradcli.notation import GREEK
 from gradcli.ops.constants import NAMED
+from gradcli.plots.columns import Columns
 from gradcli.query.cases import details_of
 from gradcli.query.evaluate import locate, run_statement
 from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.general_formulas import General, general
 from gradcli.query.options import POINTS, ClaimInput, Options
-from gradcli.query.points import anywhere, in_range
+from gradcli.query.points import anywhere
 from gradcli.query.uncertainty import left_out
 from gradcli.query.unused_names import refuse_glued
 from gradcli.query.wrt import variables
@@ -58,7 +57,7 @@ _STEPS = 1e-5, 1e-7  # to both sides of a place, relative
 _POLE = 50  # times a value or a derivative grows, where a step becomes a hundredth: as 1/x does, and log(x) in its slope
 _LASTING, _SEEN = 0.5, 1e-6  # what is left of a jump of the derivative at the smaller of the steps, and what counts as one
 
-Values = Mapping[Expr, Any]
+Where = Mapping[str, Any]  # numbers by names
 
 
 class Condition(NamedTuple):
@@ -72,29 +71,25 @@ class Condition(NamedTuple):
         parts = [formula(side, limit=_LIMIT) for side in self]
         return None if None in parts else " = ".join(map(str, parts))
 
-    def apart(self, values: Values) -> float:
-        """The difference of both sides."""
-        with np.errstate(all="ignore"):
-            found = forward([*self], values)
-            return float(found[self.left]) - float(found[self.right])
 
-
-def told(root: Expr, names: Sequence[str]) -> str | None:
+def kinks_of(scope: Scope, root: Expr, names: Sequence[str]) -> str | None:
     """The places of the kinks of a scalar expression, in words; None where none was seen."""
     leaves = {node.payload.name: node for node in reachable([root]) if node.is_leaf and node.payload.name in names}
+    function = Columns(scope, root, leaves, leaves)
+    base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # of which nothing is special
     places: dict[str, None] = {}
     for condition in _conditions(root):
-        free = [name for name, leaf in leaves.items() if leaf in reachable([*condition])]
+        nodes = reachable([*condition])
+        free = [name for name, leaf in leaves.items() if leaf in nodes]
         text = condition.text
-        if not free or text is None or any(node.shape for node in reachable([*condition])):
+        if not free or text is None or any(node.shape for node in nodes):
             continue
-        solved = _solved(condition, free[0]) if len(free) == 1 else None
-        if not any(_jumps(root, leaves, point) for point in _points(condition, leaves, free, solved)):
-            continue
-        if solved is None or not all(_jumps(root, leaves, {**_others(leaves), leaves[free[0]]: at}) for _, at in solved):
+        solved = (_solved(condition, free[0]) if len(free) == 1 else None) or {}
+        seen = [_jumps(function, {**base, free[0]: at}) for at in solved.values()]
+        if solved and all(seen):
+            places |= dict.fromkeys(f"at {free[0]} = {place}" for place in solved)
+        elif any(seen) or any(_jumps(function, point) for point in _crossings(scope, condition, leaves, base, free)):
             places[f"where {text}"] = None
-        else:
-            places |= dict.fromkeys(f"at {free[0]} = {place}" for place, _ in solved)
     if not places:
         return None
     listed = list(places)
@@ -121,64 +116,46 @@ def _conditions(root: Expr) -> Iterator[Condition]:
                     yield Condition(operand, side)
 
 
-def _others(leaves: Mapping[str, Expr]) -> dict[Expr, Any]:
-    """Numbers for all names, of which nothing is special."""
-    return {leaf: np.float64(0.71 + 0.37 * i) for i, leaf in enumerate(leaves.values())}
-
-
-def _points(condition: Condition, leaves: Mapping[str, Expr], free: Sequence[str], solved: Any) -> Iterator[dict[Expr, Any]]:
-    """Points at which a condition holds, as nearly as floats can."""
-    base = _others(leaves)
-    for _, at in solved or ():
-        yield {**base, leaves[free[0]]: at}
+def _crossings(
+    scope: Scope, condition: Condition, leaves: Mapping[str, Expr], base: Where, free: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Points at which the sides of a condition cross along a name, as nearly as floats can."""
+    apart = Columns(scope, condition.left - condition.right, leaves, {})
     for name in free:
-        found = [(x, condition.apart({**base, leaves[name]: x})) for x in _GRID]
-        for (low, before), (high, after) in pairwise(found):
-            if before * after < 0:
-                yield {**base, leaves[name]: _between(condition, base, leaves[name], low, high)}
+
+        def sides(xs: Any, name: str = name) -> Any:
+            return np.sign(apart(*(xs if other == name else np.full(len(xs), base[other]) for other in leaves)).values)
+
+        signs = sides(_GRID)
+        for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
+            low, high = _GRID[i], _GRID[i + 1]
+            for _ in range(_HALVINGS):
+                middle = (low + high) / 2
+                low, high = (middle, high) if sides(np.array([middle]))[0] == signs[i] else (low, middle)
+            yield {**base, name: (low + high) / 2}
 
 
-def _between(condition: Condition, base: Values, leaf: Expr, low: float, high: float) -> np.float64:
-    sign = np.sign(condition.apart({**base, leaf: np.float64(low)}))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if np.sign(condition.apart({**base, leaf: np.float64(middle)})) == sign else (low, middle)
-    return np.float64((low + high) / 2)
-
-
-def _jumps(root: Expr, leaves: Mapping[str, Expr], point: Values) -> bool:
+def _jumps(function: Columns, point: Where) -> bool:
     """Tell whether a derivative, or the value, is another on both sides of a point, along some name; not at a pole."""
-    for leaf in leaves.values():
-        jumps, sizes = [], []
-        for step in _STEPS:
-            move = step * (1 + abs(point[leaf]))
-            below, above = (_slopes(root, leaves, {**point, leaf: point[leaf] + sign * move}) for sign in (-1, 1))
-            jumps.append(np.abs(above - below) / (1 + np.abs(above) + np.abs(below)))
-            sizes.append(np.abs(above) + np.abs(below))
-        if np.any(sizes[1] > _POLE * sizes[0]):
-            continue
-        if np.any((jumps[1] > _SEEN) & (jumps[1] > _LASTING * jumps[0])):
-            return True
-    return False
-
-
-def _slopes(root: Expr, leaves: Mapping[str, Expr], point: Values) -> np.ndarray:
-    """The value and the derivatives at a point."""
+    moved = [
+        {**point, name: x + sign * step * (1 + abs(x))} for name, x in point.items() for step in _STEPS for sign in (-1, 1)
+    ]  # fmt: skip
+    found = function(*(np.array([each[name] for each in moved]) for name in point))
+    heights = np.abs(numbers := np.stack([found.values, *found.slopes.values()], axis=-1).reshape(len(point), len(_STEPS), 2, -1))
     with np.errstate(all="ignore"):
-        try:
-            values = forward([root], point, order=reachable([root]))
-        except GradcliError:
-            return np.full(1 + len(leaves), np.nan)
-        found = backward(reachable([root]), {root: np.float64(1)}, list(leaves.values()), values.__getitem__)
-    return np.array([float(values[root]), *(float(found.get(leaf, 0.0)) for leaf in leaves.values())])
+        sizes = heights.sum(axis=2)
+        jumps = np.abs(numbers[:, :, 1] - numbers[:, :, 0]) / (1 + sizes)
+        poles = (sizes[:, 1] > _POLE * sizes[:, 0]).any(axis=-1)
+        seen = ((jumps[:, 1] > _SEEN) & (jumps[:, 1] > _LASTING * jumps[:, 0])).any(axis=-1)
+    return bool((seen & ~poles).any())
 
 
-def _solved(condition: Condition, name: str) -> list[tuple[str, np.float64]] | None:
-    """The solutions of a condition for a name, as they are written and as floats; None where they are not known in short form."""
+def _solved(condition: Condition, name: str) -> dict[str, float] | None:
+    """The solutions of a condition for a name, by how they are written; None where they are not known in short form."""
     from gradcli.reference.symbolic.zeros import zeros
 
     found = zeros([*condition], name)
-    return None if found is None or len(found) > _MOST else [(text, np.float64(at)) for text, at in found]
+    return None if found is None or len(found) > _MOST else {text: float(at) for text, at in found}
 
 
 # -- The verdict on derivatives as formulas: each, as it is printed, is held as a claim at points
@@ -250,16 +227,15 @@ class Judging:
         sampled = SampledPoints(program, query, needs, self.options)
         sampled.of_formulas = True
         inside: list[Point] = []
-        with sampled.bound(dict.fromkeys(needs.names, np.float64(0.5))):
-            lowered = sampled.lower()
-            assert lowered is not None
+        with sampled.lowered() as lowered:
             self.shape = lowered.value.shape
             subjects = {name: program.scope.subject(name) for name in texts}
             shapes = {name: () if node is None else node.shape for name, node in subjects.items()}
             if needs.names:
-                inside = self._inside(sampled, lowered.value)
-            if not self.least and needs.names:  # of the expression itself
-                self._look_for_kinks(lowered.value, needs)
+                inside = self._inside(sampled.function(lowered), sampled)
+            if needs.names and not (self.least or self.kinks or self.shape or needs.bindings):  # of the expression itself
+                with suppress(GradcliError):
+                    self.kinks = kinks_of(program.scope, lowered.value, needs.names)
         summed = {name: _summed(text, self.shape, shapes[name]) for name, text in texts.items()}
         claims = [ClaimInput(name, text, formula=True, around=None if needs.names else 0) for name, text in summed.items()]
         options = replace(self.options, wrt=tuple(texts), claims=tuple(claims))
@@ -274,24 +250,13 @@ class Judging:
         found.points = count
         return found
 
-    def _look_for_kinks(self, root: Expr, needs: Needs) -> None:
-        if self.kinks is None and not root.shape and not needs.bindings:
-            self.kinks = told(root, needs.names)
-
-    def _inside(self, sampled: SampledPoints, root: Expr) -> list[Point]:
+    def _inside(self, function: Columns, sampled: SampledPoints) -> list[Point]:
         """Points at which an expression has a finite value, the first of many that are tried."""
-        scope = self.program.scope
-        leaves = [scope.leaves[name] for name in sampled.needs.names]
-        order = reachable([root])
-        found: list[Point] = []
-        for point in anywhere(sampled.keys, _TRIES * self.points, self.state):
-            values = {**scope.values, **dict(zip(leaves, point.values(), strict=True))}
-            with np.errstate(all="ignore"), suppress(GradcliError, ValueError, ArithmeticError):
-                if np.all(in_range(order, forward([root], values, order=order))):
-                    found.append(point)
-            if len(found) == self.points:
-                break
-        return found
+        tried = [*anywhere(sampled.keys, _TRIES * self.points, self.state)]
+        inside = function(*np.array([[*point.values()] for point in tried]).T).inside
+        return [point for point, is_inside in zip(tried, inside.reshape(len(tried), -1).all(axis=1), strict=True) if is_inside][
+            : self.points
+        ]
 
     def _take(self, path: Path, found: Record) -> None:
         """Take the verdicts of one record."""
@@ -477,16 +442,31 @@ def _refuse_two_readings(program: Program, query: Query, whatever: bool) -> None
 
 
 def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Asked, record: DerivativeRecord) -> None:
-    """Put the formulas into a record."""
+    """Put the formulas into a record, and what is to be said of the names."""
+    scope = program.scope
     sampled = SampledPoints(program, subject.query, needs, asked.options)
-    points = [*anywhere(sampled.keys, _TRIALS, asked.state)]
-    made = _made(sampled, points, subject, asked, record)
-    if needs.names and made is not None and _defined(made) < _ENOUGH:
-        points += [*anywhere(sampled.keys, _MORE, asked.state), *sampled.points_in_domains(asked.points, asked.state)]
-        made = _made(sampled, points, subject, asked, record)
-    if made is None:
-        record.warnings.append("there is no name to differentiate by: the expression is a constant")
-        return
+    with sampled.lowered(apart=0.25) as lowered:
+        order = reachable([lowered.value])
+        present = {*mentioned(_expressions(subject.query, needs), scope.functions), *needs.names}
+        present |= {node.payload.name for node in order if node.is_leaf}
+        asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
+        options = replace(asked.options, wrt=asked_for, everywhere=True)
+        record.dialect, record.read_as = program.lowering.dialect, lowered.read_as or _reading(subject, scope)
+        nodes, warnings = variables(scope, order, options, lowered.static_uses)
+        names = list(nodes)
+        if subject.names is None and needs.names:
+            names = [name for name in needs.names if name in nodes]
+        record.names = tuple(names) if subject.names is None else tuple(dict.fromkeys(subject.names))
+        record.known = tuple(sorted({*nodes, *(node.payload.name for node in order if node.is_leaf)}))
+        record.absent = tuple(name for name in record.names if name not in present)
+        said = [f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent]
+        record.warnings = [*lowered.notes, *warnings, *said, *left_out(scope, [lowered.value], "a formula")]
+        if not record.names:
+            record.warnings.append("there is no name to differentiate by: the expression is a constant")
+            return
+        points = [[*point.values()] for point in _trials(sampled, lowered, asked)]
+        trials = [dict(zip(needs.names, point, strict=True)) for point in points]
+        made = general(scope, lowered.value, {name: nodes[name] for name in names}, trials, asked.order)
     record.formulas = made.derivatives(record.names, asked.order, asked.latex)
     if asked.observer is not None:
         asked.observer(made, record)
@@ -494,32 +474,14 @@ def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Ask
         record.picture = made.picture()
 
 
-def _made(
-    sampled: SampledPoints, points: Sequence[Mapping[Any, Any]], subject: Subject, asked: Asked, record: DerivativeRecord
-) -> General | None:
-    """The expression for all values of its names; None without a name. What is said of them stands in the record."""
-    program = sampled.program
-    scope = program.scope
-    trials = [dict(zip(sampled.needs.names, point.values(), strict=True)) for point in points]
-    with sampled.bound(trials[0] if trials else {}):
-        lowered = sampled.lower()
-        assert lowered is not None
-        present = _present(program, subject, sampled.needs, lowered)
-        asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
-        options = replace(asked.options, wrt=asked_for, everywhere=True)
-        record.dialect, record.read_as = program.lowering.dialect, lowered.read_as or _reading(subject, scope)
-        found = variables(scope, reachable([lowered.value]), options, lowered.static_uses)
-        names = list(found.nodes)
-        if subject.names is None and sampled.needs.names:
-            names = [name for name in sampled.needs.names if name in found.nodes]
-        record.names = tuple(names) if subject.names is None else tuple(dict.fromkeys(subject.names))
-        record.known = tuple(sorted({*found.nodes, *(node.payload.name for node in reachable([lowered.value]) if node.is_leaf)}))
-        record.absent = tuple(name for name in record.names if name not in present)
-        said = [f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent]
-        record.warnings = [*lowered.notes, *found.warnings, *said, *left_out(scope, [lowered.value], "a formula")]
-        if not record.names:
-            return None
-        return general(scope, lowered.value, {name: found.nodes[name] for name in names}, trials, asked.order)
+def _trials(sampled: SampledPoints, lowered: Lowered, asked: Asked) -> list[Mapping[Any, Any]]:
+    """Points at which forms of a formula are compared: more of them where hardly one is in the domain."""
+    points: list[Mapping[Any, Any]] = [*anywhere(sampled.keys, _TRIALS, asked.state)]
+    if sampled.needs.names and lowered.value.kind == "float":
+        values = sampled.function(lowered)(*np.array([[*point.values()] for point in points]).T).values
+        if np.isfinite(values.reshape(len(points), -1)).all(axis=1).sum() < _ENOUGH:
+            points += [*anywhere(sampled.keys, _MORE, asked.state), *sampled.points_in_domains(lowered, asked.points, asked.state)]
+    return points
 
 
 def _reading(subject: Subject, scope: Scope) -> str | None:
@@ -537,23 +499,10 @@ def _reading(subject: Subject, scope: Scope) -> str | None:
     return f"{left} = {rewritten(read, scope.functions)}"
 
 
-def _present(program: Program, subject: Subject, needs: Needs, lowered: Lowered) -> set[str]:
-    """The names that an expression mentions, itself or by what it mentions."""
-    leaves = {node.payload.name for node in reachable([lowered.value]) if node.is_leaf}
-    return {*mentioned(_expressions(subject.query, needs), program.scope.functions), *needs.names, *leaves}
-
-
 def _expressions(query: Query, needs: Needs) -> list[Expression]:
     """The expressions of a query, and of what it depends on."""
     statements = [query, *(deferral.binding for deferral in needs.bindings)]
     return [expression for statement in statements for expression in expressions_of(statement)]
-
-
-def _defined(made: General) -> int:
-    """At how many trial points the expression has a finite value."""
-    with np.errstate(all="ignore"):
-        values = [forward([made.root], point)[made.root] for point in made.points]
-    return sum(bool(np.isfinite(np.asarray(value, float)).all()) for value in values)
 
 
 def refuse_absent(names: Path | None, records: Sequence[DerivativeRecord]) -> None:

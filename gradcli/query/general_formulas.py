@@ -14,8 +14,7 @@ import numpy as np
 
 from gradcli.errors import ExhaustedError, GradcliError, LimitError, ShapeError, TypeMismatchError
 from gradcli.formulas.printing import formula, tree_size
-from gradcli.formulas.simplify import simplify
-from gradcli.formulas.textbook import Textbook, textbook
+from gradcli.formulas.textbook import Textbook, simplify, textbook
 from gradcli.graph import transforms
 from gradcli.graph.interpret import Unnamed, forward, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable

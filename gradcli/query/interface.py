@@ -86,19 +86,19 @@ def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, ob
     known = given.words(given.text_of(expression))
     changed = {name: value for name, value in options.items() if value is not usual[name]}
     options = {**usual, **options}
-    seed, directions = options["seed"], {word: options[word] for word in ("jvp", "hvp")}
+    directions = {word: options[word] for word in ("jvp", "hvp")}
     moving = [name for direction in directions.values() if isinstance(direction, Mapping) for name in direction]
     with given.naming(known, **changed):
         by, frozen = (given.names_given(word, options[word], known) for word in ("wrt", "freeze"))
         asked = {*(by or ()), *(frozen or ()), *moving}
         given.refuse_unknown(bindings, known | asked, allowed, what)
         values = given.bound(options["at"], bindings, known, _by_name)
-        mode, tangents = given.mode_of(options["mode"], directions, seed, known)
         read = given.options_of(options)
-        given.refuse_unused(mode, read)
-        covariances = given.covariances_of(options["cov"], known)
-    limits, state = read.pop("limits"), read.pop("random_state")
-    programs = Programs(limits, read.pop("dtype"), dialect=read.pop("dialect"))
+        mode, tangents = given.mode_of(read["mode"], directions, known)
+        given.refuse_exclusive(read, usual)
+        covariances = given.covariances_of(read["cov"], known)
+    limits = read["limits"]
+    programs = Programs(limits, read["dtype"], dialect=read["dialect"])
     for name, value in values.items():
         exact, deviation = given.uncertain_of(name, value, programs)
         programs.values[name] = array = given.value_of(name, exact)
@@ -106,12 +106,12 @@ def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, ob
         if deviation is not None:
             programs.deviations[name] = deviation
     asking = Options(
-        wrt=by, freeze=frozen or (), seed=given.seed_of(seed), mode=mode, tangents=tangents, observer=observer,
-        covariances=covariances, **read,
+        wrt=by, freeze=frozen or (), seed=given.seed_of(read["seed"]), mode=mode, tangents=tangents, observer=observer,
+        covariances=covariances, **{name: read[name] for name in _OF_QUERIES},
     )  # fmt: skip
     programs.keeps_text = observer is not None
     refuse_unknown_in(expression, asking, programs.values, limits)
-    program = programs.fresh(state)
+    program = programs.fresh(read["random_state"])
     result: Record | None = None
     cache = programs.cache if asking.bare and len(expression) >= LONG else None
     for record in records(program, text_lines(expression), None, asking, cache):
@@ -128,6 +128,9 @@ def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, ob
         given.refuse_unknown(keywords, found.mentioned.union(found.bound, asking.asked), allowed, what)
         result.warnings += unused
     return result
+
+
+_OF_QUERIES = ("check", "formula", "latex", "timeout", "precision", "backend", "threads")
 
 
 def _usual(function: Any) -> dict[str, Any]:
@@ -167,18 +170,17 @@ def differentiate(
     from gradcli.query import bindings as given
     from gradcli.query.bindings import Programs
     from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
-    from gradcli.query.options import MOST_TIMES
 
     known = given.words(given.text_of(expression))
     given.refuse_unknown(constants, known, {"expression", *_usual(differentiate)}, "differentiate")
     values = given.bound(at, constants, known, _by_name)
     listed = tuple(name for text in names for name in given.names_given("names", given.name_of(text), known) or ())
     listed += given.names_given("wrt", wrt, known) or ()
-    asked = Asked(
-        listed or None, given.count_of("order", order, MOST_TIMES), True, given.flag_of("check", check), given.count_of("points", points),
-        given.state_of(random_state), given.seconds_of(timeout),
-    )  # fmt: skip
-    programs = Programs(given.limits_of(limits))
+    read = given.options_of({
+        "order": order, "check": check, "points": points, "random_state": random_state, "timeout": timeout, "limits": limits,
+    })  # fmt: skip
+    asked = Asked(listed or None, read["order"], True, read["check"], read["points"], read["random_state"], read["timeout"])
+    programs = Programs(limits)
     for name, value in values.items():
         programs.values[name] = array = given.value_of(name, value)
         limits.check_shape(array.shape)
@@ -197,10 +199,10 @@ def parse(text: str, *, limits: Limits = DEFAULT) -> ParsedProgram:
     """The statements of a program as a tree. Raises a `GradcliError` at the first one that cannot be read."""
     from gradcli.language.run import statements
     from gradcli.language.tree import ParsedProgram
-    from gradcli.query.bindings import limits_of, text_of
+    from gradcli.query.bindings import option_of, text_of
 
     program = ParsedProgram()
-    for statement in statements(text_lines(text_of(text)), None, limits_of(limits)):
+    for statement in statements(text_lines(text_of(text)), None, option_of("limits", limits)):
         if isinstance(statement, GradcliError):
             raise statement
         program.statements.append(statement)

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError, LimitError
-from gradcli.graph.demand import hold_work
 from gradcli.graph.indeterminate import gradients
-from gradcli.graph.interpret import forward
+from gradcli.graph.interpret import forward, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import Compression, Pattern, dependence, of_hessian, of_jacobian, symmetric
 from gradcli.graph.transforms import one_hot, vjp, zeros_like

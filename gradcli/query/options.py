@@ -34,7 +34,6 @@ def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
 
 # Is shown a query: its program, what it was lowered to, what it is differentiated by, and its record.
 Observer = Callable[["Program", "Lowered", "Mapping[str, Expr]", "Record"], None]
-MOST_TIMES = 10  # that formulas are differentiated
 LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of
 
 

@@ -24,8 +24,8 @@ from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
     from gradcli.reference.ranges.cells import Cell
+    from gradcli.reference.ranges.making import Region
     from gradcli.reference.ranges.proofs import Outcome
-    from gradcli.reference.ranges.reading import Region
 
 Ends = tuple[float, float]
 _APART = 1e-9  # relative: what floats of one derivative may differ by, and a wrong one does not
@@ -83,7 +83,7 @@ class Subjects:
     """What is held over a box: a function, and its derivatives by the reference."""
 
     def __init__(self, scope: Scope, root: Expr, variables: Mapping[Expr, Ends], over: Mapping[str, Ends]) -> None:
-        from gradcli.reference.ranges.reading import Region
+        from gradcli.reference.ranges.making import Region
 
         self.scope, self.root, self.variables, self.over = scope, root, variables, over
         self.region: Region = Region(variables, scope.values, scope.precision)

@@ -6,28 +6,14 @@ Reproducible: the same state gives the same points.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from gradcli.check.sampling import Point, anything
 from gradcli.graph.nodes import Expr
 from gradcli.ops.facts import ranges
-
-
-def in_range(order: Sequence[Expr], values: Mapping[Expr, Any]) -> Any:
-    """Return where the last node of an order is finite, and nothing on the way is infinite.
-
-    Where something is chosen (`where`), what is not chosen may be anything.
-    """
-    found = np.isfinite(np.asarray(values[order[-1]], float))
-    selects = any(node.op is not None and node.op.selects for node in order)
-    for node in () if selects else order:
-        if node.kind == "float" and node.op is not None and node.op.elementwise:
-            found = found & ~np.isinf(values[node])
-    return found
 
 
 def anywhere(leaves: Sequence[Expr], count: int, state: int = 0) -> Iterator[Point]:

@@ -187,6 +187,19 @@ class Instance:
             found += self.fixed
         return found
 
+    def seed(self, shape: tuple[int, ...] | None) -> Expr | None:
+        """The leaf of a seed of a shape; None without one. Raises ShapeError where the value has another shape, or needs a seed."""
+        if shape is None:
+            if self.wrt and math.prod(self.root.shape) != 1:
+                raise ShapeError(
+                    f"the value has the shape {self.root.shape}; only a scalar has a gradient without a seed",
+                    help="give a seed of that shape, e.g. seed=np.ones(...)",
+                )
+            return None
+        if shape != self.root.shape:
+            raise ShapeError(f"the seed has the shape {shape}, the output {self.root.shape}; they must be the same")
+        return self.scope.graph.leaf("seed", shape)
+
     def with_place(self, error: GradcliError) -> GradcliError:
         """The error with its place in the text."""
         return locate(error, self.scope, self.query.statement)
@@ -272,17 +285,8 @@ class ValueAndGradients(Specialized):
     """The value, and its vector-Jacobian product by each name."""
 
     def compile(self) -> None:
-        made, seed = self.made, self.seed
-        root, wrt = made.root, list(made.wrt.values())
-        if seed is None and wrt and math.prod(root.shape) != 1:
-            raise ShapeError(
-                f"the value has the shape {root.shape}; only a scalar has a gradient without a seed",
-                help="give a seed of that shape, e.g. seed=np.ones(...)",
-            )
-        if seed is not None and seed != root.shape:
-            raise ShapeError(f"the seed has the shape {seed}, the output {root.shape}; they must be the same")
-        seeds = [] if seed is None else [made.scope.graph.leaf("seed", root.shape)]
-        self.plan = self.runs.plan(Gradients(root, wrt, seeds[0] if seeds else None), [*made.leaves, *seeds])
+        made, seed = self.made, self.made.seed(self.seed)
+        self.plan = self.runs.plan(Gradients(made.root, list(made.wrt.values()), seed), [*made.leaves, *([] if seed is None else [seed])])
 
     def text(self) -> str:
         given = ["the value", *(f"the gradient by {name}" for name in self.wrt)]

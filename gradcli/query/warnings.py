@@ -11,9 +11,8 @@ import numpy as np
 
 from gradcli.errors import EvaluationError, LimitError, MissingValueError, ShapeError, Source, Span, TypeMismatchError, suggestion
 from gradcli.graph import transforms
-from gradcli.graph.demand import hold_work
 from gradcli.graph.indeterminate import gradients
-from gradcli.graph.interpret import Values, forward
+from gradcli.graph.interpret import Values, forward, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Program

@@ -9,7 +9,6 @@ from gradcli.inert import one_line, shown, xml_text
 from gradcli.report.describing import block, id_of, location_in_repository
 from gradcli.report.explanation import Explanation
 from gradcli.report.outcomes import Outcome, Report, Summary
-from gradcli.report.pictures.theme import colours
 from gradcli.report.places import address_of, place_of
 from gradcli.report.ranking import Worst
 
@@ -53,13 +52,12 @@ class HtmlReport(Report):
 
     def _page(self, summary: Summary) -> str:
         title = xml_text(f"gradcli check: {summary.came_of or 'nothing to check'}")
-        dark = " ".join(f"{name}: {colour};" for name, colour in colours(dark=True))
         return "\n".join([
             "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">', '<meta name="referrer" content="no-referrer">',
             '<link rel="icon" href="data:,">', f"<title>{title}</title>",
-            f"<style>{_STYLE}@media (prefers-color-scheme: dark) {{ svg.gradcli {{ {dark} }} }}</style>", "</head>", "<body>", "<main>",
+            f"<style>{_STYLE}</style>", "</head>", "<body>", "<main>",
             f'<h1 class="{"bad" if summary.bad or summary.interrupted else "good"}">{title}</h1>', f"<p>{xml_text(summary.line())}</p>",
             *([f"<p>Verdicts: {summary.listed_verdicts}</p>"] if summary.verdicts else []), *self.worst,
             *([f"<p>and {self.worst.left_out:,} more, none of them graver</p>"] if self.worst.left_out else []),
@@ -91,6 +89,6 @@ def _explanation(outcome: Outcome) -> list[str]:
     from gradcli.report.pictures.svg import svg
 
     is_drawn = 0 < len(explanation.nodes) <= _MOST_NODES
-    picture = [f'<div class="picture">{svg(explanation, theme="light", embedded=True)}</div>'] if is_drawn else []
+    picture = [f'<div class="picture">{svg(explanation, embedded=True)}</div>'] if is_drawn else []
     text = f"<pre>{xml_text(shown(text_of(explanation_lines(explanation, _DIGITS))))}</pre>"
     return ["<details>", "<summary>Where the numbers come from</summary>", *picture, text, "</details>"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,6 +81,33 @@ def _view(lines: Sequence[Line], heading: str, log: bool) -> tuple[float, float]
     return (low, high) if low < high else (-_LARGEST, _LARGEST)
 
 
+class Axis(NamedTuple):
+    """The range of an axis in positions: numbers, or of a logarithmic one their logarithms."""
+
+    low: float
+    high: float
+    log: bool
+
+    @classmethod
+    def over(cls, ends: tuple[float, float], log: bool) -> Axis:
+        low, high = (math.log10(end) if log else end for end in ends)
+        return cls(low, high, log) if low < high else cls(low - 0.5, high + 0.5, log)
+
+    def at(self, numbers: Any) -> np.ndarray:
+        """The positions of numbers; NaN where there is none."""
+        with np.errstate(all="ignore"):
+            positions = np.log10(numbers) if self.log else np.asarray(numbers, np.float64)
+        return np.where(np.isfinite(positions), positions, np.nan)
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:
+        """Positions of round numbers, at most about so many, and their texts."""
+        if self.log:
+            first, last = math.ceil(self.low), math.floor(self.high)
+            step = max(1, -(-(last - first + 1) // most))
+            return [(k, label(10.0**k)) for k in range(first, last + 1, step)] or [(k, label(10.0**k)) for k in self[:2]]
+        return [(number, label(number)) for number in ticks(self.low, self.high, most)]
+
+
 def ticks(low: float, high: float, most: int) -> list[float]:
     """Round numbers between two, at most so many, evenly spaced."""
     if not low < high or most < 1:
@@ -93,13 +120,6 @@ def ticks(low: float, high: float, most: int) -> list[float]:
             digits = max(0, 1 - math.floor(math.log10(step)))
             return [round(k * step, digits) + 0.0 for k in range(first, last + 1)]
     return []
-
-
-def log_ticks(low: float, high: float, most: int) -> list[float]:
-    """Powers of ten between two numbers, at most about so many."""
-    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
-    step = max(1, -(-(last - first + 1) // most))
-    return [10.0**k for k in range(first, last + 1, step)] or [low, high]
 
 
 def label(number: float) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from gradcli.inert import display_width, printable
-from gradcli.report.plot_axes import Line, Panel, label, log_ticks, panels, ticks
+from gradcli.report.plot_axes import Axis, Line, Panel, panels
 from gradcli.report.plot_canvas import Row, Sheet, Style
-from gradcli.report.plot_record import VALUE, Mark, PlotRecord
+from gradcli.report.plot_record import VALUE, PlotRecord
 
 Point = tuple[float, float]
 DIM = "bright_black"
@@ -43,89 +44,72 @@ def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
     found = panels(records)
     if not found:
         return []
-    rows = max(5, (style.height - 3 - len(found) - len(_legend(found[0].lines, style))) // len(found))
+    legend = _legend(found[0].lines, style)
+    rows = max(5, (style.height - 3 - len(found) - len(legend)) // len(found))
     record = next(r for r in records if r.curves)
     (name, ends) = next(iter(record.ranges.items()))
-    margin = max(display_width(text) for panel in found for _, text in _heights(panel, rows, record.log))
-    lines: list[Row] = []
-    for panel in found:
-        lines += _drawn(panel, ends, record.log, rows, margin, style)
-    columns = _columns(style, margin)
-    sides = _sides(ends, "x" in record.log)
-    lines += below(name, sides, "x" in record.log, columns, margin, UNICODE if style.unicode else ASCII)
-    return lines + _legend(found[0].lines, style)
-
-
-def _columns(style: Style, margin: int) -> int:
-    return max(16, style.width - margin - 1)
-
-
-def _sides(ends: Point, log: bool) -> Point:
-    left, right = (math.log10(end) if log else end for end in ends)
-    return (left - 0.5, right + 0.5) if left == right else (left, right)
-
-
-def _heights(panel: Panel, rows: int, log: str) -> list[tuple[float, str]]:
-    """Round numbers beside a panel."""
-    most = max(3, rows // _PER_TICK)
-    numbers = log_ticks(*panel.view, most) if _is_log(panel, log) else ticks(*panel.view, most)
-    return [(number, label(number)) for number in numbers]
-
-
-def _is_log(panel: Panel, log: str) -> bool:
-    return "y" in log and panel.heading == VALUE
-
-
-def _drawn(panel: Panel, ends: Point, log: str, rows: int, margin: int, style: Style) -> list[Row]:
-    """One panel: its heading, and the sheet in its frame."""
-    across, up = _scale("x" in log), _scale(_is_log(panel, log))
-    low, high = map(up, panel.view)
-    sheet = Sheet(_columns(style, margin), rows, _sides(ends, "x" in log), (low, high))
+    across = Axis.over(ends, "x" in record.log)
+    heights = [Axis.over(panel.view, "y" in record.log and panel.heading == VALUE) for panel in found]
+    margin = margin_of(heights, rows)
+    columns = max(16, style.width - margin - 1)
     frame = UNICODE if style.unicode else ASCII
-    if low < 0 < high and not _is_log(panel, log):
+    lines: list[Row] = []
+    for panel, up in zip(found, heights, strict=True):
+        sheet = Sheet(columns, rows, across[:2], up[:2])
+        _draw(sheet, panel, across, up, style, frame)
+        lines += framed(panel.heading, sheet, up, margin, frame)
+    return [*lines, *below(name, across, columns, margin, frame), *legend]
+
+
+def margin_of(heights: Iterable[Axis], rows: int) -> int:
+    """The columns of the numbers beside sheets."""
+    return max([display_width(text) for up in heights for _, text in up.ticks(max(3, rows // _PER_TICK))], default=1)
+
+
+def _draw(sheet: Sheet, panel: Panel, across: Axis, up: Axis, style: Style, frame: Frame) -> None:
+    """Draw the curves of a panel, the line of zero and poles behind them, and other marks upon them."""
+    if up.low < 0 < up.high and not up.log:
         sheet.text(0, sheet.cell(0.0, 0.0)[1], frame.zero * sheet.columns, DIM, behind=True)
     for _, mark in panel.marks:
         if mark.kind == "pole":
-            for row in range(rows):
-                sheet.text(sheet.cell(across(mark.at), low)[0], row, frame.pole, DIM, behind=True)
+            for row in range(sheet.rows):
+                sheet.text(sheet.cell(float(across.at(mark.at)), up.low)[0], row, frame.pole, DIM, behind=True)
     plain = not style.unicode or (len(panel.lines) > 1 and not style.colour)
     for line in panel.lines:
         colour, character = COLOURS[line.number % len(COLOURS)], MARKS[line.number % len(MARKS)] if plain else None
-        for (x0, y0), (x1, y1) in _segments(line, across, up, (low, high)):
+        for (x0, y0), (x1, y1) in _segments(across.at(line.xs), up.at(line.ys), up):
             sheet.line(x0, y0, x1, y1, colour, character)
-    if panel.heading == VALUE:
-        for number, marked in panel.marks:
-            _mark(sheet, marked, across, up, (low, high), frame, COLOURS[number % len(COLOURS)])
-    beside = {rows - 1 - sheet.cell(0.0, up(number))[1]: text for number, text in _heights(panel, rows, log)}
-    heading: Row = [(" " * (margin + 1) + printable(panel.heading), "")]
-    return [heading, *framed(sheet, beside, margin, frame)]
+    for number, mark in panel.marks if panel.heading == VALUE else ():
+        if mark.kind != "pole" and (mark.kind != "domain" or mark.at == mark.end):
+            character = frame.kink if mark.kind == "kink" else frame.jump
+            for height, sign in [*((height, character) for height in dict.fromkeys(mark.value)), (mark.point, frame.point)]:
+                y = float(up.at(height))
+                if up.low <= y <= up.high:
+                    sheet.text(*sheet.cell(float(across.at(mark.at)), y), sign, COLOURS[number % len(COLOURS)])
 
 
-def framed(sheet: Sheet, beside: Mapping[int, str], margin: int, frame: Frame) -> list[Row]:
-    """A sheet with its axis, and numbers on some of its lines."""
-    found = []
+def framed(heading: str, sheet: Sheet, up: Axis, margin: int, frame: Frame) -> list[Row]:
+    """A sheet below its heading, with its axis, and numbers on some of its lines."""
+    rows = sheet.rows
+    beside = {
+        rows - 1 - min(rows - 1, round((at - up.low) / (up.high - up.low) * 4 * rows) // 4): text
+        for at, text in up.ticks(max(3, rows // _PER_TICK))
+    }
+    found: list[Row] = [[(" " * (margin + 1) + printable(heading), "")]]
     for place, parts in enumerate(sheet.lines()):
         tick = beside.get(place, "")
         found.append([(f"{tick:>{margin}}{frame.tick if tick else frame.side}", DIM), *parts])
     return found
 
 
-def _scale(log: bool) -> Callable[[float], float]:
-    return math.log10 if log else float
-
-
-def _segments(
-    line: Line, across: Callable[[float], float], up: Callable[[float], float], view: tuple[float, float]
-) -> Iterator[tuple[Point, Point]]:
+def _segments(xs: np.ndarray, ys: np.ndarray, up: Axis) -> Iterator[tuple[Point, Point]]:
     """The pieces between samples, cut off where they leave the view."""
-    low, high = view
     before: Point | None = None
-    for x, y in zip(line.xs.tolist(), line.ys.tolist(), strict=True):
-        if not math.isfinite(y) or (up is not float and y <= 0):
+    for point in zip(xs.tolist(), ys.tolist(), strict=True):
+        if point[1] != point[1]:
             before = None
             continue
-        point = across(x), up(y)
-        found = _cut(point if before is None else before, point, low, high)
+        found = _cut(before or point, point, up.low, up.high)
         if found is not None:
             yield found
         before = point
@@ -146,39 +130,19 @@ def _cut(start: Point, end: Point, low: float, high: float) -> tuple[Point, Poin
     return held(x0, y0), held(x1, y1)
 
 
-def _mark(
-    sheet: Sheet, mark: Mark, across: Callable[[float], float], up: Callable[[float], float], view: Point, frame: Frame, colour: str
-) -> None:
-    """A kink, a hole, or both ends of a jump, on its curve."""
-    character = frame.kink if mark.kind == "kink" else frame.jump
-    if mark.kind == "pole" or (mark.kind == "domain" and mark.at != mark.end):
-        return
-    for height in dict.fromkeys(mark.value):
-        if math.isfinite(height) and (up is float or height > 0) and view[0] <= up(height) <= view[1]:
-            sheet.text(*sheet.cell(across(mark.at), up(height)), character, colour)
-    if math.isfinite(mark.point) and (up is float or mark.point > 0) and view[0] <= up(mark.point) <= view[1]:
-        sheet.text(*sheet.cell(across(mark.at), up(mark.point)), frame.point, colour)
-
-
-def below(name: str, sides: Point, log: bool, columns: int, margin: int, frame: Frame) -> list[Row]:
+def below(name: str, across: Axis, columns: int, margin: int, frame: Frame) -> list[Row]:
     """The axis of a name, with round numbers."""
-    left, right = sides
-    most = max(2, columns // _PER_LABEL)
-    numbers = log_ticks(10.0**left, 10.0**right, most) if log else ticks(left, right, most)
     floor, labels = [frame.floor] * columns, [" "] * (columns + margin + 1)
     taken = -1
-    for number in numbers:
-        at = math.log10(number) if log else number
-        column = min(columns - 1, max(0, round((at - left) / (right - left) * columns - 0.5)))
+    for at, text in across.ticks(max(2, columns // _PER_LABEL)):
+        column = min(columns - 1, max(0, round((at - across.low) / (across.high - across.low) * columns - 0.5)))
         floor[column] = frame.notch
-        text = label(number)
         begin = min(max(margin + 1 + column - len(text) // 2, taken + 1), len(labels) - len(text))
         if begin > taken:
             labels[begin : begin + len(text)] = text
             taken = begin + len(text)
-    shown = printable(name)
     axis: Row = [(" " * margin + frame.corner + "".join(floor), DIM)]
-    return [axis, [("".join(labels).rstrip(), DIM)], [(" " * (margin + 1) + shown.center(columns).rstrip(), "")]]
+    return [axis, [("".join(labels).rstrip(), DIM)], [(" " * (margin + 1) + printable(name).center(columns).rstrip(), "")]]
 
 
 def _legend(lines: Sequence[Line], style: Style) -> list[Row]:

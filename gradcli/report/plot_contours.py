@@ -7,17 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradcli.inert import display_width, printable
-from gradcli.report.plot_axes import label, log_ticks, ticks
+from gradcli.report.plot_axes import Axis, label
 from gradcli.report.plot_canvas import Row, Sheet, Style
-from gradcli.report.plot_chart import ASCII, UNICODE, Point, below, framed
+from gradcli.report.plot_chart import ASCII, UNICODE, Point, below, framed, margin_of
 from gradcli.report.plot_record import Field, PlotRecord
 
 _COLOURS = ("blue", "bright_blue", "cyan", "green", "bright_green", "yellow", "bright_yellow", "red", "bright_red")
 _ARROWS, _ASCII_ARROWS = "→↗↑↖←↙↓↘", ">/^\\</v\\"
 _APART = (10, 3)  # columns and rows between arrows
 _FLAT = 1e-9  # of the largest slope: where no arrow is drawn
-_PER_TICK = 3  # rows
 
 
 def contours(record: PlotRecord, style: Style) -> list[Row]:
@@ -25,27 +23,19 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
     grid = record.grid
     assert grid is not None
     frame = UNICODE if style.unicode else ASCII
-    (across, _), (upward, _) = record.ranges.items()
-    logs = "x" in record.log, "y" in record.log
-    xs, ys = (np.log10(axis) if log else axis for axis, log in zip((grid.xs, grid.ys), logs, strict=True))
-    left, right, low, high = float(xs[0]), float(xs[-1]), float(ys[0]), float(ys[-1])
+    (name, _), (upward, _) = record.ranges.items()
+    across, up = (
+        Axis.over((float(numbers[0]), float(numbers[-1])), axis in record.log) for axis, numbers in (("x", grid.xs), ("y", grid.ys))
+    )
     rows = max(5, style.height - 4)
-    heights = _numbers(low, high, logs[1], max(3, rows // _PER_TICK))
-    margin = max([display_width(text) for _, text in heights], default=1)
+    margin = margin_of([up], rows)
     columns = max(16, style.width - margin - 1)
     sheet = Sheet(columns, rows, (0, columns), (0, rows))
-    shown = _lines(sheet, grid, (xs, ys), not style.unicode)
-    _arrows(sheet, grid, (xs, ys), (right - left, high - low), _ARROWS if style.unicode else _ASCII_ARROWS)
+    axes = across.at(grid.xs), up.at(grid.ys)
+    shown = _lines(sheet, grid, axes, not style.unicode)
+    _arrows(sheet, grid, axes, (across.high - across.low, up.high - up.low), _ARROWS if style.unicode else _ASCII_ARROWS)
     _labels(sheet, shown, grid.levels)
-    beside = {rows - 1 - min(rows - 1, int((at - low) / (high - low) * rows)): text for at, text in heights}
-    heading: Row = [(" " * (margin + 1) + printable(upward), "")]
-    return [heading, *framed(sheet, beside, margin, frame), *below(across, (left, right), logs[0], columns, margin, frame)]
-
-
-def _numbers(low: float, high: float, log: bool, most: int) -> list[tuple[float, str]]:
-    if log:
-        return [(math.log10(number), label(number)) for number in log_ticks(10.0**low, 10.0**high, most)]
-    return [(number, label(number)) for number in ticks(low, high, most)]
+    return [*framed(upward, sheet, up, margin, frame), *below(name, across, columns, margin, frame)]
 
 
 Axes = tuple[np.ndarray, np.ndarray]

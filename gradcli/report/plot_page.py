@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gradcli.inert import xml_text
 from gradcli.report.lines import Line
-from gradcli.report.plot_picture import DARK, LIGHT, Theme, picture
+from gradcli.report.plot_picture import picture
 from gradcli.report.plot_record import PlotRecord
 
 _MOST = 2_000  # rows that are shown
@@ -18,8 +18,7 @@ body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
 h1 { font: 600 1.1rem/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; margin-bottom: 0; }
 p.range { margin-top: 0; color: var(--dim); }
 svg { width: 100%; height: auto; }
-.dark { display: none; }
-@media (prefers-color-scheme: dark) { .dark { display: block; } .light { display: none; } }
+@media (prefers-color-scheme: dark) { svg { filter: invert(0.93) hue-rotate(180deg); } }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.5rem; }
 dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
 .scroll { max-height: 32rem; overflow: auto; border: 1px solid var(--line); }
@@ -44,15 +43,8 @@ def page(records: Sequence[PlotRecord], width: int | None = None, height: int | 
 
 def _figure(records: Sequence[PlotRecord], width: int | None, height: int | None) -> list[str]:
     alt = xml_text("; ".join(" ".join(_title(record)) for record in records))
-    found = []
-    for theme in (LIGHT, DARK):
-        found += [f'<div class="{theme.name}" role="img" aria-label="{alt}">', _svg(records, width, height, theme), "</div>"]
-    return found
-
-
-def _svg(records: Sequence[PlotRecord], width: int | None, height: int | None, theme: Theme) -> str:
-    text = picture(records, "svg", width, height, theme).decode()
-    return text[text.index("<svg") :].strip()
+    text = picture(records, "svg", width, height).decode()
+    return [f'<div role="img" aria-label="{alt}">', text[text.index("<svg") :].strip(), "</div>"]
 
 
 def _title(record: PlotRecord) -> list[str]:

@@ -6,7 +6,7 @@ import io
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,26 +25,9 @@ _ARROWS = 13  # along a side
 _LONGEST = 90  # characters of a title
 
 
-class Theme(NamedTuple):
-    """The colours of a picture."""
-
-    name: str
-    background: str
-    text: str
-    lines: str
-    curves: tuple[str, ...]
-    map: str
-
-
-LIGHT = Theme(
-    "light", "#ffffff", "#1f2328", "#d0d7de",
-    ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7a3e9d", "#5b5b5b", "#a33b20", "#1b7f5c", "#35508f", "#b8860b"),
-    "viridis",
-)  # fmt: skip
-DARK = Theme(
-    "dark", "#0d1117", "#e6edf3", "#30363d",
-    ("#58a6ff", "#ff9f43", "#3ddc97", "#ff8ad4", "#f2cc60", "#7ee0ff", "#c297ff", "#b1bac4", "#ff7b72", "#56d4bc", "#a5b4fc", "#e3b341"),
-    "viridis",
+_BACK, _TEXT, _LINES = "#ffffff", "#1f2328", "#d0d7de"
+_CURVES = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7a3e9d", "#5b5b5b", "#a33b20", "#1b7f5c", "#35508f", "#b8860b",
 )  # fmt: skip
 
 
@@ -56,7 +39,7 @@ def insist() -> None:
         raise UsageError("pictures in files need matplotlib, which is not installed", help="pip install 'gradcli[plot]'") from None
 
 
-def picture(records: Sequence[PlotRecord], kind: str, width: int | None = None, height: int | None = None, theme: Theme = LIGHT) -> bytes:
+def picture(records: Sequence[PlotRecord], kind: str, width: int | None = None, height: int | None = None) -> bytes:
     """The bytes of a file of the kind "svg", "png" or "pdf". Raises UsageError without matplotlib."""
     insist()
     import matplotlib
@@ -64,25 +47,23 @@ def picture(records: Sequence[PlotRecord], kind: str, width: int | None = None, 
     with warnings.catch_warnings(), matplotlib.rc_context():
         warnings.simplefilter("ignore")  # characters that a font lacks are boxes
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_settings(theme))
-        made = _figure(records, width, height, theme)
+        matplotlib.rcParams.update(_SETTINGS)
+        made = _figure(records, width, height)
         out = io.BytesIO()
         metadata = {"svg": {"Date": None, "Creator": "gradcli"}, "pdf": {"CreationDate": None, "Creator": "gradcli"}}.get(kind, {})
         made.savefig(out, format=kind, dpi=_DPI, metadata=metadata)
     return out.getvalue()
 
 
-def _settings(theme: Theme) -> Any:
-    return {
-        "svg.hashsalt": f"gradcli-{theme.name}", "text.parse_math": False, "figure.facecolor": theme.background,
-        "savefig.facecolor": theme.background, "axes.facecolor": theme.background, "axes.edgecolor": theme.lines,
-        "axes.labelcolor": theme.text, "text.color": theme.text, "xtick.color": theme.text, "ytick.color": theme.text,
-        "grid.color": theme.lines, "grid.linewidth": 0.6, "legend.facecolor": theme.background, "legend.edgecolor": theme.lines,
-        "axes.spines.top": False, "axes.spines.right": False, "font.size": 10, "axes.unicode_minus": True, "axes.axisbelow": True,
-    }  # fmt: skip
+_SETTINGS: Any = {
+    "svg.hashsalt": "gradcli", "text.parse_math": False, "figure.facecolor": _BACK, "savefig.facecolor": _BACK, "axes.facecolor": _BACK,
+    "axes.edgecolor": _LINES, "axes.labelcolor": _TEXT, "text.color": _TEXT, "xtick.color": _TEXT, "ytick.color": _TEXT,
+    "grid.color": _LINES, "grid.linewidth": 0.6, "legend.facecolor": _BACK, "legend.edgecolor": _LINES, "axes.spines.top": False,
+    "axes.spines.right": False, "font.size": 10, "axes.unicode_minus": True, "axes.axisbelow": True,
+}  # fmt: skip
 
 
-def _figure(records: Sequence[PlotRecord], width: int | None, height: int | None, theme: Theme) -> Figure:
+def _figure(records: Sequence[PlotRecord], width: int | None, height: int | None) -> Figure:
     from matplotlib.figure import Figure
 
     found = panels(records)
@@ -95,11 +76,11 @@ def _figure(records: Sequence[PlotRecord], width: int | None, height: int | None
     for place, (panel, ax) in enumerate(zip(found, axes, strict=False)):
         if place:
             ax.sharex(axes[0])
-        _panel(ax, panel, drawn[0], theme, last=place == len(found) - 1)
+        _panel(ax, panel, drawn[0], last=place == len(found) - 1)
     if found:
         axes[0].set_title(_title(drawn), loc="left", fontweight="bold")
     for record, ax in zip(fields, axes[len(found) :], strict=True):
-        _contours(figure, ax, record, theme)
+        _contours(figure, ax, record)
     return figure
 
 
@@ -107,7 +88,7 @@ def _title(records: Sequence[PlotRecord]) -> str:
     return one_line("   ".join(record.expr for record in records), _LONGEST)
 
 
-def _panel(ax: Axes, panel: Panel, record: PlotRecord, theme: Theme, last: bool) -> None:
+def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
     (name, (begin, end)) = next(iter(record.ranges.items()))
     log = "y" in record.log and panel.heading == VALUE
     if "x" in record.log:
@@ -115,7 +96,7 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, theme: Theme, last: bool)
     if log:
         _logarithmic(ax, "y")
     elif panel.view[0] < 0 < panel.view[1]:
-        ax.axhline(0, color=theme.text, linewidth=0.6, alpha=0.5)
+        ax.axhline(0, color=_TEXT, linewidth=0.6, alpha=0.5)
     ax.grid(True)
     ax.set_xlim(begin, end)
     ax.set_ylim(*panel.view)
@@ -125,16 +106,16 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, theme: Theme, last: bool)
     else:
         ax.tick_params(labelbottom=False)
     for line in panel.lines:
-        colour = theme.curves[line.number % len(theme.curves)]
-        style = ("-", "--", "-.", ":")[line.number // len(theme.curves) % 4]
+        colour = _CURVES[line.number % len(_CURVES)]
+        style = ("-", "--", "-.", ":")[line.number // len(_CURVES) % 4]
         ax.plot(line.xs, line.ys, color=colour, linestyle=style, linewidth=1.8, label=line.label or None, solid_capstyle="butt")
     for number, mark in panel.marks:
-        colour = theme.curves[number % len(theme.curves)]
+        colour = _CURVES[number % len(_CURVES)]
         if mark.kind == "pole":
-            ax.axvline(mark.at, color=theme.text, linewidth=0.9, linestyle=(0, (2, 3)), alpha=0.7)
+            ax.axvline(mark.at, color=_TEXT, linewidth=0.9, linestyle=(0, (2, 3)), alpha=0.7)
         elif mark.kind == "domain" and mark.at != mark.end:
             if len(panel.lines) == 1:
-                ax.axvspan(mark.at, mark.end, facecolor=theme.lines, alpha=0.35, linewidth=0)
+                ax.axvspan(mark.at, mark.end, facecolor=_LINES, alpha=0.35, linewidth=0)
         elif panel.heading == VALUE:
             heights = [height for height in dict.fromkeys(mark.value) if math.isfinite(height)]
             hollow = mark.kind != "kink"
@@ -142,7 +123,7 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, theme: Theme, last: bool)
                 ax.plot([mark.at], [mark.point], linestyle="none", marker="o", markersize=5, color=colour, clip_on=False, zorder=3)
             ax.plot(
                 [mark.at] * len(heights), heights, linestyle="none", marker="o" if hollow else "D", markersize=5, clip_on=False,
-                markerfacecolor=theme.background if hollow else colour, markeredgecolor=colour, zorder=3,
+                markerfacecolor=_BACK if hollow else colour, markeredgecolor=colour, zorder=3,
             )  # fmt: skip
     if len(panel.lines) > 1 and panel.heading == VALUE:
         ax.legend(loc="best", framealpha=0.85, fontsize=9)
@@ -162,7 +143,7 @@ def _logarithmic(ax: Axes, name: str) -> None:
     axis.set_minor_formatter(Plain(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
 
 
-def _contours(figure: Figure, ax: Axes, record: PlotRecord, theme: Theme) -> None:
+def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
     grid = record.grid
     assert grid is not None
     (across, _), (upward, _) = record.ranges.items()
@@ -175,16 +156,16 @@ def _contours(figure: Figure, ax: Axes, record: PlotRecord, theme: Theme) -> Non
         from matplotlib.colors import BoundaryNorm
 
         norm = BoundaryNorm(steps, 256)
-        ax.contourf(grid.xs, grid.ys, values, levels=steps, cmap=theme.map, norm=norm, alpha=0.55)
-        lines = ax.contour(grid.xs, grid.ys, values, levels=grid.levels, colors=theme.text, linewidths=0.8, linestyles="solid")
+        ax.contourf(grid.xs, grid.ys, values, levels=steps, cmap="viridis", norm=norm, alpha=0.55)
+        lines = ax.contour(grid.xs, grid.ys, values, levels=grid.levels, colors=_TEXT, linewidths=0.8, linestyles="solid")
         ax.clabel(lines, fmt=label, fontsize=8)
-    _arrows(ax, grid, record, theme)
+    _arrows(ax, grid, record)
     ax.set_xlabel(one_line(across, 40))
     ax.set_ylabel(one_line(upward, 40))
     ax.set_title(one_line(record.expr, _LONGEST), loc="left", fontweight="bold")
 
 
-def _arrows(ax: Axes, grid: Field, record: PlotRecord, theme: Theme) -> None:
+def _arrows(ax: Axes, grid: Field, record: PlotRecord) -> None:
     """Arrows the way that the value grows, longer where it does so faster, but not in proportion: slopes differ by magnitudes."""
     if grid.gradient[0] is None or grid.gradient[1] is None:
         return
@@ -210,6 +191,6 @@ def _arrows(ax: Axes, grid: Field, record: PlotRecord, theme: Theme) -> None:
     known = np.isfinite(size) & (size > 1e-9 * most)
     xs, ys = np.meshgrid(grid.xs[columns], grid.ys[rows])
     ax.quiver(
-        xs[known], ys[known], (across * share)[known], (up * share)[known], angles="uv", color=theme.text, scale=_ARROWS * 1.6,
+        xs[known], ys[known], (across * share)[known], (up * share)[known], angles="uv", color=_TEXT, scale=_ARROWS * 1.6,
         width=0.0028, pivot="mid", alpha=0.9,
     )  # fmt: skip

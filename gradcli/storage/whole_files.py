@@ -44,6 +44,12 @@ def real(path: str | Path) -> str:
     return os.path.realpath(os.path.join(here(), path))
 
 
+def shown(path: Path) -> str:
+    """The path from the current folder, if it is in or below it."""
+    full, top = Path(absolute(path)), here()
+    return str(full.relative_to(top)) if full.is_relative_to(top) else str(full)
+
+
 _IRREPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY})
 _begun: set[str] = set()  # temporary files that are not in their places yet
 

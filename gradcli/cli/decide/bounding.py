@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradcli.cli.decide.texts import Answers, Text
-from gradcli.cli.inputs.option_values import bound_width, limits_of
+from gradcli.cli.inputs.option_values import limits_of, options_of
 from gradcli.cli.inputs.positionals import Inputs
 from gradcli.cli.inputs.ranges import BOUND_EXAMPLE, bound_inputs
-from gradcli.cli.request import BOUND_FORMATS, BoundRequest
+from gradcli.cli.request import BoundRequest
 from gradcli.cli.write.results import write_all, writer_for
 from gradcli.errors import UsageError
 from gradcli.language.run import Program
@@ -19,9 +19,10 @@ from gradcli.report.bound_record import BoundRecord
 
 def bound(request: BoundRequest) -> int:
     """Bound everything that was asked for."""
-    limits = limits_of(request, BOUND_FORMATS)
+    limits = limits_of(request)
+    options_of(request)
     inputs, programs, box = bound_inputs(request, limits)
-    asked = AskedBounds(box, bound_width(request), request.lipschitz)
+    asked = AskedBounds(box, request.width, request.lipschitz)
     nothing = UsageError("nothing to bound", help=BOUND_EXAMPLE)
     return write_all(Bounding(inputs, programs, asked).records(), writer_for(request), nothing, request)
 

@@ -10,20 +10,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from gradcli.cli.inputs.option_values import assignment, backend_of, check_options, limits_of
+from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, check_inputs, is_stream, programs_of
-from gradcli.cli.request import REPORTS, CheckRequest
+from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.reports import wanted_kinds
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
-from gradcli.errors import GradcliError, Source, UsageError, one_of, text_lines
+from gradcli.errors import GradcliError, Source, UsageError, text_lines
 from gradcli.files.npy import folder_of
-from gradcli.files.settings import CONVENTIONS, Configuration, Settings, shown, verdicts
+from gradcli.files.settings import Configuration, Settings, verdicts
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
+from gradcli.plans.backend import insist
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import CheckedLines, checked, claimed, line_of, marks_of, name_of, outcome_of, unreached
 from gradcli.query.options import CHECKING, ClaimInput, Options, Policy, policy_of
@@ -34,7 +35,7 @@ from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 from gradcli.spelling import words
-from gradcli.storage.whole_files import here
+from gradcli.storage.whole_files import here, shown
 
 # -- How each file of a check is judged: by the options that are given, else by the settings of the
 # project that the file is in.
@@ -50,10 +51,8 @@ class FilePolicies:
         self._options = options
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
-        if request.convention is not None:
-            one_of("--convention", request.convention, CONVENTIONS)
         if request.backend is not None:
-            backend_of(request.backend)
+            insist(request.backend)
         self._flags = Settings(fail_on=fail_on, **{name: getattr(request, name) for name in _FLAGS})
         self._made: dict[Settings, Policy] = {}
 
@@ -279,7 +278,7 @@ class Claims:
 
 def cases_of(request: CheckRequest) -> Cases:
     """Return what a request is about. Raises GradcliError for what is wrong with it."""
-    limits = limits_of(request, REPORTS)
+    limits = limits_of(request)
     configuration = Configuration(request.config)
     inputs = check_inputs(request, configuration.of())
     targets = targets_of(request.save)

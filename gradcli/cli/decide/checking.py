@@ -20,10 +20,10 @@ from gradcli.cli.write.progress import Progress
 from gradcli.cli.write.reports import Reports
 from gradcli.cli.write.streams import say
 from gradcli.errors import UsageError
-from gradcli.files.settings import shown
 from gradcli.inert import printable
 from gradcli.query.baseline import Baseline
 from gradcli.report.outcomes import Outcome
+from gradcli.storage.whole_files import shown
 
 if TYPE_CHECKING:
     from gradcli.cli.decide.functions import ListedFunctions
@@ -80,8 +80,6 @@ def _refuse_update(request: CheckRequest, baseline: str | None, inputs: Inputs) 
         return
     if os.environ.get("CI", "").lower() not in ("", "0", "false"):
         raise UsageError("--update is refused under CI: expectations are recorded by people, for review")
-    for option, _ in request.given("fail_fast budget changed_since"):
-        raise UsageError(f"--update and {option} exclude each other", help=f"leave {option} out: all cases are recorded")
     if baseline is None and not inputs.record_files():
         raise UsageError("--update records expectations in JSON Lines files, or failures in --baseline: there is neither")
 

@@ -18,7 +18,7 @@ from gradcli.files.arrays import load_array, split_reference
 from gradcli.files.stores import SUFFIXES, Sink
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
-from gradcli.query.chunked.executors import Executor, executor_on
+from gradcli.query.chunked.executors import Here, executor_on
 from gradcli.query.chunked.runs import ChunkRun, Target
 from gradcli.query.chunked.sampling import Entries, NotHeld, check_of_first
 from gradcli.query.chunked.sources import Described, described
@@ -50,7 +50,7 @@ def chunked_record(request: EvalRequest, place: str, inputs: Inputs, targets: di
         return record
 
 
-def _held(run: ChunkRun, expression: str, executor: Executor, request: EvalRequest, wrt: Any) -> tuple[str, Check | None]:
+def _held(run: ChunkRun, expression: str, executor: Here, request: EvalRequest, wrt: Any) -> tuple[str, Check | None]:
     """What is said of the cross-check, which is done before the work, on a part of it; and its verdict, if it is not that all is right."""
     try:
         count, check = check_of_first(run, expression, executor, wrt, request.dialect)
@@ -60,7 +60,7 @@ def _held(run: ChunkRun, expression: str, executor: Executor, request: EvalReque
     return said, None if check.worst is Verdict.AGREE else check
 
 
-def _at_once(executor: Executor, values: dict[str, Any], limits: Limits) -> int:
+def _at_once(executor: Here, values: dict[str, Any], limits: Limits) -> int:
     """The bytes of a chunk."""
     whole = sum(8 * math.prod(value.shape) for value in values.values() if isinstance(value, Described))
     return min(max(executor.at_once, whole // _MANY), limits.memory // _OF_MEMORY)
@@ -69,12 +69,10 @@ def _at_once(executor: Executor, values: dict[str, Any], limits: Limits) -> int:
 def _only_expression(request: EvalRequest, inputs: Inputs) -> str:
     if inputs.expression is None or inputs.files:
         raise UsageError("chunk by chunk goes one expression", help="gradcli eval 'sum(x**2)' x=@x.zarr --on here")
-    for option, _ in request.given("jacobian hessian jvp hvp cov formula precision freeze timeout backend"):
-        raise UsageError(f"{option} is not for what is computed chunk by chunk", help=f"leave {option} out, or --on")
     return inputs.expression
 
 
-def _values(inputs: Inputs, executor: Executor, limits: Limits, request: EvalRequest) -> dict[str, Any]:
+def _values(inputs: Inputs, executor: Here, limits: Limits, request: EvalRequest) -> dict[str, Any]:
     """The values of the bindings: what files of chunks hold is described by whoever will read it."""
     values: dict[str, Any] = {}
     calculator = Programs(limits, request.dtype).fresh(request.random_state)
@@ -131,7 +129,7 @@ class _Kept:
                 targets[name] = Entries(self.arrays[name])
         return targets
 
-    def record(self, executor: Executor, expression: str, seed: Any, *, quiet: bool) -> Record:
+    def record(self, executor: Here, expression: str, seed: Any, *, quiet: bool) -> Record:
         """The record of the run, once it is done; a run that fails or is interrupted leaves no files."""
         record = Record(expression.strip(), seed=seed, seed_given=seed is not None)
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from gradcli.cli.decide.texts import Answers, Text
 from gradcli.cli.inputs.option_values import limits_of, options_of
 from gradcli.cli.inputs.positionals import DIFF_EXAMPLE, Inputs, diff_inputs, programs_of
-from gradcli.cli.request import FORMULA_FORMATS, DiffRequest
+from gradcli.cli.request import DiffRequest
 from gradcli.cli.write.results import write_all, writer_for
 from gradcli.errors import ParseError, Source, UsageError, text_lines
 from gradcli.files.jsonl import InputRecord
@@ -27,7 +27,7 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
 
     only_last  whether bindings are no equations to differentiate, but what the last expression is made of
     """
-    limits = limits_of(request, FORMULA_FORMATS)
+    limits = limits_of(request)
     if request.latex and request.output_format == "text":
         request = request.but(output_format="latex")
     options_of(request)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradcli.cli.decide.texts import Answers, Text
 from gradcli.cli.inputs.option_values import covariances_of, eval_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, eval_inputs, programs_of
-from gradcli.cli.request import FORMATS, EvalRequest
+from gradcli.cli.request import EvalRequest
 from gradcli.cli.write.results import write_all, writer_for
 from gradcli.errors import UsageError
 from gradcli.language.run import Program
@@ -21,7 +21,7 @@ from gradcli.report.records import Record
 
 def evaluate(request: EvalRequest) -> int:
     """Evaluate everything that was asked for."""
-    limits = limits_of(request, FORMATS)
+    limits = limits_of(request)
     inputs = eval_inputs(request)
     if request.on is not None:
         return _chunk_by_chunk(request, request.on, inputs, limits)

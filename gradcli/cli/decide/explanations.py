@@ -7,9 +7,9 @@ from dataclasses import fields, replace
 
 from gradcli.cli.decide.differentiation import Differentiation
 from gradcli.cli.decide.evaluation import Evaluation
-from gradcli.cli.inputs.option_values import explain_options, explanation_format, limits_of
+from gradcli.cli.inputs.option_values import explanation_format, limits_of, options_of
 from gradcli.cli.inputs.positionals import Inputs, eval_inputs, programs_of
-from gradcli.cli.request import EXPLAIN_FORMATS, ExplainRequest
+from gradcli.cli.request import ExplainRequest
 from gradcli.cli.write.results import write_all, writer_for
 from gradcli.errors import MissingValueError, UsageError
 from gradcli.explanations.derivation import derivations
@@ -29,8 +29,8 @@ from gradcli.report.shown_explanation import ShownExplanation
 def explain(request: ExplainRequest) -> int:
     """Explain everything that was asked for."""
     request = request.but(output_format=explanation_format(request))
-    limits = limits_of(request, EXPLAIN_FORMATS)
-    options = explain_options(request)
+    limits = limits_of(request)
+    options = options_of(request, "explain")
     inputs = eval_inputs(request)
     asked = AskedExplanation(request.why, request.steps, request.latex or request.output_format == "latex")
     explanations = Explanations(inputs, programs_of(request, inputs, limits), options, request.random_state, asked)

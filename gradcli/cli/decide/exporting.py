@@ -26,7 +26,7 @@ from gradcli.storage.whole_files import write_whole
 def export(request: ExportRequest) -> int:
     """Export everything that was asked for."""
     target = target_of(export_target(request))
-    limits = limits_of(request, ("text",))
+    limits = limits_of(request)
     inputs = eval_inputs(request)
     programs = programs_of(request, inputs, limits)
     exporting = Exporting(inputs, programs, options_of(request), request.random_state)

@@ -25,10 +25,9 @@ from gradcli.cli.decide.parallel import ending_of, held_back, live_with_parent
 from gradcli.cli.decide.repeating import Repeating
 from gradcli.cli.inputs.option_values import assignments, check_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, function_inputs
-from gradcli.cli.request import REPORTS, CheckRequest
+from gradcli.cli.request import CheckRequest
 from gradcli.errors import EvaluationError, GradcliError, UsageError, one_of
-from gradcli.files.function_settings import FunctionSetting, line_of_function
-from gradcli.files.settings import Configuration, shown
+from gradcli.files.settings import Configuration, FunctionSetting, line_of_function
 from gradcli.functions.arguments import PRECISIONS, is_module
 from gradcli.functions.asking import (
     OPTIONS,
@@ -60,7 +59,7 @@ from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 from gradcli.spelling import words
-from gradcli.storage.whole_files import here
+from gradcli.storage.whole_files import here, shown
 
 # -- Python functions in a process of their own: what they print, change, raise or end there harms
 # nobody, and a time limit ends them.
@@ -371,7 +370,7 @@ class Functions:
     processes = 1
 
     def __init__(self, request: CheckRequest, inputs: Inputs) -> None:
-        self.request, self.limits, self.inputs = request, limits_of(request, REPORTS, PRECISIONS), inputs
+        self.request, self.limits, self.inputs = request, limits_of(request), inputs
         self.names, self.unchanged = UsedNames(), 0
         self.begin: Callable[[int], object] = nobody
         self.policies = FilePolicies(request, check_options(request, CHECKING), Configuration(request.config))

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.cli.decide.texts import Answers, Text
-from gradcli.cli.inputs.option_values import limits_of, plot_format
+from gradcli.cli.inputs.option_values import limits_of, options_of, plot_format
 from gradcli.cli.inputs.positionals import Inputs
-from gradcli.cli.inputs.ranges import PLOT_EXAMPLE, plot_inputs, refuse_sizes
-from gradcli.cli.request import PLOT_FORMATS, PlotRequest
+from gradcli.cli.inputs.ranges import PLOT_EXAMPLE, plot_inputs
+from gradcli.cli.request import PlotRequest
 from gradcli.cli.write.results import Writer, exit_code, is_styled
 from gradcli.cli.write.streams import put, say
 from gradcli.errors import UsageError
@@ -38,8 +38,8 @@ _PROMPT = 2  # rows of the shell's
 def plot(request: PlotRequest) -> int:
     """Plot everything that was asked for."""
     request = request.but(output_format=plot_format(request))
-    limits = limits_of(request, PLOT_FORMATS)
-    refuse_sizes(request)
+    limits = limits_of(request)
+    options_of(request, "plot")
     if request.out is not None and not request.out.lower().endswith((".csv", ".json")):
         from gradcli.report.plot_picture import insist
 

@@ -5,50 +5,23 @@ An option that nothing would come of beside the others is refused by its name ra
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gradcli.characters import normalized
-from gradcli.cli.request import (
-    EXPLAIN_FORMATS,
-    PLOT_FORMATS,
-    BoundRequest,
-    CheckRequest,
-    DiffRequest,
-    EvalRequest,
-    ExplainRequest,
-    ExportRequest,
-    PlotRequest,
-    Request,
-)
+from gradcli.cli.request import CheckRequest, EvalRequest, ExplainRequest, ExportRequest, PlotRequest, Request
 from gradcli.errors import UsageError, one_of
+from gradcli.files.option_table import option_value, refuse_together
 from gradcli.limits import DEFAULT, Limits
-from gradcli.ops.calling.prefixes import DIALECTS
-from gradcli.plans.backend import BACKENDS, insist
+from gradcli.plans.backend import insist
 from gradcli.query.bindings import Programs
 from gradcli.query.options import Options, Place, names_of
 
 
-def limits_of(request: Request, formats: tuple[str, ...], dtypes: tuple[str, ...] = ("float64", "float32")) -> Limits:
-    """The limits that a request sets, once its words are known to be such. Raises UsageError."""
-    limits = DEFAULT.raised(request.limit) if request.limit else DEFAULT
-    one_of("--format", request.output_format, formats)
-    one_of("--input", request.input_format or "text", ("text", "jsonl"))
-    if request.dialect is not None:
-        one_of("--dialect", request.dialect, DIALECTS)
-    one_of("--dtype", request.dtype, dtypes)
-    one_of("--color", request.color, ("auto", "always", "never"))
-    return limits
-
-
-def backend_of(word: str) -> str:
-    """Who runs loops. Raises UsageError, and NativeError for native code without a compiler."""
-    one_of("--backend", word, BACKENDS)
-    if word == "native":
-        insist(word)
-    return word
+def limits_of(request: Request) -> Limits:
+    """Return the limits that a request sets. Raises UsageError."""
+    return DEFAULT.raised(request.limit) if request.limit else DEFAULT
 
 
 def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
@@ -94,22 +67,16 @@ def kind_by_suffix(out: str | None, suffixes: Mapping[str, tuple[str, ...]], opt
     return given or suffixes[suffix][0]
 
 
-def format_of(request: Request, formats: tuple[str, ...], suffixes: Mapping[str, tuple[str, ...]]) -> str | None:
-    """Return the form of the output: what is asked for, or what the suffix of the file says. Raises UsageError."""
-    if request.output_format is not None:
-        one_of("--format", request.output_format, formats)
-    return kind_by_suffix(request.out, suffixes, "--format", request.output_format)
-
-
 def plot_format(request: PlotRequest) -> str:
     """Return the form of plots. Raises UsageError."""
-    kind = format_of(request, PLOT_FORMATS, _OF_PLOTS)
-    return kind if kind in PLOT_FORMATS else "text"
+    kind = kind_by_suffix(request.out, _OF_PLOTS, "--format", request.output_format)
+    return kind if kind in ("csv", "json", "jsonl") else "text"
 
 
 def explanation_format(request: ExplainRequest) -> str:
     """Return the form of explanations. Raises UsageError."""
-    return format_of(request, EXPLAIN_FORMATS, _OF_EXPLANATIONS) or ("latex" if request.latex else "text")
+    given = kind_by_suffix(request.out, _OF_EXPLANATIONS, "--format", request.output_format)
+    return given or ("latex" if request.latex else "text")
 
 
 def export_target(request: ExportRequest) -> str:
@@ -124,57 +91,26 @@ def export_target(request: ExportRequest) -> str:
 
 # -- What is computed, and what is refused: an option that has no effect beside the others ----------
 
-Rule = tuple[object, str, str | None]  # when it holds, what is said, and what to write instead
-
-
-def refuse(*rules: Rule) -> None:
-    """Raise UsageError for the first rule that holds."""
-    for holds, message, help in rules:
-        if holds:
-            raise UsageError(message, help=help)
-
-
-def refuse_idle(request: Request) -> None:
-    """Raise UsageError for options that have no effect, whatever the command: colours, digits and times."""
-    kind, one = request.output_format, "leave one of them out"
-    timed = {"--timeout": request.timeout, "--budget": request.budget if isinstance(request, CheckRequest) else None}
-    styled = isinstance(request, CheckRequest) or (kind == "text" and not (isinstance(request, ExplainRequest) and request.out))
-    what = "check" if isinstance(request, DiffRequest) else "cross-check"
-    refuse(
-        (not styled and request.color == "always", f"--format {kind} has no colours", "leave --color out"),
-        (
-            kind in ("json", "jsonl") and request.digits is not None,
-            f"--format {kind} has all digits: --digits is about what people read", "leave --digits out",
-        ),
-        (
-            not request.check and request.timeout is not None,
-            f"--timeout is about the {what}, which --no-check leaves out", one,
-        ),
-        *(
-            (seconds is not None and not seconds > 0, f"{option} must be more than 0 seconds, not {seconds}", None)
-            for option, seconds in timed.items()
-        ),
-    )  # fmt: skip
-
 
 def _refuse_nothing(request: Request) -> None:
     """Raise UsageError for lists of names with an empty one, and for an empty seed."""
-    empty = "write --seed 1, or --seed 1,0 in the shape of the output"
-    refuse((request.seed is not None and not request.seed.strip(), "--seed has no value", empty))
+    if request.seed is not None and not request.seed.strip():
+        raise UsageError("--seed has no value", help="write --seed 1, or --seed 1,0 in the shape of the output")
     for option, texts in (("--wrt", () if request.wrt is None else (request.wrt,)), ("--freeze", request.freeze)):
         for text in texts:
-            wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
-            names = all(name.strip() for name in text.split(","))
-            refuse((not names, f"{option} {wrong}", f"write {option} x,y with names of the expression"))
+            if not all(name.strip() for name in text.split(",")):
+                wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
+                raise UsageError(f"{option} {wrong}", help=f"write {option} x,y with names of the expression")
     frozen = _frozen(request)
-    both = [name for name in names_of(request.wrt) or () if name in frozen]
-    refuse((both, f"--wrt and --freeze both name '{''.join(both[:1])}'", "leave one of them out"))
+    both = next((name for name in names_of(request.wrt) or () if name in frozen), None)
+    if both is not None:
+        raise UsageError(f"--wrt and --freeze both name '{both}'", help="leave one of them out")
 
 
-def options_of(request: Request) -> Options:
+def options_of(request: Request, command: str = "") -> Options:
     """Return what every command computes: by which names, and with which seed. Raises UsageError."""
     _refuse_nothing(request)
-    refuse_idle(request)
+    refuse_together(f"all {command}", request.typed)
     check = request.check and not isinstance(request, ExportRequest)
     return Options(names_of(request.wrt), _frozen(request), request.seed, check=check, formula=False, timeout=request.timeout)
 
@@ -184,32 +120,15 @@ def _frozen(request: Request) -> tuple[str, ...]:
 
 
 def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
-    """Return what ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError."""
-    options = options_of(request)
-    modes = [option.removeprefix("--") for option, _ in request.given("jacobian hessian jvp hvp")]
-    mode, kind = modes[0] if modes else "grad", request.output_format
-    along = "--wrt" if request.wrt is not None else "--freeze"
-    instead = f"is about a value and its gradient, which --{mode} takes the place of"
-    refuse(
-        (mode == "jvp" and request.formula, f"--{mode} prints no formulas", "leave --formula out"),
-        (modes and request.precision is not None, f"--precision {instead}", "leave one of them out"),
-        *((modes, f"{option} {instead}", f"leave {option} out") for option, _ in request.given("backend threads")),
-        (
-            mode == "jvp" and (request.wrt is not None or request.freeze),
-            f"--jvp is along the names that it is given; {along} has no say in it", f"leave {along} out",
-        ),
-        (kind == "csv" and request.formula, "--format csv has no formulas", "leave --formula out, or write --format json"),
-        (
-            kind in ("csv", "latex") and request.precision is not None,
-            f"--format {kind} has no place for --precision", "write --format json, or text",
-        ),
-        (len(modes) > 1, f"--{' and --'.join(modes[:2])} exclude each other", None),
-        (modes and request.seed is not None, f"--{mode} takes no --seed", None),
-    )  # fmt: skip
+    """Return what ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError, and NativeError without a compiler."""
+    options = options_of(request, "modes eval")
+    insist(request.backend)
+    mode = next((option.removeprefix("--") for option, _ in request.given("jacobian hessian jvp hvp")), "grad")
+    kind = request.output_format
     return replace(
         options, mode=mode, tangents=assignments(f"--{mode}", request.jvp or request.hvp),
         formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
-        precision=request.precision, at=kind == "csv", place=place, backend=backend_of(request.backend), threads=request.threads,
+        precision=request.precision, at=kind == "csv", place=place, backend=request.backend, threads=request.threads,
     )  # fmt: skip
 
 
@@ -221,43 +140,19 @@ def covariances_of(request: EvalRequest, programs: Programs, options: Options) -
         listed, equals, value = text.partition("=")
         names = names_of(listed) or ()
         sound = equals and names and value.strip() and all(name.isidentifier() for name in names)
-        refuse(
-            (not sound, f"--cov takes NAMES=VALUE, not '{text}'", "write --cov a,b=0.02, or --cov a,b=@matrix.npy"),
-            (any({*names} == {*other} for other, _ in found), f"--cov {listed}=... is given twice", None),
-        )
+        if not sound:
+            raise UsageError(f"--cov takes NAMES=VALUE, not '{text}'", help="write --cov a,b=0.02, or --cov a,b=@matrix.npy")
+        if any({*names} == {*other} for other, _ in found):
+            raise UsageError(f"--cov {listed}=... is given twice")
         given = value.strip()
         found.append((names, programs.loader()(given[1:]) if given.startswith("@") else calculator.constant(given, "<cov>")))
     return replace(options, covariances=found)
 
 
-def explain_options(request: ExplainRequest) -> Options:
-    """Return what ``gradcli explain`` computes. Raises UsageError."""
-    options = options_of(request)
-    kind, one = request.output_format, "leave one of them out"
-    refuse(
-        (request.latex and kind not in ("latex", "json", "jsonl", "html"), f"--format {kind} has no LaTeX", one),
-        *(
-            (asked and kind in ("mermaid", "svg"), f"--format {kind} is a picture, which has no {what}", one)
-            for asked, what in ((request.steps, "steps"), (request.why, "story"))
-        ),
-    )
-    return options
-
-
-def bound_width(request: BoundRequest) -> float:
-    """How much wider than the true range a range may be. Raises UsageError."""
-    refuse_idle(request)
-    refuse((not 0 < request.width < math.inf, f"--width must be a positive number, not {request.width:g}", None))
-    return request.width
-
-
 def check_options(request: CheckRequest, checking: Options) -> Options:
     """Return what ``gradcli check`` computes: as in every check, but for what is asked for. Raises UsageError."""
-    options = options_of(request)
+    options = options_of(request, "check")
     _refuse_idle_in_check(request)
-    for name, tolerance in (("rtol", request.rtol), ("atol", request.atol)):
-        wrong = tolerance is not None and not (tolerance >= 0 and math.isfinite(tolerance))
-        refuse((wrong, f"--{name} must be a number from 0, not {tolerance}", None))
     return replace(
         checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache and not request.save
     )  # fmt: skip
@@ -267,30 +162,16 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
     """Raise UsageError for an option of ``gradcli check`` that has no effect."""
     form, said = request.output_format, [report.partition("=") for report in request.reports]
     shown = [kind.strip() for kind, _, path in said if path == "-"]
-    kinds = [kind.strip() for kind, _, _ in said] + ([] if shown else [form])
-    text, lacking = "is about the text report, which is not asked for", "text" not in (shown or [form])
-    of_function = request.function is not None or request.gradient is not None or request.by is not None
-    settings, one = "is not about the functions of the settings, which say theirs", "leave one of them out"
-    refuse(
-        (
-            shown and request.format_given,
-            f"--format {form} and --report {''.join(shown[:1])}=- are both about standard output", f"write --report {form}=- for both",
-        ),
-        (request.verbose and "text" not in kinds, f"--verbose {text}", "add --report text=-, or leave --verbose out"),
-        (request.quiet and lacking, f"--quiet {text}", "leave --quiet out"),
-        (request.color == "always" and lacking, f"--color always {text}", "leave --color always out"),
-        (request.verbose and request.quiet, "--verbose and --quiet exclude each other", one),
-        *(
-            (request.line is not None, f"{option} is about all cases, and --line about one", one)
-            for option, _ in request.given("update baseline")
-        ),
-        *(
-            (request.functions, f"{option} {settings}", f"leave {option} out")
-            for option, _ in request.given("function gradient by at wrt freeze seed line")
-        ),
-        (not of_function and request.order != 1, "--order is about --function", "leave it out"),
-        *(
-            (of_function, f"{option} is not about Python functions", f"leave {option} out beside --function")
-            for option, _ in request.given("input_format grad grad_formula convention save backend threads line")
-        ),
-    )  # fmt: skip
+    if shown and request.format_given:
+        both = f"--format {form} and --report {shown[0]}=- are both about standard output"
+        raise UsageError(both, help=f"write --report {form}=- for both")
+    shown = shown or [form]
+    for kinds, word in ((shown, "quiet"), (shown, "color=always"), ([*shown, *(kind.strip() for kind, _, _ in said)], "verbose")):
+        if "text" not in kinds and (option := request.typed(word)):
+            help = f"add --report text=-, or leave {option} out"
+            raise UsageError(f"{option} is about the text report, which is not asked for", help=help)
+    if not any(request.given("function gradient by")):
+        if request.order != 1:
+            raise UsageError("--order is about --function", help="leave it out")
+        if not request.functions:
+            option_value("dtype", request.dtype, "--dtype")

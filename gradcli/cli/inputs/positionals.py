@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import stat
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -19,13 +18,12 @@ from gradcli.cli.request import CheckRequest, DiffRequest, Request
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import read_within
-from gradcli.files.settings import shown
 from gradcli.inert import shell_command, shell_word
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs, words
 from gradcli.query.options import names_of
-from gradcli.storage.whole_files import absolute
+from gradcli.storage.whole_files import absolute, shown
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings
@@ -335,11 +333,6 @@ def _refuse_lost_expression(bindings: dict[str, str]) -> None:
 _LONGEST = 200  # characters of an expression that is repeated
 
 
-def one_word(text: str) -> str:
-    """A text as one word of a line of a session."""
-    return shlex.quote(text)
-
-
 def helped(failure: Failure, command: str, inputs: Inputs) -> None:
     """Lead from the error of an expression to the file that has its name, or to formulas, if values are all that it lacks."""
     if inputs.expression is None or inputs.files or len(inputs.expression) > _LONGEST:
@@ -368,20 +361,10 @@ def command_of(words: list[str]) -> str | None:
     text, rest = words[0].strip(), words[1:]
     if os.path.isfile(text):
         return _command("eval", "-f", *words)
-    if len(text) > _LONGEST or any(word.startswith("--") for word in rest):
+    if len(text) > _LONGEST or text.isidentifier() or any(word.startswith("--") for word in rest):
         return None
     binds = any("=" in word for word in rest)
-    if text.isidentifier() and rest and not all(map(_is_name, rest)):  # deriv 'x^3': a command that is none
-        name = "eval" if binds else "diff"
-        meant = command_of(rest)
-        return None if meant is None else f"did you mean {_command(name, *rest)}?"
-    if has_formulas(text) and not binds:
-        return _command("diff", *words)
-    return _command("eval", *words) if has_value(text, rest) else None
-
-
-def _is_name(word: str) -> bool:
-    return word.isidentifier()
+    return _command("diff" if not binds and has_formulas(text) else "eval", *words)
 
 
 def has_formulas(text: str) -> bool:
@@ -392,17 +375,6 @@ def has_formulas(text: str) -> bool:
         return bool(differentiate(text, check=False).formulas)
     except GradcliError:
         return False
-
-
-def has_value(text: str, bindings: list[str]) -> bool:
-    """Return whether a text has a value with bindings NAME=VALUE in front of it."""
-    from gradcli.query.interface import evaluate
-
-    try:
-        evaluate("\n".join([*bindings, text]), check=False, formula=False, wrt=())
-    except GradcliError:
-        return False
-    return True
 
 
 def _bindings(inputs: Inputs) -> list[str]:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.characters import normalized
-from gradcli.cli.inputs.option_values import refuse, refuse_idle
 from gradcli.cli.inputs.positionals import BINDING, Inputs, programs_of, words_of
 from gradcli.cli.request import BoundRequest, PlotRequest
-from gradcli.errors import GradcliError, UsageError, one_of
+from gradcli.errors import GradcliError, UsageError
 from gradcli.language.tree import Query
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
@@ -83,8 +82,6 @@ def _number(name: str, text: str, calculator: Any) -> float:
 
 
 PLOT_EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
-_MOST = 1_000_000  # points along a name
-_LARGEST = 10_000  # width and height
 
 
 def plot_inputs(request: PlotRequest, limits: Limits) -> tuple[Inputs, Programs, AskedPlot]:
@@ -100,7 +97,7 @@ def plot_inputs(request: PlotRequest, limits: Limits) -> tuple[Inputs, Programs,
     inputs = found.inputs(request, expression, "plot", PLOT_EXAMPLE)
     programs = programs_of(request, inputs, limits)
     box = _within(programs, {name: _ends(name, text, programs) for name, text in ranges.items()})
-    return inputs, programs, AskedPlot(box, _wrt(request), _points(request), _log(request, box))
+    return inputs, programs, AskedPlot(box, names_of(request.wrt), request.points, _log(request, box))
 
 
 def _only_name(bare: Sequence[str], ranges: dict[str, str], programs: Programs, expressions: Sequence[str]) -> str:
@@ -144,39 +141,13 @@ def _ends(name: str, text: str, programs: Programs) -> Ends:
     return low, high
 
 
-def _wrt(request: PlotRequest) -> tuple[str, ...] | None:
-    names = names_of(request.wrt)
-    if names is not None and not names:
-        raise UsageError("--wrt names nothing", help="write --wrt x,a with names of the expression")
-    return names
-
-
-def _points(request: PlotRequest) -> int | None:
-    if request.points is not None and not 2 <= request.points <= _MOST:
-        raise UsageError(f"--points must be a number from 2 to {_MOST:,}, not {request.points}")
-    return request.points
-
-
 def _log(request: PlotRequest, box: dict[str, Ends]) -> str:
     """The axes that are logarithmic. Raises UsageError for one that has no logarithm."""
     if request.log is None:
         return ""
-    one_of("--log", request.log, ("x", "y", "xy"))
     for axis, (name, (low, _)) in zip("xy", box.items(), strict=False):
         if axis in request.log and low <= 0:
             raise UsageError(
                 f"--log {request.log}: the range of '{name}' begins at {low!r}, which has no logarithm", help=f"{name}=0.1..10"
             )
     return request.log
-
-
-def refuse_sizes(request: PlotRequest) -> None:
-    """Raise UsageError for sizes that no picture has."""
-    kind = request.output_format
-    for option, size, least in (("width", request.width, 20), ("height", request.height, 8)):
-        if size is not None:
-            refuse(
-                (not least <= size <= _LARGEST, f"--{option} must be a number from {least} to 10,000, not {size}", None),
-                (kind != "text" and request.out is None, f"--format {kind} has no {option}", f"leave --{option} out"),
-            )
-    refuse_idle(request)

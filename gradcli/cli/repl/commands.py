@@ -1,24 +1,33 @@
-"""The commands of a session: a table of names and functions with their help; those that gradcli has as commands of its own are these."""
+"""The commands of a session, a table of names and functions with their help; and ``gradcli repl``, which answers lines.
+
+Commands that gradcli has as commands of its own are these.
+"""
 
 from __future__ import annotations
 
+import io
+import os
 import re
 import shlex
 import shutil
+import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from gradcli.cli.exit_codes import FINE
-from gradcli.cli.repl.session import Settings, Transcript, mentions_last, without_last
-from gradcli.cli.write.streams import put_text
-from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.cli import interrupts
+from gradcli.cli.exit_codes import FINE, asked
+from gradcli.cli.inputs.option_values import limits_of
+from gradcli.cli.repl.session import Session, Settings, State
+from gradcli.cli.request import ReplRequest
+from gradcli.cli.write.streams import put, put_text
+from gradcli.errors import GradcliError, UnknownNameError, UsageError, one_of, suggestion
+from gradcli.files.option_table import option_value
+from gradcli.files.stores import lines_of
+from gradcli.inert import padded, shown
+from gradcli.language.python_hints import is_head
 from gradcli.limits import DEFAULT
-
-if TYPE_CHECKING:
-    from gradcli.cli.repl.session import Session
-
 
 # -- Commands of gradcli's own in a session: an expression that sees the session's names, and
 # arguments, as on the command line.
@@ -29,18 +38,13 @@ _NAME = re.compile(r"[^\W\d]\w*,?\Z")
 
 
 def passed(name: str, *added: str) -> Callable[[Session, str], int | None]:
-    """A command of gradcli, on an expression that sees the session's names."""
+    """Return a command of gradcli, on an expression that sees the session's names."""
 
     def run(session: Session, text: str) -> int | None:
         expression, arguments = split(name, text)
-        if not expression:
-            if session.transcript.query is None:
-                raise UsageError("there is no expression, and no query before", help=f":{name} x**2")
-            expression = session.transcript.query
-        elif mentions_last(expression):
-            if session.transcript.last is None:
-                raise UsageError("there is no last result, which '_' stands for", help="type an expression first")
-            expression = without_last(expression, session.transcript.last)
+        if not expression and session.state.query is None:
+            raise UsageError("there is no expression, and no query before", help=f":{name} x**2")
+        expression = session.state.without_last(expression) or str(session.state.query)
         return call(session, [name, expression, *arguments, *(word for word in added if word not in arguments)])
 
     return run
@@ -48,13 +52,7 @@ def passed(name: str, *added: str) -> Callable[[Session, str], int | None]:
 
 def call(session: Session, words: list[str]) -> int:
     """Run a command of gradcli with the session's bindings as its program. Raises GradcliError."""
-    from gradcli.cli.repl.session import typed
-
-    transcript = session.transcript
-    settings = transcript.settings
-    bindings = transcript.bindings()
-    if bindings:
-        words = [*words, "-f", "-"]
+    settings = session.settings
     if settings.dialect is not None and "--dialect" not in words:
         words += ["--dialect", settings.dialect]
     if not settings.check and words[0] in ("explain", "diff") and not {"--check", "--no-check"} & {*words}:
@@ -63,13 +61,19 @@ def call(session: Session, words: list[str]) -> int:
         words += ["--limit", each]
     if settings.color != "auto" and not {"--format", "--color"} & {*words}:
         words += ["--color", settings.color]
-    with typed(bindings):
+    bindings = session.state.program(lambda entry: entry.counts and entry.binds)
+    before = sys.stdin
+    if bindings:
+        words += ["-f", "-"]
+        sys.stdin = io.TextIOWrapper(io.BytesIO(bindings.encode("utf-8", "surrogateescape")), "utf-8")
+    try:
         return _run(words, **({"only_last": True} if words[0] == "diff" else {}))
+    finally:
+        sys.stdin = before
 
 
 def _run(words: list[str], **how: Any) -> int:
     """Run a command of gradcli as it is typed."""
-    from gradcli.cli.exit_codes import asked
     from gradcli.cli.main import app
 
     command: Any = asked(lambda **framework: app(words, **framework))
@@ -124,27 +128,22 @@ def run_command(session: Session, text: str) -> int | None:
 
 
 def _why(session: Session, text: str) -> int:
-    if session.transcript.query is None:
+    if session.state.query is None:
         raise UsageError("there is no query yet, of which to say why", help="type an expression first")
-    return call(session, ["explain", session.transcript.query, "--why", text or "value"])
-
-
-def _steps(session: Session, text: str) -> int | None:
-    return passed("explain", "--steps")(session, text)
+    return call(session, ["explain", session.state.query, "--why", text or "value"])
 
 
 def _save(session: Session, text: str) -> None:
     from gradcli.storage.whole_files import is_device, write_whole
 
-    path = _path(text, ":save session.grad")
-    entries = session.transcript.entries
-    if not entries:
+    path, program, count = _path(text, ":save session.grad"), session.state.program(), len(session.state.entries)
+    if not count:
         raise UsageError("nothing has run yet that could be saved")
     if is_device(path):
         raise UsageError(f"'{path}' is no file")
-    write_whole(Path(path), session.transcript.program().encode("utf-8", "surrogateescape"))
-    put_text(f"{len(entries)} statement{'s' * (len(entries) != 1)} in {path}\n")
-    if "@" in session.transcript.program() and Path(path).resolve().parent != Path.cwd():
+    write_whole(Path(path), program.encode("utf-8", "surrogateescape"))
+    put_text(f"{count} statement{'s' * (count != 1)} in {path}\n")
+    if "@" in program and Path(path).resolve().parent != Path.cwd():
         put_text("note: data files are looked for in the folder of the file, which is not the current one\n")
 
 
@@ -159,16 +158,14 @@ def _path(text: str, example: str) -> str:
 
 
 def _load(session: Session, text: str) -> int:
-    return session.load(_path(text, ":load session.grad"))
+    return session.run_lines("".join(lines_of(_path(text, ":load session.grad"), session.limits.length)))
 
 
 def _vars(session: Session, text: str) -> None:
-    from gradcli.inert import padded, shown
-
-    program = session.made()
+    scope = session.made().scope
     rows = [(name, _short(value)) for name, value in session.names().items()]
-    rows += [(name, _head(made.text)) for name, made in program.scope.functions.items()]
-    rows += [(name, str(getattr(bound.object, "name", type(bound.object).__name__))) for name, bound in program.scope.objects.items()]
+    rows += [(name, _head(made.text)) for name, made in scope.functions.items()]
+    rows += [(name, str(getattr(bound.object, "name", type(bound.object).__name__))) for name, bound in scope.objects.items()]
     if text:
         rows = [row for row in rows if row[0] in text.replace(",", " ").split()]
     if not rows:
@@ -199,34 +196,25 @@ def _undo(session: Session, text: str) -> None:
 
 
 def _reset(session: Session, text: str) -> None:
-    session.take(Transcript(session.transcript.settings, line=session.transcript.line))
+    session.take(State())
     put_text("all names are gone; :set shows the settings, which stay\n")
 
 
-_SWITCHES = {"on": True, "off": False}
 CHOICES = {"check": ("on", "off"), "formula": ("on", "off"), "digits": ("all", "6", "10"), "wrt": ("all",), "limit": ("work=", "memory=")}
 
 
 def _set(session: Session, text: str) -> None:
-    settings = session.transcript.settings
+    settings = session.settings
     name, _, value = text.partition(" ")
     value = value.strip().removeprefix("=").strip()
-    if not name:
-        put_text("".join(f"  {each:<8} {_shown(settings, each)}\n" for each in CHOICES))
-        return
-    if name not in CHOICES:
-        close = suggestion(name, [*CHOICES], cutoff=0.6)
-        raise UsageError(f"there is no setting '{name}'", help=f"did you mean {close}?" if close else f"there are {', '.join(CHOICES)}")
+    if name:
+        one_of("a setting", name, CHOICES)
     if not value:
-        put_text(f"  {name:<8} {_shown(settings, name)}\n")
+        put_text("".join(f"  {each:<8} {_shown(settings, each)}\n" for each in CHOICES if name in ("", each)))
     elif name in ("check", "formula"):
-        if value not in _SWITCHES:
-            raise UsageError(f"'{name}' is on or off, not '{value}'", help=f":set {name} off")
-        setattr(settings, name, _SWITCHES[value])
+        setattr(settings, name, one_of(f"'{name}'", value, ("on", "off")) == "on")
     elif name == "digits":
-        if value != "all" and not (value.isdecimal() and 1 <= int(value) <= 17):
-            raise UsageError(f"digits are 1 to 17, or all, not '{value}'", help=":set digits 6")
-        settings.digits = None if value == "all" else int(value)
+        settings.digits = None if value == "all" else option_value("digits", int(value) if value.isdecimal() else value, "'digits'")
     elif name == "limit":
         DEFAULT.raised([*settings.limit, value])  # or what is wrong with it
         settings.limit = [each for each in settings.limit if each.partition("=")[0] != value.partition("=")[0]] + [value]
@@ -265,9 +253,7 @@ def _help(session: Session, text: str) -> int:
 
 
 def _entry(text: str) -> int:
-    """A function of the catalogue, or the code of an error."""
-    from gradcli.errors import UnknownNameError
-
+    """Show a function of the catalogue, or the code of an error."""
     try:
         return _run(["functions", "--", *text.split()])
     except UnknownNameError as unknown:
@@ -288,7 +274,7 @@ is open. \\alpha and Tab give α; Tab completes. Ctrl-C ends a computation, Ctrl
 COMMANDS: dict[str, Command] = {
     "explain": Command("[EXPR] [--wrt …]", "where value and gradient come from, node by node", passed("explain")),
     "why": Command("NAME[INDEX]", "why an entry of the last gradient is what it is", _why),
-    "steps": Command("[EXPR]", "the derivative rule by rule", _steps),
+    "steps": Command("[EXPR]", "the derivative rule by rule", passed("explain", "--steps")),
     "diff": Command("[EXPR] [NAME…]", "the derivative as a formula", passed("diff")),
     "plot": Command("[EXPR] x=A..B", "value and derivative over a range", passed("plot")),
     "bound": Command("[EXPR] x=A..B", "ranges of value and gradient over a box", passed("bound")),
@@ -302,3 +288,68 @@ COMMANDS: dict[str, Command] = {
     "help": Command("[NAME|CODE|:COMMAND]", "this, a function, an error's code", _help),
     "quit": Command("", "leave, as Ctrl-D", _quit),
 }
+
+
+# -- ``gradcli repl``: a session on a terminal, or lines of standard input that are answered when
+# they are complete.
+
+
+def converse(request: ReplRequest) -> int:
+    """Converse on a terminal; else answer lines of standard input as they come, with the highest exit code of them. Raises UsageError."""
+    limits_of(request)
+    if request.file is not None and not os.path.exists(request.file):
+        raise UsageError(f"there is no file '{request.file}'", help=f"gradcli eval '{request.file}' evaluates an expression")
+    settings = Settings(request.check, dialect=request.dialect, dtype=request.dtype, color=request.color, limit=[*request.limit])
+    session = Session(run_command, settings)
+    first = [] if request.file is None else [f":load {shlex.quote(request.file)}"]
+    if sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty() and sys.stdout.isatty():
+        from importlib.metadata import version
+
+        put(f"gradcli {version('gradcli')}   :help lists commands, Ctrl-D leaves\n")
+        with interrupts.staying():
+            from gradcli.cli.repl.prompt import history_file, talk
+
+            for text in first:
+                session.feed(text)
+            return talk(session, history_file() if request.history else None)
+    code = FINE
+    for texts in (first, inputs()):
+        for text in texts:
+            code = max(code, session.feed(text))
+            if session.ends:
+                return code
+    return code
+
+
+def inputs() -> Iterator[str]:
+    """What is typed, piece by piece: lines that go on are one."""
+    pending = ""
+    for line in lines_of("-", DEFAULT.length):
+        pending += line
+        if not pending.strip():
+            pending = ""
+        elif is_complete(pending.removesuffix("\n")):
+            yield pending
+            pending = ""
+    if pending.strip():
+        yield pending
+
+
+_OPEN_WORDS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
+
+
+def is_complete(text: str) -> bool:
+    """Return whether Enter submits: no bracket is open, no block has begun, and no line ends with a backslash.
+
+    A block of Python ends at an empty line. Too many closing brackets are complete: their error is told.
+    """
+    lines = text.split("\n")
+    if text.lstrip().startswith(":"):
+        return True
+    if lines[-1].endswith("\\") and "#" not in lines[-1]:
+        return False
+    found = _OPEN_WORDS.findall(text)
+    if sum((word in "([") - (word in ")]") for word in found) > 0 and len(text) < DEFAULT.length:
+        return not lines[-1].strip() and len(lines) > 2 and not lines[-2].strip()  # two empty lines give up
+    heads = [number for number, line in enumerate(lines) if is_head(line.removeprefix(">>> "))]
+    return not heads or not lines[-1].strip() or (heads[-1] < len(lines) - 1 and not lines[-1][:1].isspace() and len(lines) > 1)

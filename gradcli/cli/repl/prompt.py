@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
-import shutil
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
@@ -29,22 +27,15 @@ from prompt_toolkit.styles import Style
 
 from gradcli.cli.completion import DATA, PROGRAMS, files
 from gradcli.cli.exit_codes import FINE
-from gradcli.cli.repl.commands import CHOICES, COMMANDS
+from gradcli.cli.repl.commands import CHOICES, COMMANDS, is_complete
 from gradcli.cli.repl.session import Session
-from gradcli.cli.write.streams import put
-from gradcli.errors import ParseError, Source
+from gradcli.cli.write.results import is_styled
 from gradcli.inert import shown
-from gradcli.language.python_hints import is_head
-from gradcli.language.tokens import END, NAME, NUMBER, PRIME, PYTHON_WORDS, RESERVED, STRING, SUPERSCRIPT, Token, tokenize
-from gradcli.limits import DEFAULT
 from gradcli.notation import GREEK
-from gradcli.ops.calling.prefixes import ROOTS
+from gradcli.ops.calling.prefixes import ROOTS, canonical, has
 from gradcli.storage.cache import folder
 
 # -- What has been typed before, in a file of the user's that nobody else can read -----------------
-
-
-_MOST_LINES = 1 << 20  # bytes; of more, the older half goes
 
 
 def history_file() -> Path | None:
@@ -60,53 +51,20 @@ def history_file() -> Path | None:
                 place.mkdir(mode=0o700)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600))
         os.chmod(path, 0o600)
-        _cut(path)
     except OSError:
         return None
     return path
 
 
-def _cut(path: Path) -> None:
-    """Leave the newer half of what has become too long."""
-    from gradcli.storage.cache import NEW
-    from gradcli.storage.whole_files import put_entry
-
-    if path.stat().st_size > _MOST_LINES:
-        content = path.read_bytes()[-_MOST_LINES // 2 :]
-        begin = content.find(b"\n# ")  # an entry's first line is its time
-        put_entry(path, content[begin + 1 :] if begin >= 0 else b"", NEW)
-
-
-# -- Whether what has been typed is complete, or goes on in the next line --------------------------
-
-
-_OPEN_WORDS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
-
-
-def is_complete(text: str) -> bool:
-    """Return whether Enter submits: no bracket is open, no block has begun, and no line ends with a backslash.
-
-    A block of Python ends at an empty line. Too many closing brackets are complete: their error is told.
-    """
-    lines = text.split("\n")
-    if text.lstrip().startswith(":"):
-        return True
-    if lines[-1].endswith("\\") and "#" not in lines[-1]:
-        return False
-    found = _OPEN_WORDS.findall(text)
-    if sum((word in "([") - (word in ")]") for word in found) > 0 and len(text) < DEFAULT.length:
-        return not lines[-1].strip() and len(lines) > 2 and not lines[-2].strip()  # two empty lines give up
-    heads = [number for number, line in enumerate(lines) if is_head(line.removeprefix(">>> "))]
-    return not heads or not lines[-1].strip() or (heads[-1] < len(lines) - 1 and not lines[-1][:1].isspace() and len(lines) > 1)
-
-
 # -- The colours of what is typed, from the language's own tokens ----------------------------------
 
 
-STYLES = {NUMBER: "class:number", SUPERSCRIPT: "class:number", STRING: "class:string", PRIME: "class:operator"}
-_KEYWORDS = RESERVED | PYTHON_WORDS | {"const", "assert", "import", "from", "as", "lambda", "for", "in", "within"}
-_COMMAND_LINE = re.compile(r"\s*:\w*")
 _LONGEST = 20_000  # characters that are coloured
+_PIECE = re.compile(r"""
+    (?P<command>\A\s*:\w*) | (?P<comment>\s*\#.*) | (?P<operator>(?<=[\w)\]'])'+|[^\s\w"']+) | (?P<string>'[^'\n]*'?|"[^"\n]*"?)
+    | (?P<number>[\d²³⁰¹⁴-⁹][\d._²³⁰¹⁴-⁹]*(?:[eE][+-]?\d+)?)
+    | (?P<keyword>(?:const|assert|import|from|as|lambda|def|return|for|in|within|if|else|and|or|not|None|True|False)\b)
+    | (?P<function>\w+(?=\()) | (?P<name>\w+)""", re.VERBOSE)  # fmt: skip
 
 
 class Highlighting(Lexer):
@@ -114,60 +72,20 @@ class Highlighting(Lexer):
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         lines = document.lines
-        if sum(map(len, lines)) > _LONGEST:
-            return lambda number: [("", lines[number])] if number < len(lines) else []
-        return lambda number: [*styled(lines[number])] if number < len(lines) else []
+        style = styled if sum(map(len, lines)) <= _LONGEST else lambda line: [("", line)]
+        return lambda number: [*style(lines[number])] if number < len(lines) else []
 
 
 def styled(line: str) -> Iterator[tuple[str, str]]:
-    """A line in pieces with their styles; all pieces are the line again."""
+    """Yield a line in pieces with their styles; all pieces are the line again."""
     done = 0
-    command = _COMMAND_LINE.match(line)
-    if command is not None:
-        done = command.end()
-        yield "class:command", line[:done]
-    text = " " * done + line[done:]
-    tokens = _tokens(text)
-    for token, following in zip(tokens, [*tokens[1:], Token(END, "", len(text))], strict=False):
-        if token.kind == END:
-            break
-        if token.start > done:
-            yield _between(line[done : token.start])
-        end = _end(token, text, following.start)
-        yield _style(token, following), line[token.start : end]
-        done = end
+    for piece in _PIECE.finditer(line):
+        if piece.start() > done:
+            yield "", line[done : piece.start()]
+        yield f"class:{piece.lastgroup}", piece[0]
+        done = piece.end()
     if done < len(line):
-        yield _between(line[done:])
-
-
-def _tokens(text: str) -> list[Token]:
-    """The tokens up to the first that is none."""
-    try:
-        return tokenize(Source(text))
-    except ParseError as error:
-        cut = error.span.start if error.span is not None else 0
-        return [token for token in tokenize(Source(text[:cut])) if token.kind != END] if 0 < cut < len(text) else []
-
-
-def _end(token: Token, text: str, following: int) -> int:
-    """Return where a token ends: its text may be another spelling of one sign."""
-    if text.startswith(token.text, token.start):
-        return token.start + len(token.text)
-    return min(token.start + 1, following)
-
-
-def _style(token: Token, following: Token) -> str:
-    if token.kind != NAME:
-        return STYLES.get(token.kind, "class:operator")
-    if token.text in _KEYWORDS:
-        return "class:keyword"
-    if following.text == "(" and following.start == token.start + len(token.text):
-        return "class:function"
-    return "class:name"
-
-
-def _between(text: str) -> tuple[str, str]:
-    return ("class:comment" if text.lstrip().startswith("#") else ""), text
+        yield "", line[done:]
 
 
 # -- What ``\alpha`` and its like stand for: Greek letters by their names, and signs that the
@@ -201,7 +119,6 @@ _ARGUMENT = re.compile(r"\s*:(\w+)\s+(.*)\Z", re.DOTALL)
 _LETTER = re.compile(r"\\(\^?\w*)\Z")
 _DATA = re.compile(r"@([^\s;@]*)\Z")
 _DOTTED = re.compile(r"((?:[^\W\d]\w*\.)*)((?:[^\W\d]\w*)?)\Z")
-_CALLED = re.compile(r"[\w.]+(?=\()")
 _WORDS = ("const", "assert", "import", "from", "def", "lambda")
 
 
@@ -275,33 +192,13 @@ def functions_by_name() -> dict[str, str]:
     return {name: catalogue.summary(record) for _, record in catalogue.functions() for name in (record.name, *record.aliases)}
 
 
-def names_below(prefix: str) -> set[str]:
-    """The functions that a library has below a prefix such as "np." or "F."."""
-    from gradcli.ops.calling.prefixes import canonical, has, owner
-
+def names_below(prefix: str) -> Iterable[str]:
+    """Return the functions that may be written below a prefix such as "np." or "F."."""
     try:
         path = canonical(prefix.removesuffix("."))
     except KeyError:
-        return set()
-    found = library_names().get(owner(path), set())
-    if path == "numpy.linalg":
-        return {name for name in found if hasattr(np.linalg, name)}
-    return {name for name in found if has(path, name)}
-
-
-@cache
-def library_names() -> dict[str, set[str]]:
-    """Return what libraries call functions."""
-    from gradcli.query import catalogue
-
-    found: dict[str, set[str]] = {"numpy": set(), "torch": set(), "math": {name for name in dir(math) if name in functions_by_name()}}
-    for _, record in catalogue.functions():
-        entry = catalogue.entry(record, example=False)
-        for library, calls in (("numpy", entry.numpy), ("torch", entry.torch)):
-            found[library] |= {
-                called[0].split(".")[1] for written in calls if (called := _CALLED.match(written)) and called[0].count(".") == 1
-            }
-    return {**found, "jax": found["numpy"]}
+        return ()
+    return (name for name in functions_by_name() if has(path, name) and (path != "numpy.linalg" or hasattr(np.linalg, name)))
 
 
 # -- Offers as prompt_toolkit shows them -----------------------------------------------------------
@@ -385,38 +282,29 @@ def keys(names: Any) -> KeyBindings:
     return bindings
 
 
-def converse(session: Session, history: Path | None, styled: bool, **streams: Any) -> int:
+def talk(session: Session, history: Path | None, **streams: Any) -> int:
     """Read, compute and show until the end; the exit code is that of a session, whose mistakes are told where they are made."""
-    reader = prompted(session, history, styled, **streams)
-    warming = threading.Thread(target=_warm, args=(session.transcript.settings.check,), daemon=True)
+    reader = prompted(session, history, is_styled(session.settings.color), **streams)
+    warming = threading.Thread(target=_warm, args=(session.settings.check,), daemon=True)
     warming.start()
-    while True:
+    while not session.ends:
         try:
-            head = f"{session.transcript.line + 1}> "
-            text = reader.prompt(FormattedText([("class:prompt", head)]))
+            text = reader.prompt(FormattedText([("class:prompt", f"{session.line + 1}> ")]))
+            word = text.strip()
+            if (word in _ENDS and word not in session.known()) or word in ("help", "?"):
+                text = ":quit" if word in _ENDS else ":help"
+            if word:
+                warming.join()  # two threads that import modules which import each other may see half of one
+                session.feed(text)
         except KeyboardInterrupt:
             continue  # what was typed is dropped, as in a shell
         except EOFError:
-            return FINE
-        if not text.strip():
-            continue
-        word = text.strip()
-        if (word in _ENDS and word not in session.known()) or word in ("help", "?"):
-            text = ":quit" if word in _ENDS else ":help"
-        try:
-            warming.join()  # two threads that import modules which import each other may see half of one
-            answer = session.answer(text, shutil.get_terminal_size().columns)
-            put(answer.text)
-        except KeyboardInterrupt:
-            put("\n")
-            continue
-        if answer.ends:
-            return FINE
+            break
+    return FINE
 
 
 def _warm(check: bool) -> None:
     """Import what the first Tab and the first line need, while something is typed."""
     functions_by_name()
-    library_names()
     if check:
         import_module("gradcli.check.crosscheck")

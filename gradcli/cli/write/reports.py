@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable, Iterable
 
 from gradcli.cli.inputs.option_values import assignment
-from gradcli.cli.request import REPORTS, CheckRequest
+from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.results import is_styled, reported
 from gradcli.cli.write.streams import prepare
 from gradcli.errors import OutputError, UsageError, one_of
+from gradcli.files.option_table import REPORTS
 from gradcli.files.settings import Settings
 from gradcli.report.kinds import make
 from gradcli.report.outcomes import Outcome, Report, Summary

@@ -18,10 +18,9 @@ import numpy as np
 from gradcli.functions.arguments import of_torch
 from gradcli.functions.places import is_theirs, name_called
 from gradcli.functions.tracing.passage import Passage
-from gradcli.tensors.core.casts import cast
-from gradcli.tensors.core.subscripts import get, rows, write
+from gradcli.tensors.core.in_place import cast, get, rows, write
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.torch.scipy_functions import function_on_tensors, ufunc_on_tensors
+from gradcli.tensors.torch.numpy_functions import function_on_tensors, ufunc_on_tensors
 
 _IN_PLACE = ("partition", "put", "resize", "sort")  # methods of arrays that are not NumPy's function of their name
 

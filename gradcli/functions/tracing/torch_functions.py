@@ -22,9 +22,9 @@ from gradcli.functions.tracing.passage import Passage
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.entries import Entries
+from gradcli.tensors.core.dtypes import Entries
+from gradcli.tensors.core.in_place import write
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.subscripts import write
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.namespace import resolve
 

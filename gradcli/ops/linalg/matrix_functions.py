@@ -110,7 +110,7 @@ def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 @function(
     vjp=_adjugate_vjp, forward=_adjugate, shape=lambda x: square(x, "adjugate"), saves="x out", core_dims=(2,),
-    parts=None, numpy="_adjugate({0})",
+    numpy="_adjugate({0})",
 )  # fmt: skip
 def adjugate(x: Any) -> Any:
     """The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well."""

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from gradcli.chunks.stages import Stage
 from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.cutting import Uncut
-from gradcli.query.chunked.runs import TOGETHER, folded, in_common, of_chunk
-from gradcli.query.chunked.sources import Lowered, Program, program_of
+from gradcli.query.chunked.runs import Walk, of_chunk
+from gradcli.query.chunked.sources import Program, program_of
 from gradcli.query.specialized import Settings, Spec
 
 Given = dict[str, Any]
@@ -37,12 +37,10 @@ def lazily(settings: Settings, bindings: Mapping[str, Any], seed: Any = None, st
     given, extents = _unified(given, axes)
     program = _program(settings, given, axes, sum(extents), state)
     _hold_lengths(program, extents, axes)
-    lowered, tasks = program.lowered, _Tasks(program, extents)
-    for leaf, value in _by_leaf(lowered, given):
-        (tasks.cut if lowered.staged.axis_of(leaf) is not None else tasks.known)[leaf] = value
-    tasks.run_stages()
-    value, *gradients = [tasks.result(node, settings.float_dtype) for node in lowered.staged.results]
-    return value, dict(zip(lowered.wrt, gradients, strict=True))
+    tasks = _Tasks(program, extents, given, given.get(_SEED))
+    tasks.go()
+    value, *gradients = [tasks.result(node) for node in tasks.staged.results]
+    return value, dict(zip(program.lowered.wrt, gradients, strict=True))
 
 
 def is_lazy(name: str, value: Any) -> bool:
@@ -148,85 +146,43 @@ def _hold_lengths(program: Program, extents: Sequence[int], axes: Mapping[str, i
         raise UsageError(f"there are {what}", help=f"{name or 'seed'}.rechunk({{{axes[name]}: ...}}) has fewer, or -1 in one chunk")
 
 
-def _by_leaf(lowered: Lowered, given: Given) -> list[tuple[Expr, Any]]:
-    """The leaves of the stages with what they take, Dask's arrays and NumPy's."""
-    made = lowered.made
-    taken = [*(given[name] for name in made.names), *made.fixed, *([given[_SEED]] if _SEED in given else [])]
-    if made.whole:
-        taken = [value.astype(made.dtype) if value.dtype.kind in "iu" else value for value in taken]
-    return [(leaf, value) for leaf, value in zip(lowered.leaves, taken, strict=True) if leaf is not None]
-
-
 # -- tasks ---------------------------------------------------------------------------------------------------------------
 
 
-def _parts(length: int, extents: Sequence[int]) -> tuple[int, ...]:
-    """The extents of chunks along an axis of another length, in the same proportions."""
-    whole = sum(extents)
-    ends = [end * length // whole for end in accumulate(extents)] if whole else list(extents)
-    return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
+class _Tasks(Walk):
+    """The stages of a program as Dask's tasks: what is known are tasks, what is cut are arrays of Dask's.
 
-
-class _Tasks:
-    """The stages of a program as Dask's tasks.
-
-    cut      the leaves that are, each with its array
-    known    what all chunks have in common, each with its value, or the task that computes it
     results  the tasks that compute the chunks of results that are cut
     """
 
-    def __init__(self, program: Program, extents: Sequence[int]) -> None:
-        self.program, self.extents = program, extents
-        self.staged = program.lowered.staged
-        self.cut: dict[Expr, Any] = {}
-        self.known: dict[Expr, Any] = {}
-        self.results: dict[Expr, list[Any]] = {}
+    def __init__(self, program: Program, extents: Sequence[int], given: Given, seed: Any) -> None:
+        super().__init__(program, extents, given, seed)
+        self.dtype = program.lowered.made.dtype
         self.delayed = import_module("dask").delayed
-        self.told = self.delayed(program, pure=True)
-        self.parts = {length: _parts(length, extents) for length in self.staged.lengths}
-        self.of_chunks = [{length: parts[i] for length, parts in self.parts.items()} for i in range(len(extents))]
+        self.sent = self.delayed(program, pure=True)
+        self.known = {
+            leaf: self.delayed(value, pure=True) for leaf, value in self.known.items()
+        }  # so it is sent once, however many take it
+        self.results: dict[Expr, list[Any]] = {}
 
-    def run_stages(self) -> None:
-        for number, stage in enumerate(self.staged.stages):
-            for node in stage.moved:
-                self._move(node)
-            if not stage.outputs:
-                continue
-            columns = [self._inputs_of_chunks(given.node, given.axis) for given in stage.inputs]
-            task = self.delayed(of_chunk, pure=True, nout=len(stage.outputs))
-            found = [task(self.told, number, own, [column[i] for column in columns]) for i, own in enumerate(self.of_chunks)]
-            for place, node in enumerate(stage.cut, len(stage.folds)):
-                self.results[node] = [chunk[place] for chunk in found]
-            if stage.folds:
-                together = self._together(list(stage.folds.values()), found)
-                self.known |= {node: together[place] for place, node in enumerate(stage.folds)}
+    def call(self, function: Callable[..., list[Any]], results: int, *arguments: Any) -> Any:
+        return self.delayed(function, pure=True, nout=results)(*arguments)
 
-    def _together(self, names: list[str], parts: list[Any]) -> Any:
-        """One task for all chunks, as the root of a tree."""
-        fold = self.delayed(folded, pure=True, nout=len(names))
-        while True:
-            parts = [fold(names, parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
-            if len(parts) == 1:
-                return parts[0]
+    def slices(self, node: Expr) -> list[Any]:
+        return list(self.cut[node].to_delayed().ravel())
 
-    def _inputs_of_chunks(self, node: Expr, axis: int | None) -> list[Any]:
-        """Return what each chunk takes for an input of its plan."""
-        if node in self.cut:
-            return list(self.cut[node].to_delayed().ravel())
-        (value,) = self.common([node])
-        if axis is None:
-            return [value] * len(self.extents)
-        extents = self.parts[node.shape[axis]]
-        starts = [0, *accumulate(extents[:-1])]
-        index = (slice(None),) * axis
-        return [value[(*index, slice(start, start + extent))] for start, extent in zip(starts, extents, strict=True)]
+    def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> list[Any]:
+        extents = [{length: parts[i] for length, parts in self.parts.items()} for i in range(self.count)]
+        found = [self.call(of_chunk, len(stage.outputs), self.sent, number, own, inputs[i]) for i, own in enumerate(extents)]
+        for place, node in enumerate(stage.cut, len(stage.folds)):
+            self.results[node] = [chunk[place] for chunk in found]
+        return found
 
-    def _move(self, node: Expr) -> None:
+    def move(self, node: Expr) -> None:
         """What moves entries from chunk to chunk, by functions of NumPy's, which Dask takes over. Raises UsageError where it does not."""
         assert node.op is not None
-        dtype = self.program.lowered.made.dtype
-        operands = [self.cut[o] if o in self.cut else self.result(o, dtype) for o in node.operands if o is not None]
-        size = max(1, math.prod(node.shape) * dtype.itemsize // len(self.of_chunks))
+        operands = [self.cut[o] if o in self.cut else self.result(o) for o in node.operands if o is not None]
+        size = max(1, math.prod(node.shape) * self.dtype.itemsize // self.count)
         with import_module("dask").config.set({"array.chunk-size": size}):  # of arrays of zeros
             try:
                 moved = node.op.forward(*operands, **node.static)
@@ -236,37 +192,17 @@ class _Tasks:
                 ) from None
         axis = self.staged.axis_of(node)
         if axis is None:
-            self.known[node] = moved
+            self.known[node] = self.delayed(moved)
         else:
             whole = dict.fromkeys(range(len(node.shape)), -1)
             self.cut[node] = moved.rechunk({**whole, axis: self.parts[node.shape[axis]]})
 
-    def common(self, wanted: Sequence[Expr]) -> list[Any]:
-        """Tasks for nodes that all chunks have in common."""
-        open_ = [node for node in wanted if node not in self.known]
-        if open_:
-            needed = self.staged.needed(open_, self.known)
-            task = self.delayed(in_common, pure=True, nout=len(open_))
-            numbers = [node.index for node in open_], [node.index for node in needed]
-            found = task(self.told, *numbers, [self._task(node) for node in needed])
-            self.known |= {node: found[place] for place, node in enumerate(open_)}
-        return [self._task(node) for node in wanted]
-
-    def _task(self, node: Expr) -> Any:
-        """A value that is known, as a task: so it is sent once, however many take it."""
-        value = self.known[node]
-        if isinstance(value, (np.ndarray, np.generic)):
-            value = self.known[node] = self.delayed(value, pure=True)
-        elif hasattr(value, "chunks"):
-            value = self.known[node] = self.delayed(value)
-        return value
-
-    def result(self, node: Expr, dtype: np.dtype[Any]) -> Any:
+    def result(self, node: Expr) -> Any:
         """A result as an array of Dask's."""
         da, axis = import_module("dask.array"), self.staged.axis_of(node)
         if axis is None:
             (value,) = self.common([node])
-            return da.from_delayed(value, node.shape, dtype)
+            return da.from_delayed(value, node.shape, self.dtype)
         shapes = [(*node.shape[:axis], extent, *node.shape[axis + 1 :]) for extent in self.parts[node.shape[axis]]]
-        chunks = [da.from_delayed(chunk, shape, dtype) for chunk, shape in zip(self.results[node], shapes, strict=True)]
+        chunks = [da.from_delayed(chunk, shape, self.dtype) for chunk, shape in zip(self.results[node], shapes, strict=True)]
         return da.concatenate(chunks, axis)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from importlib import import_module
@@ -13,60 +12,34 @@ from typing import Any
 from gradcli.errors import EvaluationError, GradcliError, InputError, UsageError, first_line
 
 Task = tuple[int, Callable[..., Any], tuple[Any, ...]]  # a number that tells it, a function, and its arguments
-_AHEAD = 2  # chunks for each thread that are begun before one is done
+_AHEAD = 2  # chunks for each thread of a cluster that are begun before one is done
 _RETRIES = 3  # on other workers
 
 
-class Executor(ABC):
-    """Computes tasks, some at once, and gives their results as they come.
+class Here:
+    """Threads of this process, which compute tasks.
 
     at_once  bytes of a chunk, so many that computing takes longer than what a task costs beside, if memory allows as many
     """
 
-    at_once: int
-
-    @abstractmethod
-    def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The result of one call."""
-
-    @abstractmethod
-    def each(self, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
-        """The results of tasks with their numbers, in any order; only so many are begun as there are hands for."""
-
-    def everywhere(self, value: Any) -> Any:
-        """A value that many tasks take."""
-        return value
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of what computes."""
-
-    def __enter__(self) -> Executor:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class Here(Executor):
-    """Threads of this process."""
-
     at_once = 1 << 24
 
-    def __init__(self, threads: int) -> None:
-        self.threads, self.pool = threads, ThreadPoolExecutor(threads)
+    def __init__(self, hands: int) -> None:
+        self.hands, self.pool = hands, ThreadPoolExecutor(hands)
 
     def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The result of one call."""
         return function(*arguments)
 
     def each(self, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
+        """The results of tasks with their numbers, in any order; only so many are begun as there are hands for."""
         waiting: dict[Future[Any], int] = {}
         rest = iter(tasks)
         try:
             while True:
-                while len(waiting) < self.threads + 1 and (task := next(rest, None)) is not None:
+                while len(waiting) < self.hands + 1 and (task := next(rest, None)) is not None:
                     number, function, arguments = task
-                    waiting[self.pool.submit(function, *arguments)] = number
+                    waiting[self.pool.submit(self.once, function, *arguments)] = number
                 if not waiting:
                     return
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
@@ -76,12 +49,26 @@ class Here(Executor):
             for future in waiting:
                 future.cancel()
 
+    def everywhere(self, value: Any) -> Any:
+        """A value that many tasks take."""
+        return value
+
     def close(self) -> None:
+        """Let go of what computes."""
         self.pool.shutdown(cancel_futures=True)
 
+    def __enter__(self) -> Here:
+        return self
 
-class Cluster(Executor):
-    """The workers of a Dask cluster: one that runs, by the address of its scheduler, or one of this machine, which ends with the work."""
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Cluster(Here):
+    """The workers of a Dask cluster: one that runs, by the address of its scheduler, or one of this machine, which ends with the work.
+
+    A thread waits for each task that is under way.
+    """
 
     at_once = 1 << 26
 
@@ -100,6 +87,7 @@ class Cluster(Executor):
         except (OSError, TimeoutError, ValueError) as error:
             raise InputError(f"no scheduler answers at {address}: {first_line(error)}") from None
         self._hold_versions()
+        super().__init__(_AHEAD * max(1, sum(self.client.nthreads().values())))
 
     def _hold_versions(self) -> None:
         """Raise EvaluationError unless all workers have this version of gradcli."""
@@ -120,29 +108,6 @@ class Cluster(Executor):
     def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
         with self._told():
             return self.client.submit(function, *arguments, pure=False, retries=_RETRIES).result()
-
-    def each(self, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
-        numbers: dict[str, int] = {}
-        rest = iter(tasks)
-        ahead = _AHEAD * max(1, sum(self.client.nthreads().values()))
-        with self._told():
-            with self.client.as_current():
-                waiting = self.distributed.as_completed()
-
-            def begin() -> None:
-                while len(numbers) < ahead and (task := next(rest, None)) is not None:
-                    number, function, arguments = task
-                    future = self.client.submit(function, *arguments, pure=False, retries=_RETRIES)
-                    numbers[future.key] = number
-                    waiting.add(future)
-
-            begin()
-            for future in waiting:
-                number = numbers.pop(future.key)
-                result = future.result()
-                future.release()
-                yield number, result  # whoever takes it may have more to do
-                begin()
 
     def everywhere(self, value: Any) -> Any:
         with self._told():
@@ -172,6 +137,7 @@ class Cluster(Executor):
         if self.cluster is not None:
             with contextlib.suppress(Exception):
                 self.cluster.close(timeout=5)
+        super().close()
 
 
 def _cores() -> int:
@@ -189,7 +155,7 @@ def _version() -> str:
         return ""
 
 
-def executor_on(place: str, threads: int | None) -> Executor:
+def executor_on(place: str, threads: int | None) -> Here:
     """The executor that ``here``, ``local`` or the address of a scheduler means. Raises UsageError."""
     if place == "here":
         return Here(threads or _cores())

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
-from gradcli.chunks.stages import Extents
+from gradcli.chunks.stages import Extents, Stage
 from gradcli.errors import UsageError
 from gradcli.graph.nodes import Expr
 from gradcli.ops.cutting import Uncut
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
-from gradcli.query.chunked.executors import Executor, Task
+from gradcli.query.chunked.executors import Here
 from gradcli.query.chunked.sources import Described, Program, Slice, program_of
 from gradcli.query.specialized import Settings, Spec
 
@@ -26,21 +28,14 @@ TOGETHER = 8  # results of chunks that come together at once
 
 
 def of_chunk(program: Program, stage: int, extents: Extents, values: Sequence[Any]) -> list[Any]:
-    """Return what a chunk gives to a stage, folds first; ``values`` are the stage's inputs, cut to the chunk."""
+    """Return what a chunk gives to a stage, folds first; ``values`` are the stage's inputs, cut to the chunk, or where it is read."""
     lowered = program.lowered
     dtype = lowered.made.dtype
-    values = [np.asarray(value) for value in values]
+    values = [np.asarray(value.read() if isinstance(value, Slice) else value) for value in values]
     values = [value if value.dtype.kind == "b" else value.astype(dtype, copy=False) for value in values]
     with np.errstate(all="ignore"):
         found = lowered.staged.chunk_plan(stage, extents)([value[()] for value in values])
     return [np.array(part) for part in found]  # a plan writes into its arrays again
-
-
-def folded_all(names: Sequence[str], parts: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return what the results of all chunks come together to, as a tree of `folded`."""
-    while names and len(parts) > 1:
-        parts = [folded(names, parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
-    return list(parts[0]) if names else []
 
 
 def folded(names: Sequence[str], parts: Sequence[Sequence[Any]]) -> list[Any]:
@@ -64,6 +59,86 @@ def in_common(program: Program, wanted: Sequence[int], known: Sequence[int], val
     return [np.array(part) for part in found]
 
 
+def parts_of(length: int, extents: Sequence[int]) -> tuple[int, ...]:
+    """The extents of chunks along an axis of another length, in the same proportions."""
+    whole = sum(extents)
+    ends = [end * length // whole for end in accumulate(extents)] if whole else list(extents)
+    return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
+
+
+class Walk(ABC):
+    """The stages of a program, gone through in order. Whoever does it says how functions are called, at once or later.
+
+    parts  the extents of the chunks, by the lengths of the axes that are cut
+    cut    the nodes that chunks have parts of, each with its array
+    known  what all chunks have in common, each with its value
+    """
+
+    def __init__(self, program: Program, extents: Sequence[int], given: Mapping[str, Any], seed: Any) -> None:
+        self.staged = program.lowered.staged
+        self.sent: Any = program  # as functions take it
+        self.count, self.ends = len(extents), list(pairwise(accumulate(extents, initial=0)))
+        self.parts = {length: parts_of(length, extents) for length in self.staged.lengths}
+        self.cut: dict[Expr, Any] = {}
+        self.known: dict[Expr, Any] = {}
+        for leaf, value in program.lowered.taken(given, seed):
+            (self.known if self.staged.axis_of(leaf) is None else self.cut)[leaf] = value
+
+    @abstractmethod
+    def call(self, function: Callable[..., list[Any]], results: int, *arguments: Any) -> Any:
+        """The results of a function, so many."""
+
+    @abstractmethod
+    def slices(self, node: Expr) -> list[Any]:
+        """The parts of a cut node's array that chunks take."""
+
+    @abstractmethod
+    def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> Sequence[Any]:
+        """Return what the chunks of a stage give, folds first."""
+
+    def shared(self, value: Any) -> Any:
+        """A value that all chunks take."""
+        return value
+
+    def move(self, node: Expr) -> None:
+        """Make a node whose entries go from chunk to chunk."""
+        raise NotImplementedError
+
+    def go(self) -> None:
+        """Go through all stages."""
+        for number, stage in enumerate(self.staged.stages):
+            for node in stage.moved:
+                self.move(node)
+            if not stage.outputs:
+                continue
+            columns = [self._column(given.node, given.axis) for given in stage.inputs]
+            parts = self.chunks(number, stage, [[column[i] for column in columns] for i in range(self.count)])
+            names = list(stage.folds.values())
+            while names and len(parts) > 1:  # as a tree
+                parts = [self.call(folded, len(names), names, parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
+            self.known |= {node: parts[0][place] for place, node in enumerate(stage.folds)}
+
+    def _column(self, node: Expr, axis: int | None) -> list[Any]:
+        """Return what each chunk takes for an input of its plan."""
+        if node in self.cut:
+            return self.slices(node)
+        (value,) = self.common([node])
+        if axis is None:
+            return [self.shared(value)] * self.count
+        ends = pairwise(accumulate(self.parts[node.shape[axis]], initial=0))
+        return [value[(*(slice(None),) * axis, slice(*pair))] for pair in ends]
+
+    def common(self, wanted: Sequence[Expr]) -> list[Any]:
+        """The values of nodes that all chunks have in common."""
+        open_ = [node for node in dict.fromkeys(wanted) if node not in self.known]
+        if open_:
+            needed = self.staged.needed(open_, self.known)
+            numbers = [node.index for node in open_], [node.index for node in needed]
+            found = self.call(in_common, len(open_), self.sent, *numbers, [self.known[node] for node in needed])
+            self.known |= {node: found[place] for place, node in enumerate(open_)}
+        return [self.known[node] for node in wanted]
+
+
 class Target(Protocol):
     """What takes a result by regions."""
 
@@ -82,31 +157,28 @@ class ChunkRun:
         stores = {name: value for name, value in values.items() if isinstance(value, Described) and value.shape}
         if not stores:
             raise UsageError("there is no array to go through chunk by chunk", help="bind one that a file holds: x=@x.zarr")
-        self.program = self._program(stores, state)
-        self.lowered = self.program.lowered
+        self.program = self._program(stores)
+        self.staged = self.program.lowered.staged
         self.extents = self._extents(stores)
-        self.starts = np.cumsum([0, *self.extents[:-1]]).tolist()
 
     # -- the cut -------------------------------------------------------------------------------------------------------
 
-    def _program(self, stores: Mapping[str, Described], state: int) -> Program:
+    def _program(self, stores: Mapping[str, Described]) -> Program:
         """The program cut along the first axis that will do."""
         first = max(stores.values(), key=lambda store: math.prod(store.shape))
         reasons: list[Uncut] = []
+        known = {name: value for name, value in self.values.items() if name not in stores}
+        seed = None if self.seed is None else (tuple(self.seed.shape), None)
         for axis, length in enumerate(first.shape):
             axes = {name: axis if store is first else _axis_of(store, length) for name, store in stores.items()}
+            values = [
+                Spec(name, tuple(value.shape), _kind(value.dtype, self.settings), axes.get(name)) for name, value in self.values.items()
+            ]
             try:
-                return self._cut(axes, length, state)
+                return program_of(self.settings, values, length, seed, self.state, known)
             except Uncut as reason:
                 reasons.append(reason)
         raise UsageError(f"this cannot be computed chunk by chunk: {reasons[0]}", help="leave --on out, if memory holds it")
-
-    def _cut(self, axes: Mapping[str, int | None], length: int, state: int) -> Program:
-        settings = self.settings
-        values = tuple(Spec(name, tuple(value.shape), _kind(value.dtype, settings), axes.get(name)) for name, value in self.values.items())
-        seeded = None if self.seed is None else (tuple(self.seed.shape), None)
-        known = {name: value for name, value in self.values.items() if name not in axes}
-        return program_of(settings, values, length, seeded, state, known)
 
     def _extents(self, stores: Mapping[str, Described]) -> list[int]:
         """As many entries along the cut as are some chunks of the stores, and no more bytes than are to be held at once."""
@@ -123,88 +195,71 @@ class ChunkRun:
     @property
     def steps(self) -> int:
         """How many chunks are computed in all stages."""
-        return len(self.extents) * sum(bool(stage.outputs) for stage in self.lowered.staged.stages)
+        return len(self.extents) * sum(bool(stage.outputs) for stage in self.staged.stages)
+
+    def named(self) -> list[tuple[str, Expr]]:
+        """The results: ``value``, and the names differentiated by."""
+        return list(zip(["value", *self.program.lowered.wrt], self.staged.results, strict=True))
 
     def results(self) -> dict[str, tuple[tuple[int, ...], int | None]]:
-        """The results by name, ``value`` and the names differentiated by, with their shapes, and the axis along which each is cut."""
-        staged = self.lowered.staged
-        return {name: (node.shape, staged.axis_of(node)) for name, node in zip(["value", *self.lowered.wrt], staged.results, strict=True)}
+        """The results by name with their shapes, and the axis along which each is cut."""
+        return {name: (node.shape, self.staged.axis_of(node)) for name, node in self.named()}
 
     def chunks_of(self, name: str) -> tuple[int, ...]:
         """The extents of the regions in which a result comes."""
         shape, axis = self.results()[name]
         return shape if axis is None else (*shape[:axis], self.extents[0], *shape[axis + 1 :])
 
-    def run(self, executor: Executor, targets: Mapping[str, Target], told: Any) -> dict[str, Any]:
+    def run(self, executor: Here, targets: Mapping[str, Target], told: Callable[[], None]) -> dict[str, Any]:
         """The results that are not cut; those that are go to their targets. ``told`` is called for each chunk that is done.
 
         Raises LimitError for a result that is cut and has no target, and whatever computing raises.
         """
-        staged, names = self.lowered.staged, ["value", *self.lowered.wrt]
-        places = dict(zip(staged.results, names, strict=True))
-        known = self._known(executor)
-        for number, stage in enumerate(staged.stages):
-            if not stage.outputs:
-                continue
-            wanted = [given.node for given in stage.inputs if staged.axis_of(given.node) is None]
-            common = dict(zip(wanted, self._common(known, wanted), strict=True))
-            sent = {node: executor.everywhere(value) for node, value in common.items()}
-            parts: dict[int, list[Any]] = {}
-            for chunk, found in executor.each(self._tasks(number, common, sent)):
-                for node, array in zip(stage.cut, found[len(stage.folds) :], strict=True):
-                    targets[places[node]].write(self._region(staged.axis_of(node), chunk, len(node.shape)), array)
-                parts[chunk] = found[: len(stage.folds)]
-                told()
-            together = folded_all(list(stage.folds.values()), [parts[chunk] for chunk in range(len(self.extents))])
-            known |= dict(zip(stage.folds, together, strict=True))
-        whole = [node for node in staged.results if staged.axis_of(node) is None]
-        return {places[node]: value[()] for node, value in zip(whole, self._common(known, whole), strict=True)}
+        running = _Running(self, executor, targets, told)
+        running.go()
+        whole = [(name, node) for name, node in self.named() if self.staged.axis_of(node) is None]
+        found = running.common([node for _, node in whole])
+        return {name: np.asarray(value)[()] for (name, _), value in zip(whole, found, strict=True)}
 
-    def _known(self, executor: Executor) -> dict[Expr, Any]:
-        made, lowered = self.lowered.made, self.lowered
-        taken = [*(self.values[name] for name in made.names), *made.fixed, *([] if self.seed is None else [self.seed])]
-        self.cut: dict[Expr, Described] = {}
-        known: dict[Expr, Any] = {}
-        for leaf, value in zip(lowered.leaves, taken, strict=True):
-            if leaf is None:
-                continue
-            if isinstance(value, Described) and lowered.staged.axis_of(leaf) is not None:
-                self.cut[leaf] = value
-            else:
-                known[leaf] = executor.once(Described.whole, value) if isinstance(value, Described) else value
-        return known
 
-    def _common(self, known: Mapping[Expr, Any], wanted: Sequence[Expr]) -> list[Any]:
-        staged = self.lowered.staged
-        open_ = [node for node in dict.fromkeys(wanted) if node not in known]
-        needed = staged.needed(open_, known)
-        numbers = [node.index for node in open_], [node.index for node in needed]
-        found = dict(zip(open_, in_common(self.program, *numbers, [known[n] for n in needed]), strict=True)) if open_ else {}
-        return [np.asarray(found[node] if node in found else known[node]) for node in wanted]
+class _Running(Walk):
+    """A run whose chunks an executor computes now."""
 
-    def _tasks(self, number: int, common: Mapping[Expr, Any], sent: Mapping[Expr, Any]) -> Iterator[Task]:
-        staged = self.lowered.staged
-        for chunk, (start, extent) in enumerate(zip(self.starts, self.extents, strict=True)):
-            inputs: list[Any] = []
-            for given in staged.stages[number].inputs:
-                if given.node in self.cut:
-                    assert given.axis is not None
-                    inputs.append(Slice(self.cut[given.node], given.axis, start, start + extent))
-                elif given.axis is None:
-                    inputs.append(sent[given.node])
-                else:
-                    inputs.append(common[given.node][(slice(None),) * given.axis + (slice(start, start + extent),)])
-            yield chunk, _of_chunk, (self.program, number, {self.program.length: extent}, *inputs)
+    def __init__(self, run: ChunkRun, executor: Here, targets: Mapping[str, Target], told: Callable[[], None]) -> None:
+        axes = {value.name: value.axis for value in run.program.values}
+        given = {
+            name: executor.once(Described.whole, value) if isinstance(value, Described) and axes[name] is None else value
+            for name, value in run.values.items()
+        }
+        super().__init__(run.program, run.extents, given, run.seed)
+        self.run, self.executor, self.targets, self.told = run, executor, targets, told
 
-    def _region(self, axis: int | None, chunk: int, rank: int) -> tuple[slice, ...]:
+    def call(self, function: Callable[..., list[Any]], results: int, *arguments: Any) -> Any:
+        return function(*arguments)
+
+    def shared(self, value: Any) -> Any:
+        return self.executor.everywhere(value)
+
+    def slices(self, node: Expr) -> list[Any]:
+        axis = self.staged.axis_of(node)
         assert axis is not None
-        start, extent = self.starts[chunk], self.extents[chunk]
-        return (slice(None),) * axis + (slice(start, start + extent),) + (slice(None),) * (rank - axis - 1)
+        return [Slice(self.cut[node], axis, start, stop) for start, stop in self.ends]
 
-
-def _of_chunk(program: Program, stage: int, extents: Extents, *inputs: Any) -> list[Any]:
-    """The results of a chunk, wherever it is computed: what it takes from stores is read there."""
-    return of_chunk(program, stage, extents, [given.read() if isinstance(given, Slice) else given for given in inputs])
+    def chunks(self, number: int, stage: Stage, inputs: list[list[Any]]) -> list[Any]:
+        (length,) = self.parts
+        tasks = (
+            (i, of_chunk, (self.sent, number, {length: stop - start}, inputs[i])) for i, (start, stop) in enumerate(self.ends)
+        )  # fmt: skip
+        found: list[Any] = [None] * self.count
+        for i, results in self.executor.each(tasks):
+            for node, array in zip(stage.cut, results[len(stage.folds) :], strict=True):
+                axis = self.staged.axis_of(node)
+                assert axis is not None
+                for name in (name for name, result in self.run.named() if result is node):
+                    self.targets[name].write((*(slice(None),) * axis, slice(*self.ends[i])), array)
+            found[i] = results[: len(stage.folds)]
+            self.told()
+        return found
 
 
 def _axis_of(store: Described, length: int) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError
-from gradcli.query.chunked.executors import Executor, Here
+from gradcli.query.chunked.executors import Here
 from gradcli.query.chunked.runs import ChunkRun
 from gradcli.query.chunked.sources import Described
 from gradcli.query.interface import evaluate, evaluated
@@ -37,7 +37,7 @@ class NotHeld(Exception):
     """Why no part of a run can be held to the reference."""
 
 
-def check_of_first(run: ChunkRun, expression: str, executor: Executor, wrt: Iterable[str] | None, dialect: Any) -> tuple[int, Check]:
+def check_of_first(run: ChunkRun, expression: str, executor: Here, wrt: Iterable[str] | None, dialect: Any) -> tuple[int, Check]:
     """How many entries along the cut were held to the reference, and the verdict on them. Raises NotHeld."""
     settings, length = run.settings, run.program.length
     axes = {value.name: value.axis for value in run.program.values}
@@ -68,7 +68,7 @@ def check_of_first(run: ChunkRun, expression: str, executor: Executor, wrt: Iter
     return count, whole.check
 
 
-def _first(value: Any, axis: int | None, length: int, count: int, executor: Executor) -> np.ndarray:
+def _first(value: Any, axis: int | None, length: int, count: int, executor: Here) -> np.ndarray:
     """The first entries of a value along the cut; of one that all chunks have in common, along the axis that is as long."""
     if isinstance(value, Described):
         if axis is not None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from importlib import import_module
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gradcli.chunks.stages import Staged
-from gradcli.errors import EvaluationError, ShapeError
 from gradcli.files.npy import unreadable
 from gradcli.files.stores import Store, store_at
+from gradcli.graph.nodes import Expr
 from gradcli.plans.source import Gradients
 from gradcli.query.specialized import Instance, Settings, Spec, with_deciding
 
@@ -96,7 +95,6 @@ class Program:
     seed      the shape of the vector of the vector-Jacobian product, and the axis along which it is cut; None without one
     state     of random numbers
     moves     whether entries may go from chunk to chunk
-    version   of gradcli where it was made
     """
 
     settings: Settings
@@ -105,22 +103,11 @@ class Program:
     seed: tuple[tuple[int, ...], int | None] | None = None
     state: int | None = None
     moves: bool = False
-    version: str = ""
 
-    @cached_property
+    @property
     def lowered(self) -> Lowered:
-        """Its stages here. Raises EvaluationError where gradcli is of another version."""
-        ours = import_module("gradcli").__version__
-        if ours != self.version:
-            raise EvaluationError(f"this is gradcli {ours}, and the program is of gradcli {self.version}")
+        """Its stages here, or what keeps them from being made."""
         return _lowered(self)
-
-    def hold(self) -> None:
-        """Make the stages, or raise what keeps them from being made."""
-        _ = self.lowered
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "lowered"}
 
 
 def program_of(
@@ -137,12 +124,10 @@ def program_of(
 
     Raises Uncut for what needs all chunks at once, and GradcliError for what has no result.
     """
-    version = import_module("gradcli").__version__
 
     def make(values: tuple[Spec, ...]) -> Program:
-        program = Program(settings, values, length, seed, state, moves, version)
-        program.hold()
-        return program
+        program = Program(settings, values, length, seed, state, moves)
+        return program.lowered and program
 
     return with_deciding(make, values, known)
 
@@ -154,21 +139,24 @@ class Lowered:
         self.made = made = Instance(program.settings, program.values, program.state)
         cut = {made.scope.leaves[v.name]: v.axis for v in program.values if v.axis is not None and v.name in made.names}
         self.wrt = list(made.wrt)
-        seed = None
-        if program.seed is not None:
-            shape, axis = program.seed
-            seed = made.scope.graph.leaf("seed", shape)
-            if axis is not None:
-                cut[seed] = axis
-        elif self.wrt and made.root.shape not in ((), (1,)):
-            raise ShapeError(
-                f"the value has the shape {made.root.shape}; only a scalar has a gradient without a seed",
-                help="give a seed of that shape, e.g. seed=np.ones(...)",
-            )
+        shape, axis = program.seed or (None, None)
+        seed = made.seed(shape)
+        if seed is not None and axis is not None:
+            cut[seed] = axis
         roots = Gradients(made.root, list(made.wrt.values()), seed).roots
         self.staged = Staged(roots, cut, program.length, program.settings.dtype, made.scope.limits, moves=program.moves)
-        given = [*made.leaves, *([] if seed is None else [seed])]
-        self.leaves = [self.staged.leaves.get(leaf) for leaf in given]  # None for what no result depends on
+        self._leaves = [*made.leaves, *([] if seed is None else [seed])]
+
+    def taken(self, given: Mapping[str, Any], seed: Any) -> list[tuple[Expr, Any]]:
+        """The leaves that results depend on, as the stages have them, with what they take of values by name."""
+        made = self.made
+        values = [*(given[name] for name in made.names), *made.fixed, *([] if seed is None else [seed])]
+        pairs = [(self.staged.leaves.get(leaf), value) for leaf, value in zip(self._leaves, values, strict=True)]
+        return [
+            (leaf, value if isinstance(value, Described) or value.dtype.kind not in "iu" else value.astype(made.dtype))
+            for leaf, value in pairs
+            if leaf is not None
+        ]
 
 
 @lru_cache(_KEPT)

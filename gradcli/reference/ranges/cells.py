@@ -38,7 +38,6 @@ class Cells(Protocol):
     def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell: ...
     def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell: ...
     def of_factors(self, factors: Sequence[Factor]) -> Cell: ...
-    def raised(self, x: Cell, exponent: fmpq) -> Cell: ...
     def call(self, name: str, function: Any, *args: Cell) -> Cell: ...
     def choice(self, off: Cell, *sides: Branch, open_: bool = False) -> Cell: ...
     def filled(self, x: Cell) -> Cell: ...
@@ -49,14 +48,12 @@ class Cells(Protocol):
 class Event(NamedTuple):
     """A pole, a gap, a kink or a jump of a cell somewhere in a box.
 
-    soft       whether that is at an end of an argument only
     edge       whether it is on the boundary of the box only
     removable  whether a limit closes the gap
     """
 
     kind: str
     cell: Cell
-    soft: bool = False
     edge: bool = False
     removable: bool = False
 
@@ -83,13 +80,10 @@ def _combination(combine: Callable[[Any, Cell, Cell], Any]) -> Callable[[Any, An
     return combined
 
 
-def _comparison(signs: Signs) -> Callable[[Any, Any], Any]:
-    return _combination(lambda cells, x, y: cells.compared(x, y, signs))
-
-
 class Cell:
     """A number that depends on the variables. Comparisons make choices between 1 and 0, which are decided branch by branch.
 
+    known    its value, of a number
     partial  whether it may be undefined somewhere
     smooth   whether no choice is in it
     regular  whether it is analytic on a convex set, if what it is made of is
@@ -97,6 +91,7 @@ class Cell:
     """
 
     __array_ufunc__ = None
+    known: fmpq | None = None
     regular = True
     divided: tuple[Cell, ...] = ()
 
@@ -116,9 +111,12 @@ class Cell:
     __mul__ = __rmul__ = _combination(lambda cells, x, y: cells.product([(x, UNIT), (y, UNIT)]))
     __truediv__ = _combination(lambda cells, x, y: cells.product([(x, UNIT), (y, -UNIT)]))
     __rtruediv__ = _combination(lambda cells, x, y: cells.product([(y, UNIT), (x, -UNIT)]))
-    __lt__, __le__ = _comparison(LESS), _comparison(LESS | EQUAL)
-    __gt__, __ge__ = _comparison(ANY - LESS - EQUAL), _comparison(ANY - LESS)
-    __eq__, __ne__ = _comparison(EQUAL), _comparison(ANY - EQUAL)
+    __lt__ = _combination(lambda cells, x, y: cells.compared(x, y, LESS))
+    __le__ = _combination(lambda cells, x, y: cells.compared(x, y, LESS | EQUAL))
+    __gt__ = _combination(lambda cells, x, y: cells.compared(y, x, LESS))
+    __ge__ = _combination(lambda cells, x, y: cells.compared(y, x, LESS | EQUAL))
+    __eq__ = _combination(lambda cells, x, y: cells.compared(x, y, EQUAL))
+    __ne__ = _combination(lambda cells, x, y: cells.compared(x, y, ANY - EQUAL))
     __hash__ = object.__hash__
 
     def __neg__(self) -> Any:
@@ -155,11 +153,15 @@ class Cell:
 
     @cached_property
     def is_thin(self) -> bool:
-        """Tell whether its zeros fill no space; False where that is not known."""
-        try:
-            return all(self.cells.is_thin_piece(piece) for _, piece in self.cells.pieces(self))
-        except Unsupported:
+        """Tell whether its zeros fill no space; False where that is not known.
+
+        A quotient of functions that are analytic on one convex set is 0 on all of it, or hardly anywhere.
+        """
+        inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
+        if not all(c.regular for c in self.order) or any(b.divided for b in inner):
             return False
+        values = (Evaluation(self.cells, point, limits=False).value(self) for point in self.cells.points)
+        return any(x is not None and not events and 0 not in x for x, events in values)
 
     @cached_property
     def fraction(self) -> tuple[Cell, Cell] | None:
@@ -168,9 +170,15 @@ class Cell:
         below: dict[Cell, fmpq] = {}
         for f in [f for _, c in terms if isinstance(c, Product) for f in c.factors if f.exponent < 0]:
             below[f.base] = max(below.get(f.base, NOUGHT), -f.exponent)
+        if not below:
+            return None
         denominator = self.cells.product(below.items())
-        above = [(q, c * denominator) for q, c in terms]
-        return (self.cells.sum([(q, c.without_holes() if isinstance(c, Product) else c) for q, c in above]), denominator) if below else None
+
+        def above(cell: Cell) -> Cell:
+            """The product without what has cancelled, which may be undefined."""
+            return self.cells.product((f.base, f.exponent) for f in cell.factors if f.exponent != 0) if isinstance(cell, Product) else cell
+
+        return self.cells.sum((q, above(c * denominator)) for q, c in terms), denominator
 
     def given(self, at: Evaluation) -> tuple[list[Interval] | None, Events]:
         """The ranges of what it is made of, unless some of it has no value, and what is the matter with that."""
@@ -188,17 +196,6 @@ class Cell:
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
         """The same of other cells; what a choice depends on stays."""
         return found[self.args[0]]
-
-
-class Number(Cell):
-    """A rational number."""
-
-    def __init__(self, cells: Cells, number: fmpq) -> None:
-        super().__init__(cells, ())
-        self.number, self.known = number, Value(Interval.of(number))
-
-    def value(self, at: Evaluation) -> Value:
-        return self.known
 
 
 class Leaf(Cell):
@@ -230,11 +227,11 @@ class Filled(Named):
 
 
 class Sum(Cell):
-    """A constant and multiples of cells. A coefficient of 0 stands where a term that may be undefined has cancelled."""
+    """A constant and multiples of cells; a number without these. One that may be undefined and has cancelled stays, 0 times."""
 
     def __init__(self, cells: Cells, constant: fmpq, *terms: tuple[fmpq, Cell]) -> None:
         super().__init__(cells, tuple(c for _, c in terms))
-        self.constant, self.terms = constant, terms
+        self.constant, self.terms, self.known = constant, terms, None if terms else constant
         self.weights = Interval.of(constant), [None if q == 1 else Interval.of(q) for q, _ in terms]
 
     def value(self, at: Evaluation) -> Value:
@@ -286,8 +283,7 @@ class Product(Cell):
                 if x.high < 0:
                     return Value(None, events)
             if f.divides and 0 in x:
-                soft = bool(x.low == 0 or x.high == 0)
-                events |= {Event(POLE, self, soft, soft and f.base.is_linear)}
+                events |= {Event(POLE, self, f.base.is_linear and (x.low == 0 or x.high == 0))}
                 divides_by_zero = True
                 if x.is_point:
                     return at.limit(self, events)
@@ -296,10 +292,6 @@ class Product(Cell):
         if total.is_finite or not events:
             return Value(total, events)
         return at.limit(self, events, total) if divides_by_zero else self._with_logarithm(at) or Value(total, events)
-
-    def without_holes(self) -> Cell:
-        """The product without what has cancelled, which may be undefined."""
-        return self.cells.product([(f.base, f.exponent) for f in self.factors if f.exponent != 0])
 
     @cached_property
     def shares(self) -> tuple[list[tuple[Cell, fmpq, fmpq, fmpq, Cell]], Cell]:
@@ -379,8 +371,7 @@ class Call(Cell):
         found, work = range_of(self.name, self.function, ranges)
         self.cells.work += work
         if found.kind is not None:
-            edge = found.soft and all(a.is_linear for a in self.args if a.leaves)
-            events |= {Event(found.kind, self, found.soft, edge)}
+            events |= {Event(found.kind, self, found.at_end and all(a.is_linear for a in self.args if a.leaves))}
         return Value(found.interval, events)
 
     def slope(self, found: Mapping[Cell, Cell]) -> Cell:
@@ -391,9 +382,6 @@ class Call(Cell):
 
     def rebuilt(self, found: Mapping[Cell, Cell]) -> Cell:
         return self.cells.call(self.name, self.function, *[found[a] for a in self.args])
-
-
-Conditions = tuple[tuple[Cell, Signs], ...]
 
 
 class Branch(NamedTuple):
@@ -416,22 +404,19 @@ class Choice(Cell):
     def is_mask(self) -> bool:
         """Tell whether it is 1 where something holds, and else 0."""
         results = [side.result for side in self.sides]
-        return all(x.is_mask if isinstance(x, Choice) else isinstance(x, Number) and x.number in (0, 1) for x in results)
+        return all(x.is_mask if isinstance(x, Choice) else x.known in (0, 1) for x in results)
 
     @cached_property
     def thick(self) -> list[Branch]:
         """The sides that fill some space."""
         return [side for side in self.sides if side.signs != EQUAL or not self.off.is_thin]
 
-    def possible(self, at: Evaluation) -> list[Branch]:
-        """The sides that may be taken somewhere in a box."""
-        return [side for side in self.sides if side.signs & at.signs(self.off, self.open_)]
-
     def value(self, at: Evaluation) -> Value:
         """The range of the only side that is possible, or of both."""
-        possible, events = self.possible(at), at.table[self.off].events
+        events, signs = at.table[self.off].events, at.signs(self.off, self.open_)
+        possible = [side.result for side in self.sides if side.signs & signs]
         if len(possible) == 1:
-            x, more = at.table[possible[0].result]
+            x, more = at.table[possible[0]]
             return Value(x, more | events)
         ranges = []
         for signs, result in self.sides:
@@ -520,7 +505,7 @@ class Evaluation:
                 if len(above.order) > _MOST_TERMS:
                     return None
                 (x, of_above), (y, of_below) = there.value(above), there.value(below)
-                if x is None or y is None or not x.is_finite or any(not event.soft for event in of_above | of_below):
+                if x is None or y is None or not x.is_finite or any(not event.edge for event in of_above | of_below):
                     return None  # the theorem is about an interval on which both are smooth
                 if 0 not in y:
                     return there.value(above / below).interval
@@ -530,42 +515,29 @@ class Evaluation:
 
     def without_holes(self, events: Events, off: Cell) -> Events:
         """Return what is the matter but where a cell is 0, and a limit may have another value: sin(x)/x where x is not 0."""
-        return frozenset(e for e in events if not (e.removable and self.limits and self._is_only_where(e.cell, off)))
-
-    def _is_only_where(self, cell: Cell, off: Cell) -> bool:
-        """Tell whether what a product divides by, or what a logarithm is of, is 0 in the box only where another cell is."""
         there = Evaluation(self.cells, self.box, limits=False)
         powers = [self.cells.raised(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
-        bases = filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args)
-        quotients = ((self._quotient(base, power) for power in powers) for base in bases)
-        return all(any(x is not None and 0 not in x for x in found) for found in quotients)
+
+        def is_elsewhere(cell: Cell) -> bool:
+            bases = filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args)
+            quotients = ([self._quotient(base, power) for power in powers] for base in bases)
+            return not all(any(x is not None and 0 not in x for x in found) for found in quotients)
+
+        return frozenset(e for e in events if not (e.removable and self.limits) or is_elsewhere(e.cell))
 
     # -- branches
 
     def signs(self, off: Cell, open_: bool = False) -> Signs:
         """The signs that a cell may have in the box. What is no number may be said to have any."""
         x, events = self.table.get(off) or self.value(off)
-        if x is None or any(e.kind in (DOMAIN, POLE) and not e.soft for e in events):
+        if x is None or any(e.kind in (DOMAIN, POLE) and not e.edge for e in events):
             return ANY
-        if isinstance(off, Sum) and not off.smooth:
-            taken = off.rebuilt({c: self._taken(c) for c in off.args})
-            x = Interval.of(taken.number) if isinstance(taken, Number) else x
         found = frozenset(s for s, has in ((-1, x.low < 0), (0, 0 in x), (1, x.high > 0)) if has)
         if not open_:
             return found
         if found == EQUAL and any(self.box[k].is_point for k in off.leaves):
             return ANY  # what holds on a face tells nothing of the space around it
         return found - EQUAL if found != EQUAL and 0 in found and off.is_thin else found
-
-    def _taken(self, cell: Cell) -> Cell:
-        """The result of a choice that is made in the whole box."""
-        while isinstance(cell, Choice) and len(possible := cell.possible(self)) == 1:
-            cell = possible[0].result
-        return cell
-
-    def allows(self, conditions: Conditions, open_: bool = False) -> bool:
-        """Tell whether some conditions may hold somewhere in the box."""
-        return all(self.signs(off, open_) & signs for off, signs in conditions)
 
     def narrowed(self, off: Cell, signs: Signs) -> Evaluation | None:
         """The cells where one has some signs, which narrows it, and what it is a multiple of, but for a constant. None if nowhere."""

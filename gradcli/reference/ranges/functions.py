@@ -30,7 +30,7 @@ class Found(NamedTuple):
 
     interval: Interval | None
     kind: str | None = None
-    soft: bool = False
+    at_end: bool = False
 
 
 def _by_pieces(function: Real, x: Interval, *turns: arb) -> Found:

@@ -1,6 +1,7 @@
 """The maker of cells: each once, with like terms and like factors gathered, and all branches taken where there are some.
 
 So what is equal as a polynomial of cells is mostly one cell, and that is where intervals lose least: x - x is 0, and x*x never negative.
+A `Region` reads a program over a box as cells, by the references of its operations.
 """
 
 from __future__ import annotations
@@ -13,35 +14,20 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from flint import arb, fmpq
 
+from gradcli.graph.nodes import Expr
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import (
-    ANY,
-    EQUAL,
-    NOUGHT,
-    UNIT,
-    Branch,
-    Call,
-    Cell,
-    Choice,
-    Conditions,
-    Evaluation,
-    Factor,
-    Filled,
-    Leaf,
-    Named,
-    Number,
-    Product,
-    Signs,
-    Sum,
-)
-from gradcli.reference.ranges.intervals import Box, thin
+from gradcli.reference.ranges import cells as kinds
+from gradcli.reference.ranges.cells import ANY, EQUAL, NOUGHT, UNIT, Branch, Cell, Choice, Evaluation, Factor, Product, Signs, Sum
+from gradcli.reference.ranges.intervals import Box, Interval, precise, thin
+from gradcli.reference.tape import NO_ZEROS, Array, ReferenceTape, exact_array
 
+Ends = tuple[float, float]
 _SHARES = (0.3819, 0.7113, 0.1237)  # of the sides of the box, for points in it
 _INFINITE = {"inf": 1, "-inf": -1}
 _MOST_RESULTS = 64  # of the branches of one operation
-_MOST_MASKS = 5  # of a function, for each of which it has twice as many branches
+_MOST_CHOICES = 5  # of a function, for each of which it has twice as many branches
 
 Made = TypeVar("Made", bound=Cell)
 Rule = Callable[[Cell, dict[Cell, Cell]], Cell | None]
@@ -74,7 +60,7 @@ class Cells(Algebra):
         self.work = 0
         self.whole = Evaluation(self, box, limits=False)
         self._slopes: dict[Cell, dict[Cell, Cell]] = {}
-        self._points = [thin((x.low + (x.high - x.low) * arb(share) / (k + 1)).mid() for k, x in enumerate(box)) for share in _SHARES]
+        self.points = [thin((x.low + (x.high - x.low) * arb(share) / (k + 1)).mid() for k, x in enumerate(box)) for share in _SHARES]
         self._signs: dict[Cell, Signs] = {}  # what is decided in a branch
         self.pi, self.euler = self.call("pi", None), self.call("euler", None)
 
@@ -96,21 +82,21 @@ class Cells(Algebra):
 
     mpf = of
 
-    def number(self, value: fmpq) -> Number:
-        return self._once(Number, value)
+    def number(self, value: fmpq) -> Cell:
+        return self._once(Sum, value)
 
-    def leaf(self, place: int) -> Leaf:
-        return self._once(Leaf, place)
+    def leaf(self, place: int) -> kinds.Leaf:
+        return self._once(kinds.Leaf, place)
 
     def call(self, name: str, function: Any, *args: Cell) -> Cell:
-        return self._once(Call, name, function, *args)
+        return self._once(kinds.Call, name, function, *args)
 
     def named(self, x: Cell) -> Cell:
-        return x if isinstance(x, (Number, Leaf)) else Named(self, (x,))
+        return x if x.known is not None or isinstance(x, kinds.Leaf) else kinds.Named(self, (x,))
 
     def filled(self, x: Cell) -> Cell:
         """A cell without its holes, where it has any: where what it divides by may be 0 in the box."""
-        return self._once(Filled, (x,)) if any(self.whole.may_vanish(base) for c in x.order for base in c.divided) else x
+        return self._once(kinds.Filled, (x,)) if any(self.whole.may_vanish(base) for c in x.order for base in c.divided) else x
 
     def choice(self, off: Cell, *sides: Branch, open_: bool = False) -> Cell:
         return sides[0].result if sides[0].result is sides[1].result else self._once(Choice, open_, off, *sides)
@@ -120,11 +106,8 @@ class Cells(Algebra):
         constant = NOUGHT
         terms: dict[Cell, fmpq] = {}
         for coefficient, cell in parts:
-            if isinstance(cell, Number):
-                constant += coefficient * cell.number
-                continue
-            opened = cell.terms if isinstance(cell, Sum) else [(UNIT, cell)]
-            constant += coefficient * cell.constant if isinstance(cell, Sum) else NOUGHT
+            own, opened = (cell.constant, cell.terms) if isinstance(cell, Sum) else (NOUGHT, ((UNIT, cell),))
+            constant += coefficient * own
             for inner, term in opened:
                 terms[term] = terms.get(term, NOUGHT) + coefficient * inner
         left = sorted(((q, c) for c, q in terms.items() if q != 0 or c.partial), key=lambda term: term[1].serial)
@@ -148,13 +131,13 @@ class Cells(Algebra):
             cell, exponent = pending.pop()
             whole = exponent.q == 1
             leading, rest = self.monic(cell) if whole else (UNIT, cell)
-            if isinstance(cell, Number) and whole and (cell.number != 0 or exponent > 0):
-                scale *= cell.number ** int(exponent.p)
+            if cell.known is not None and whole and (cell.known != 0 or exponent > 0):
+                scale *= cell.known ** int(exponent.p)
             elif leading != 1:
                 scale *= leading ** int(exponent.p)
                 pending.append((rest, exponent))
             else:
-                plain = isinstance(cell, Number) and cell.number > 0
+                plain = cell.known is not None and cell.known > 0
                 inner = cell.factors if isinstance(cell, Product) and whole else [Factor(cell, UNIT, root=not whole and not plain)]
                 for f in inner:
                     before = known.get(f.base, Factor(f.base, NOUGHT))
@@ -177,7 +160,7 @@ class Cells(Algebra):
 
     def floor(self, x: Any) -> Cell:
         x = self.of(x)
-        return self.number(fmpq(x.number.floor())) if isinstance(x, Number) else self.call("floor", None, x)
+        return self.call("floor", None, x) if x.known is None else self.number(fmpq(x.known.floor()))
 
     def mapped(self, root: Cell, known: Mapping[Cell, Cell], rule: Rule = lambda cell, found: None) -> Cell:
         """A cell made anew, with others in the places of those that are known, or that a rule gives."""
@@ -194,45 +177,20 @@ class Cells(Algebra):
 
     def slope(self, y: Cell, x: Cell) -> Cell:
         """The derivative of one cell by another: a variable, or a named value."""
-        y = self.mapped(y, {}, self._without_thin_paths)
+        y = self.without_thin_paths(y)
         found = self._slopes.setdefault(x, {x: self.one})
         for cell in y.order:
             if cell not in found:
                 found[cell] = self.zero if all(found[a] is self.zero for a in cell.args) else cell.slope(found)
         return found[y]
 
-    def _without_thin_paths(self, cell: Cell, found: dict[Cell, Cell]) -> Cell | None:
-        """The same function but for points that fill no space, which have no part in a derivative."""
-        if isinstance(cell, Choice) and len(cell.thick) < 2:
-            return found[(cell.thick or cell.sides)[0].result]
-        return cell if isinstance(cell, Named) else None
+    # -- branches
 
-    def is_thin_piece(self, off: Cell) -> bool:
-        """Tell whether a cell is a quotient of functions that are analytic on one convex set, and not 0 on all of it."""
-        inner = {b for c in off.order if isinstance(c, Call) for a in c.args for b in a.order}
-        if not all(c.regular for c in off.order) or any(b.divided for b in inner):
-            return False
-        values = (Evaluation(self, point, limits=False).value(off) for point in self._points)
-        return any(x is not None and not events and 0 not in x for x, events in values)
-
-    # -- relations and branches
-
-    def relation(self, off: Cell, signs: Signs) -> bool | tuple[Cell, Signs]:
-        """Tell whether the sign of a cell is one of some; if it varies, as a condition on a cell that all multiples share."""
-        scale, off = self.monic(off)
-        if isinstance(off, Number) or (isinstance(off, Sum) and all(q == 0 for q, _ in off.terms)):
-            known = off.number if isinstance(off, Number) else off.constant
-            return (known > 0) - (known < 0) in signs
-        return off, signs if scale > 0 else frozenset(-s for s in signs)
-
-    def compared(self, x: Cell, y: Cell, signs: Signs) -> bool | Cell:
-        """Tell whether the sign of x - y is one of some: decided, or 1 where it is, and else 0."""
-        a, b = (_INFINITE.get(c.name, 0) if isinstance(c, Call) else 0 for c in (x, y))
-        known = self.relation(self.of(a - b) if a or b else self.sum([(UNIT, x), (-UNIT, y)]), signs)
-        if isinstance(known, bool):
-            return known
-        off, signs = known
-        return self.choice(off, Branch(signs, self.one), Branch(ANY - signs, self.zero))
+    def compared(self, x: Cell, y: Cell, signs: Signs) -> Cell:
+        """1 where the sign of x - y is one of some, and else 0."""
+        a, b = (_INFINITE.get(c.name, 0) if isinstance(c, kinds.Call) else 0 for c in (x, y))
+        off = self.of(a - b) if a or b else self.sum([(UNIT, x), (-UNIT, y)])
+        return self.branching(lambda: self._holds(off, signs))
 
     def branching(self, run: Callable[[], Any]) -> Cell:
         """Return what a reference gives, with a choice wherever it branches."""
@@ -264,16 +222,17 @@ class Cells(Algebra):
         return not self._holds(self._on_path(truth), EQUAL)
 
     def _holds(self, off: Cell, signs: Signs) -> bool:
-        """Decide about the sign of a cell."""
-        condition = self.relation(off, signs)
-        if isinstance(condition, bool):
-            return condition
-        off, signs = condition
-        whole = self.whole  # but on a face any sign is possible, which tells nothing of derivatives
-        known = self._signs.get(off) or (ANY if any(whole.box[k].is_point for k in off.leaves) else whole.signs(off))
-        if known <= signs or not known & signs:
-            return bool(known <= signs)
-        raise Parting(off, known & signs, known - signs)
+        """Tell whether the sign of a cell is one of some; if it varies, in one branch, and later in the other."""
+        scale, off = self.monic(self.taken(off))  # all multiples of a cell are one condition
+        if isinstance(off, Sum) and all(q == 0 for q, _ in off.terms):
+            return (off.constant > 0) - (off.constant < 0) in signs
+        signs = signs if scale > 0 else frozenset(-s for s in signs)
+        # on a face any sign is possible, which tells nothing of derivatives
+        on_face = any(self.whole.box[k].is_point for k in off.leaves)
+        possible = self._signs.get(off) or (ANY if on_face else self.whole.signs(off))
+        if possible <= signs or not possible & signs:
+            return bool(possible <= signs)
+        raise Parting(off, possible & signs, possible - signs)
 
     def _on_path(self, x: Cell) -> Cell:
         """The result of a choice on one of its sides, and later on the other."""
@@ -284,34 +243,39 @@ class Cells(Algebra):
     def place(self, x: Cell) -> int:
         """A whole number by which entries are addressed: one of those that a choice has, each in a branch of its own."""
         x = self._on_path(x)
-        if not isinstance(x, Number) or x.number.q != 1:
+        if x.known is None or x.known.q != 1:
             raise Unsupported("an index that depends on the variables")
-        return int(x.number.p)
+        return int(x.known.p)
 
-    def pieces(self, root: Cell) -> list[tuple[Conditions, Cell]]:
-        """The cells without choices that a cell is one of everywhere, and where it is: a variable that is known there is replaced."""
+    def taken(self, root: Cell) -> Cell:
+        """A cell with its choices made, each in a branch of its own; if they are many, as it is.
+
+        A variable that is known in a branch is replaced there.
+        """
+        while (choices := [c for c in root.order if isinstance(c, Choice)]) and len({c.off for c in choices}) <= _MOST_CHOICES:
+            root = self.mapped(root, {choices[-1]: self._on_path(choices[-1])})
+        for off in [off for off, signs in self._signs.items() if signs == EQUAL and off.is_linear]:
+            leaf = (off.args or (off,))[0]
+            root = self.mapped(root, {leaf: leaf - off})
+        return root
+
+    def without_thin_paths(self, root: Cell) -> Cell:
+        """The same function but for points that fill no space, which have no part in a derivative."""
 
         def rule(cell: Cell, found: dict[Cell, Cell]) -> Cell | None:
-            if not isinstance(cell, Choice):
-                return None
-            return found[cell.sides[not self._holds(found[cell.off], cell.sides[0].signs)].result]
+            if isinstance(cell, Choice) and len(cell.thick) < 2:
+                return found[(cell.thick or cell.sides)[0].result]
+            return cell if isinstance(cell, kinds.Named) else None
 
-        def join(off: Cell, *sides: Any) -> list[tuple[Conditions, Cell]]:
-            leaf = (off.args or (off,))[0]
-            by = {leaf: leaf - off} if off.is_linear else {}
-            found = [(((off, signs), *conditions), signs, piece) for signs, pieces in sides for conditions, piece in pieces]
-            return [(conditions, self.mapped(piece, by) if signs == EQUAL else piece) for conditions, signs, piece in found]
-
-        found: list[tuple[Conditions, Cell]] = self.branched(lambda: [((), self.mapped(root, {}, rule))], join)
-        return found
+        return self.mapped(root, {}, rule)
 
     def lifted(self, root: Cell) -> Cell:
         """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
-        used = {a for c in root.order if not isinstance(c, (Choice, Named)) for a in c.args}
+        used = {a for c in root.order if not isinstance(c, (Choice, kinds.Named)) for a in c.args}
         masks = [c for c in root.order if c in used and isinstance(c, Choice) and c.is_mask]
-        if not masks or len(masks) > _MOST_MASKS:
+        if not masks or len(masks) > _MOST_CHOICES:
             return root
-        return self.branching(lambda: self.mapped(root, {m: self.of(int(self.decide(m))) for m in masks}))
+        return self.branching(lambda: self.mapped(root, {m: self._on_path(m) for m in masks}))
 
     # -- what references ask of a context
 
@@ -346,7 +310,7 @@ class Cells(Algebra):
             raise Unsupported(name) from None
         return partial(self.function, name)
 
-    def partial(self, call: Call, place: int) -> Cell:
+    def partial(self, call: kinds.Call, place: int) -> Cell:
         """The derivative of a function by one of its arguments, which sympy knows."""
         from gradcli.reference.symbolic.cells import partial
 
@@ -374,3 +338,58 @@ class Cells(Algebra):
 
         apply = partial(super().apply, op, static, arrays)
         return self.branched(apply, join) if op.outputs > 1 else self.branched(lambda: (apply(),), join)[0]
+
+
+class Region(ReferenceTape):
+    """A box, and what is read of the program over it.
+
+    places   the nodes that are variables
+    origins  the nodes that cells were first made for
+    """
+
+    def __init__(self, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
+        with precise():
+            self.box: Box = tuple(Interval(arb(low), arb(high)) for low, high in variables.values())
+            self.cells = Cells(self.box)
+            self.table = {leaf: Algebra.map(self.cells.leaf, place) for place, leaf in enumerate(variables)}
+        self.m = self.scalars = cast(Any, self.cells)
+        self.values, self.precision, self.zeros = values, precision, NO_ZEROS
+        self.places = {leaf: place for place, leaf in enumerate(variables)}
+        self.origins: dict[Cell, Expr] = {}
+
+    def read(self, *roots: Expr) -> list[Array]:
+        """Arrays of cells. Raises Unsupported."""
+        with precise():
+            return [Algebra.map(self.cells.of, self.run(root)) for root in roots]
+
+    def number(self, root: Expr) -> Cell:
+        """A result, or the sum of the entries of one, as a cell. Raises Unsupported."""
+        (found,) = self.read(root)
+        with precise():
+            return self.cells.lifted(self.cells.fsum(np.ravel(found)))
+
+    def slope(self, cell: Cell, place: int) -> Cell:
+        """The derivative of a cell by a variable."""
+        with precise():
+            return self.cells.slope(cell, self.cells.leaf(place))
+
+    def leaf(self, node: Expr) -> Array:
+        return exact_array(self.cells, self.values[node], node.kind)
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        before = len(self.cells.all)
+        found = self.cells.apply(op, node.static, operands)
+        self.origins |= dict.fromkeys(self.cells.all[before:], node)
+        return found
+
+    def alias(self, node: Expr, x: Array) -> Array:
+        return Algebra.map(lambda v: self.cells.named(self.cells.of(v)), x)
+
+    def detach(self, node: Expr, x: Array) -> Array:
+        if any(isinstance(v, Cell) and v.leaves for v in np.ravel(x)):
+            raise Unsupported("a detached value, whose slopes are not those of its values")
+        return x
+
+    def gradient(self, y: Array, seed: Array, x: Array, traced: bool = False) -> Array:
+        total = self.cells.fsum(self.cells.of(v) * w for v, w in zip(np.ravel(y), np.ravel(seed), strict=True))
+        return Algebra.map(lambda v: self.cells.slope(total, self.cells.of(v)), x)

@@ -6,7 +6,8 @@ field of the functions that a cell is made of, where what is zero is zero wherev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -18,10 +19,10 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.fields.element import Element, Field, Generator, TooSmall, fraction
 from gradcli.reference.fields.functions import Functions, Known, Refined, decided
-from gradcli.reference.ranges.cells import EQUAL, UNIT, Call, Cell, Conditions, Evaluation, Named, Number, Product, Sum
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Evaluation, Named, Product, Sum
 from gradcli.reference.ranges.functions import DOMAIN, POLE
 from gradcli.reference.ranges.intervals import Box, Interval, Sides, corners, precise, thin
-from gradcli.reference.ranges.reading import Region
+from gradcli.reference.ranges.making import Region
 from gradcli.reference.ranges.search import Search, value_near
 
 _WORK = 600_000  # cells that are evaluated for one relation
@@ -29,8 +30,6 @@ _FINEST = 2.0**-52  # of the sides of the box
 _MOST_PARTS = 60_000  # cells that are evaluated to find the parts of a box in which algebra proves an equality,
 _FEW_PARTS = 4_000  # and points at which it does not hold
 _SMALL = 2.0**-30  # of the sides of these parts
-Pieces = Sequence[tuple[Conditions, bool]]
-_EVERYWHERE: Pieces = (((), True),)
 _MOST_DOUBTS = 40  # points that the enclosure refutes and floats do not
 _ATOMS = 32  # of a cell: variables, and functions of them
 
@@ -65,13 +64,13 @@ class Proof:
 
     def _decided(self, off: Cell, symbol: str, within: float) -> Outcome:
         if symbol == "==" and not within:
-            return self._zero(off, _EVERYWHERE if vanishes(off) else self._pieces(off))
+            return self._zero(off, self._reduced(off))
         size = abs(off) if symbol in ("==", "!=") else off
         positive = within - size if symbol in ("<", "<=", "==") else size - within if symbol == "!=" else size + within
         if symbol in ("<", ">", "!="):
             return self._positive(positive, strictly=True)
         simpler = without_squares(positive)
-        if simpler is not None and self._positive(simpler).holds and self._zero(positive, _EVERYWHERE).holds:
+        if simpler is not None and self._positive(simpler).holds and self._zero(positive, self.cells.zero).holds:
             return Outcome(True)
         return self._positive(positive)
 
@@ -113,33 +112,36 @@ class Proof:
         self.doubts += refuted and value is not None
         return None
 
-    def _pieces(self, cell: Cell) -> Pieces:
-        """The functions without branches that a cell is one of everywhere: where, and whether algebra proves that it is zero."""
-        try:
-            pieces = self.cells.pieces(cell)
-        except Unsupported:
-            pieces = [((), cell)]
-        if self.kinks:
-            pieces = [(known, piece) for known, piece in pieces if not any(signs == EQUAL and off.is_thin for off, signs in known)]
-        return [(conditions, vanishes(piece)) for conditions, piece in pieces]
+    def _reduced(self, cell: Cell) -> Cell:
+        """A cell of the same zeros, as far as it is defined: 0 where algebra proves that it is, in all branches or in some."""
+        if vanishes(cell):
+            return self.cells.zero
 
-    def _zero(self, cell: Cell, known: Pieces) -> Outcome:
-        """Prove that a cell is defined all over the box, and zero. ``known``: whether algebra proves it where some conditions hold."""
+        def in_a_branch() -> Cell:
+            piece = self.cells.taken(cell)
+            return self.cells.zero if vanishes(piece) else piece
+
+        with suppress(Unsupported):
+            cell = self.cells.branching(in_a_branch)
+        return self.cells.without_thin_paths(cell) if self.kinks else cell
+
+    def _zero(self, cell: Cell, reduced: Cell) -> Outcome:
+        """Prove that a cell is defined all over the box, and zero."""
         sides, begun = Sides(self.box, cell.leaves), self.cells.work
         pending = [self.box]
         while pending:
             still_in_time()
             box = pending.pop(0)
             here = Evaluation(self.cells, box)
-            value, events = here.value(cell)
-            defined = all(e.kind not in (DOMAIN, POLE) for e in events)
-            possible = [zero for conditions, zero in known if here.allows(conditions)]
-            if defined and (all(possible) or (value is not None and value.is_zero)):
+            defined = all(e.kind not in (DOMAIN, POLE) for e in here.value(cell).events)
+            value = here.value(reduced).interval
+            zero = value is not None and value.is_zero
+            if defined and zero:
                 continue
-            point = None if all(possible) else self._counterexample(cell, box, lambda x: 0 not in x)
+            point = None if zero else self._counterexample(cell, box, lambda x: 0 not in x)
             if point is not None:
                 return Outcome(False, point)
-            most = _FEW_PARTS if len(possible) == 1 and defined else _MOST_PARTS
+            most = _FEW_PARTS if reduced.smooth and defined else _MOST_PARTS
             if self.cells.work - begun > most or not sides.whole or sides.is_below(box, _SMALL):
                 return self._open(box, None if defined else "the sides have no value there")
             pending += sides.halves(box)
@@ -159,9 +161,7 @@ def _element(functions: Functions, root: Cell, opaque: list[Cell] | None = None)
     field = functions.field
     found: dict[Cell, Any] = {}
     for cell in root.order:
-        if isinstance(cell, Number):
-            found[cell] = functions.of(fraction(cell.number))
-        elif isinstance(cell, Named):
+        if isinstance(cell, Named):
             found[cell] = found[cell.args[0]]
         elif isinstance(cell, Sum):
             found[cell] = sum((found[c] * fraction(q) for q, c in cell.terms), functions.of(fraction(cell.constant)))

@@ -18,10 +18,10 @@ from flint import arb
 from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.ranges.cells import NONE, NOUGHT, UNIT, Cell, Evaluation, Event, Events
+from gradcli.reference.ranges.cells import NONE, NOUGHT, UNIT, Cell, Evaluation, Events
 from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE
 from gradcli.reference.ranges.intervals import EVERYTHING, ZERO, Box, Interval, Sides, below, corners, high, low, precise, thin, with_side
-from gradcli.reference.ranges.reading import Ends, Region
+from gradcli.reference.ranges.making import Ends, Region
 
 _CLOSE = 2.0**-52  # of the sides of a box
 _FINEST = 2.0**-60  # of the sides of the box: no box is halved further
@@ -184,12 +184,8 @@ class Search:
         if self.slopes and not node.is_broken:
             slopes = {k: here.value(slope).interval or EVERYTHING for k, slope in self.slopes.items() if not box[k].is_point}
             node.interval &= self._monotone(box, slopes)
-            known = [(node.point, node.inside)]
-            if not all(slope.is_finite for slope in slopes.values()):  # on one side, perhaps: then from the other end of the box
-                known = [(corner, value_at(self.cell, corner)) for corner in corners(box)]
-            for point, value in known:
-                steps = [slope * (box[k] - point[k]) for k, slope in slopes.items()]
-                node.interval &= EVERYTHING if value is None else sum(steps, value)
+            if node.inside is not None:
+                node.interval &= sum((slope * (box[k] - node.point[k]) for k, slope in slopes.items()), node.inside)
         return node
 
     def _monotone(self, box: Box, slopes: dict[int, Interval]) -> Interval:
@@ -217,6 +213,7 @@ _MOST_WORK = 60_000
 _MOST_CELLS = 24  # with which something is the matter
 _GRAVITY = (DOMAIN, POLE, JUMP, KINK)
 
+Kind = tuple[str, bool]  # of what is the matter, and whether a limit removes it
 Range = tuple[Side, Side]  # the lower end and the upper one
 
 
@@ -271,58 +268,53 @@ class Function(Region):
         with precise():
             events = Evaluation(self.cells, self.box).value(self.cell).events
             cells = sorted({event.cell for event in events}, key=lambda cell: cell.serial)[:_MOST_CELLS]
-            found: dict[Any, list[Place]] = {}
-            for place in [place for cell in cells for place in self._places_of(cell)]:
-                key = place.kind, place.removable, place.cell.leaves, self.origins.get(place.cell)
-                found.setdefault(key, []).append(place)
-        joined = [places[0]._replace(where=box) for places in found.values() for box in _joined([p.where for p in places])]
-        return sorted(joined, key=lambda p: (_GRAVITY.index(p.kind), [float(x.low.mid()) for x in p.where]))
+            groups: dict[Any, set[Cell]] = {}
+            for cell in cells:
+                groups.setdefault((cell.leaves, self.origins.get(cell)), set()).add(cell)
+            found = [place for group in groups.values() for place in self._places_of(group)]
+        return sorted(found, key=lambda p: (_GRAVITY.index(p.kind), [float(x.low.mid()) for x in p.where]))
 
-    def _places_of(self, cell: Cell) -> Iterator[Place]:
-        """Yield places where something is the matter with one of the cells of the function: boxes are halved across its variables only."""
-        found: dict[tuple[str, bool], list[Box]] = {}
-        begun = self.cells.work
-        active, sides = [self.box], Sides(self.box, cell.leaves)
+    def _places_of(self, cells: set[Cell]) -> Iterator[Place]:
+        """Yield places where something is the matter with cells of some variables: boxes are halved across these only."""
+        found: dict[Kind, list[Box]] = {}
+        begun, first = self.cells.work, min(cells, key=lambda cell: cell.serial)
+        active, sides = [self.box], Sides(self.box, first.leaves)
         while active:
             fine = len(active) > _MOST_BOXES or self.cells.work - begun > _MOST_WORK
             halves: list[Box] = []
             for part in active:
-                event, nowhere = self._gravest(cell, part)
-                if event is not None and (nowhere or fine or sides.is_below(part, _FINEST_PLACE)):
-                    found.setdefault((event.kind, event.removable), []).append(part)
-                elif event is not None:
+                kinds, nowhere = self._kinds(cells, part)
+                if nowhere or fine or sides.is_below(part, _FINEST_PLACE):
+                    for key in kinds:
+                        found.setdefault(key, []).append(part)
+                elif kinds:
                     halves += sides.halves(part)
             active = halves
         for (kind, removable), boxes in found.items():
             for box in _joined(boxes):
-                yield Place(kind, cell, self._sharpened(box, cell), removable)
+                yield Place(kind, first, self._sharpened(box, cells), removable)
 
-    def _gravest(self, cell: Cell, box: Box) -> tuple[Event | None, bool]:
-        """The gravest event of a cell, and whether the function has no value in the box: then one that takes it out of its domain."""
+    def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[Kind], bool]:
+        """What is the matter with some cells, and whether the function has no value in the box: then what takes it out of its domain."""
         value, events = Evaluation(self.cells, box).value(self.cell)
-        grave = [e for e in events if e.cell is cell and (value is not None or e.kind in (DOMAIN, POLE))]
-        return min(grave, key=lambda e: _GRAVITY.index(e.kind), default=None), value is None
+        grave = {(e.kind, e.removable) for e in events if e.cell in cells and (value is not None or e.kind in (DOMAIN, POLE))}
+        return grave, value is None
 
-    def _sharpened(self, box: Box, cell: Cell) -> Box:
-        """A box whose sides end at round numbers where these are its ends, if there are such: a tiny side is one of them."""
-        for k in sorted(cell.leaves):
+    def _sharpened(self, box: Box, cells: set[Cell]) -> Box:
+        """A box whose sides end at the roundest numbers near its ends beyond which nothing is the matter."""
+
+        def is_in(k: int, first: arb, last: arb) -> bool:
+            a, b = max(low(first), self.box[k].low), min(high(last), self.box[k].high)
+            return bool(a <= b) and bool(self._kinds(cells, with_side(box, k, Interval(a, b)))[0])
+
+        for k in sorted(next(iter(cells)).leaves):
             a, b = box[k].ends
             size = self.box[k].high - self.box[k].low
             room, near = size * _FINEST_PLACE * 4, size * _POINT
-            if a < b < a + room:
-                points = (p for p in map(arb, box[k].round_numbers) if self._is_in(cell, box, k, p - near, p + near))
-                a, b = next(((p, p) for p in points), (a, b))
-            elif a < b:
-                first = (p for p in map(arb, Interval(a, a + room).round_numbers) if not self._is_in(cell, box, k, a, p - near))
-                last = (p for p in map(arb, Interval(b - room, b).round_numbers) if not self._is_in(cell, box, k, p + near, b))
-                a, b = next(first, a), next(last, b)
-            box = with_side(box, k, Interval(a, b))
+            first = (p for p in map(arb, Interval(a, min(a + room, b)).round_numbers) if not is_in(k, a, p - near))
+            last = (p for p in map(arb, Interval(max(b - room, a), b).round_numbers) if not is_in(k, p + near, b))
+            box = with_side(box, k, Interval(next(first, a), next(last, b)))
         return box
-
-    def _is_in(self, cell: Cell, box: Box, k: int, first: arb, last: arb) -> bool:
-        """Tell whether something is the matter with a cell in a part of a box."""
-        a, b = max(low(first), self.box[k].low), min(high(last), self.box[k].high)
-        return bool(a <= b) and self._gravest(cell, with_side(box, k, Interval(a, b)))[0] is not None
 
 
 def _joined(boxes: Sequence[Box]) -> list[Box]:

@@ -12,7 +12,7 @@ from flint import fmpq
 
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Number
+from gradcli.reference.ranges.cells import UNIT, Call, Cell
 from gradcli.reference.symbolic.translate import OfSympy, Steps, expression_of
 
 _SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
@@ -23,7 +23,7 @@ def of_operation(cells: Any, op: Op, static: Mapping[str, Any], arguments: Seque
     given: list[Any] = []
     for place, argument in enumerate(arguments):
         is_exponent = op.algebra == "power" and place > 0
-        is_told = isinstance(argument, Number) and (is_exponent or argument.number.p.bit_length() < _SMALL)
+        is_told = argument is not None and argument.known is not None and (is_exponent or argument.known.p.bit_length() < _SMALL)
         given.append(_told(argument) if is_told else None if argument is None else _symbol(place))
     try:
         program = _operation(op, tuple(sorted(static.items())), tuple(given))
@@ -37,7 +37,7 @@ def partial(cells: Any, call: Call, place: int) -> Cell:
     """sympy's derivative of a function by one of its arguments."""
     if call.function is None:
         raise Unsupported(f"the derivative of {call.name}")
-    given = [_told(a) if isinstance(a, Number) and i != place else _symbol(i) for i, a in enumerate(call.args)]
+    given = [_told(a) if a.known is not None and i != place else _symbol(i) for i, a in enumerate(call.args)]
     return _made(cells, _slope(call.function, tuple(given), place), call.args)
 
 
@@ -47,7 +47,7 @@ def _made(cells: Any, program: Steps, arguments: Sequence[Any]) -> Cell:
 
 
 def _told(x: Any) -> Any:
-    return sympy.Rational(int(x.number.p), int(x.number.q))
+    return sympy.Rational(int(x.known.p), int(x.known.q))
 
 
 @cache
@@ -87,8 +87,8 @@ class _Context(OfSympy):
         return self.cells.product([(factor, UNIT) for factor in factors])
 
     def pow(self, base: Any, exponent: Any) -> Any:
-        if isinstance(exponent, Number):
-            return self.cells.raised(base, exponent.number)
+        if exponent.known is not None:
+            return self.cells.raised(base, exponent.known)
         return self.cells.call("pow", sympy.Pow, base, exponent)
 
     def own(self, function: Any, *arguments: Any) -> Any:

@@ -1,219 +1,311 @@
-// The page: one query at a time, and what connects its text, its graph, its table and its player.
+"use strict";
+// Plays what the page says already: everything that is shown stands in it, and is only marked, hidden, copied and moved here.
+(() => {
+const one = (wanted, within = document) => within.querySelector(wanted);
+const all = (wanted, within = document) => [...within.querySelectorAll(wanted)];
+const ids = (text) => (text ?? "").split(" ").filter(Boolean).map(Number);
+const last = (list) => list[list.length - 1];
+const [player, side, telling, slider] = [".player", ".side", ".telling", "input[type=range]"].map((wanted) => one(wanted));
+let view = null; // the query that is shown
+let at = 0; // its step
+let timer = null;
 
-const { queries } = JSON.parse(document.getElementById("data").textContent);
-const spoken = make("div", { class: "hidden", role: "status", "aria-live": "polite" });
-let current = null;
+// -- A query: the elements and the boxes of its nodes, its steps, and when nodes and edges become known.
 
-// All views of one query, and what may be done with them.
-function viewOf(data, place) {
-  const root = make("div", { class: "query" });
-  const hasNodes = data.nodes.length > 0;
-  const act = { lit: () => {}, select: () => {}, say: (text) => (spoken.textContent = seen(text)), path: () => {} };
-  if (data.page.error !== null) {
-    put(root, make("section", { class: "panel wide" }, make("h2", {}, "This has no result"), make("pre", { class: "error" }, data.page.error)));
-    return { root, start() {}, stop() {}, search: () => [], print() {} };
+function viewOf(root) {
+  const picture = one(".picture", root);
+  const found = { root, picture, source: one(".source", root), steps: all(".steps li", root), elements: new Map(), boxes: new Map() };
+  for (const element of all("[data-nodes]", root)) {
+    for (const id of ids(element.dataset.nodes)) {
+      found.elements.set(id, [...(found.elements.get(id) ?? []), element]);
+      if (picture?.contains(element)) found.boxes.set(id, element);
+    }
   }
-  if (!hasNodes) {
-    const source = make("pre", { class: "source" }, cut(data.expr, 2000));
-    put(root, make("section", { class: "panel wide" }, source, factList(data)), storyPanel(data, act), derivationPanel(data));
-    if (data.page.nodes) put(root, countPanel(data), gradientsAlone(data));
-    return { root, start() {}, stop() {}, search: () => [], print() {} };
-  }
-  return playedView(new Explained(data), place, root, act);
-}
-
-function gradientsAlone(data) {
-  const rows = Object.entries(data.gradients).map(([name, each]) => make("tr", {}, make("td", { class: "mono" }, name), make("td", { class: "mono" }, brief(each.value))));
-  return rows.length ? make("section", { class: "panel wide" }, make("h2", {}, "Gradient"), make("div", { class: "scroll" }, make("table", {}, make("tbody", {}, rows)))) : null;
-}
-
-function playedView(explained, place, root, act) {
-  const { data } = explained;
-  const source = sourceText(explained, act);
-  const graph = graphOf(explained, place, act);
-  const table = nodeTable(explained, act);
-  const side = make("aside", { class: "panel side", "aria-label": "The selected node", tabindex: 0 });
-  const state = { at: 0, computed: new Map(), reached: explained.reached };
-  explained.steps.forEach((step, at) => {
-    if (step.phase === "forward") state.computed.set(step.node, at);
+  found.known = { forward: new Map(), backward: new Map(), edges: new Map() };
+  found.steps.forEach((step, place) => {
+    const focus = ids(step.dataset.focus);
+    const phase = step.className;
+    if (phase === "forward") found.known.forward.set(focus[0], place);
+    if (phase === "seed" || phase === "backward") found.known.backward.set(last(focus), place);
+    if (phase === "backward") found.known.edges.set(between(found, ...focus), place);
   });
-  for (const node of explained.nodes) if (!state.computed.has(node.id)) state.computed.set(node.id, state.computed.get(explained.users.get(node.id)?.[0]) ?? 0);
-  const views = { source, graph, table, explained };
-
-  act.lit = (ids) => marked(views, "is-lit", ids);
-  act.select = (id) => selected(views, side, state, id, act);
-  act.path = (ids, button) => pathShown(root, views, ids, button);
-  const player = playerOf(explained, (step, at) => stepShown(views, state, step, at, act));
-  const help = "Arrow keys go from part to part of the text, up to the part around, down into it; Enter selects its node.";
-  const left = make(
-    "div",
-    { class: "left" },
-    make("section", { class: "panel", "aria-label": "The text" }, source.element, make("p", { class: "hidden", id: "source-help" }, help), factList(data)),
-    player.element,
-    make("section", { class: "panel", "aria-label": "The graph" }, make("div", { class: "head" }, make("h2", {}, "Graph"), zoomButtons(graph)), graph.frame),
-  );
-  put(
-    root,
-    make("div", { class: "stage" }, left, side),
-    storyPanel(data, act),
-    gradientPanel(explained, act),
-    derivationPanel(data),
-    readingHelp(),
-    table.element,
-  );
-  const start = () => {
-    if (graph.svg) fitted(graph);
-    player.start();
-  };
-  return { root, start, stop: player.stop, search: (text) => searched(views, text, act), print: () => printed(root, table) };
+  return found;
 }
 
-// The elements of nodes, in the text, the graph and the table.
-function* elementsOf(views, id) {
-  yield* views.source.partsOf.get(id) ?? [];
-  if (views.graph.groups.has(id)) yield views.graph.groups.get(id);
-  if (views.table.rows.has(id)) yield views.table.rows.get(id);
+// Edges are called by the last nodes of the boxes that they join.
+function between(view, ...nodes) {
+  return nodes.map((id) => boxId(view.boxes.get(id))).sort((a, b) => a - b).join(" ");
 }
 
-// Exactly these nodes have the class; what had it before is remembered, so that nothing else is touched.
-const marks = new Map();
-function marked(views, name, ids, tone = "") {
-  for (const element of marks.get(name) ?? []) element.classList.remove(name, "forward", "backward");
-  const now = ids.flatMap((id) => [...elementsOf(views, id)]);
-  for (const element of now) element.classList.add(name, ...(tone ? [tone] : []));
-  marks.set(name, now);
+function boxId(box) {
+  return box ? last(ids(box.dataset.nodes)) : 0;
 }
 
-function selected(views, side, state, id, act) {
-  side.replaceChildren(...[nodeDetails(views.explained, id, act, state.at)].flat(Infinity).filter((each) => each !== null && each !== undefined));
-  marked(views, "is-selected", [id]);
-  const group = views.graph.groups.get(id);
-  if (group) brought(views.graph, group);
-  act.say(views.explained.spoken(id));
+function edgeKey(edge) {
+  return [edge.dataset.from, edge.dataset.to].sort((a, b) => a - b).join(" ");
 }
 
-function stepShown(views, state, step, at, act) {
-  const { graph, explained } = views;
-  state.at = at;
-  for (const { element, nodes } of graph.all) {
-    element.classList.toggle("is-ahead", state.computed.get(nodes.at(-1)) > at);
-    element.classList.toggle("is-unreached", !(state.reached.get(nodes.at(-1)) <= at));
+function show(root) {
+  pause();
+  for (const each of all(".query")) each.hidden = each !== root;
+  view = viewOf(root);
+  const isPlayed = view.steps.length > 0;
+  player.hidden = side.hidden = !isPlayed;
+  if (!isPlayed) return;
+  for (const box of all("[data-nodes]", view.picture)) box.setAttribute("role", "button");
+  view.svg = one("svg", view.picture);
+  view.svg.setAttribute("role", "group");
+  one("[data-nodes]", view.picture)?.setAttribute("tabindex", 0);
+  zoom(0.85);
+  slider.max = view.steps.length - 1;
+  go(view.steps.length - 1);
+}
+
+// -- Marks: exactly the elements of these nodes have a class.
+
+function mark(name, nodes, tone) {
+  for (const element of all(`.${name}`)) element.classList.remove(name, "forward", "backward");
+  for (const element of nodes.flatMap((id) => view.elements.get(id) ?? [])) element.classList.add(name, ...(tone ? [tone] : []));
+}
+
+function select(id, silent) {
+  const node = one(`.row[data-nodes="${id}"]`, view.root);
+  side.replaceChildren(...one("div", node).cloneNode(true).childNodes);
+  reveal();
+  mark("is-selected", [id]);
+  bring(view.picture, view.boxes.get(id));
+  if (!silent) one(".unseen").textContent = "node " + all("summary span", node).map((cell) => cell.textContent).join(", ");
+}
+
+// What is still to come is not told.
+function reveal() {
+  for (const each of all("[data-step], [data-until]", side)) each.hidden = at < (each.dataset.step ?? 0) || at >= (each.dataset.until ?? Infinity);
+}
+
+// Into view within its own frame, without moving the page.
+function bring(frame, element) {
+  if (!element) return;
+  const [inner, outer] = [element.getBoundingClientRect(), frame.getBoundingClientRect()];
+  if (inner.left < outer.left || inner.right > outer.right) frame.scrollLeft += (inner.left + inner.right - outer.left - outer.right) / 2;
+  if (inner.top < outer.top || inner.bottom > outer.bottom) frame.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2;
+}
+
+// -- The player.
+
+function go(to) {
+  at = Math.min(view.steps.length - 1, Math.max(0, to));
+  const step = view.steps[at];
+  const focus = ids(step.dataset.focus);
+  const tone = { forward: "forward", start: "" }[step.className] ?? "backward";
+  const { forward, backward, edges } = view.known;
+  slider.value = at;
+  slider.setAttribute("aria-valuetext", `Step ${at} of ${slider.max}, ${[...step.children].map((each) => each.textContent).join(". ")}`);
+  one(".count").textContent = `${at} / ${slider.max}`;
+  one("[data-by='-1']").disabled = at === 0;
+  one("[data-by='1']").disabled = at === view.steps.length - 1;
+  player.classList.toggle("backward", tone === "backward");
+  telling.className = `telling ${tone}`;
+  telling.replaceChildren(...step.cloneNode(true).childNodes);
+  for (const box of all("[data-nodes]", view.picture)) {
+    box.classList.toggle("is-ahead", (forward.get(boxId(box)) ?? 0) > at);
+    box.classList.toggle("is-unreached", (backward.get(boxId(box)) ?? Infinity) > at);
   }
-  for (const { element, from, to, passedAt } of graph.allEdges) {
-    element.classList.toggle("is-ahead", Math.max(state.computed.get(from) ?? 0, state.computed.get(to) ?? 0) > at);
-    element.classList.toggle("is-unpassed", passedAt > at);
-    element.classList.remove("is-now");
+  const now = step.className === "backward" ? between(view, ...focus) : null;
+  for (const edge of all("[data-from]", view.picture)) {
+    edge.classList.toggle("is-ahead", (forward.get(Number(edge.dataset.to)) ?? 0) > at);
+    edge.classList.toggle("is-unpassed", (edges.get(edgeKey(edge)) ?? Infinity) > at);
   }
-  const focus = step.phase === "backward" ? [step.node, step.operand] : step.phase === "end" ? leavesOf(explained) : step.node ? [step.node] : [];
-  marked(views, "is-now", focus, toneOf(step));
-  if (step.phase === "backward") for (const edge of graph.edges.get(edgeBetween(graph, step.node, step.operand)) ?? []) edge.classList.add("is-now");
-  const part = step.node ? views.source.partsOf.get(step.phase === "backward" ? step.operand : step.node)?.[0] : null;
-  if (part) scrolledTo(views.source.element, part);
-  const shown = { backward: step.operand, end: leavesOf(explained)[0], start: explained.data.result }[step.phase] ?? step.node;
-  const say = act.say;
-  act.say = () => {}; // the player tells the step
-  act.select(shown);
-  act.say = say;
+  mark("is-now", focus, tone);
+  for (const edge of all("[data-from]", view.picture)) edge.classList.toggle("is-now", edgeKey(edge) === now);
+  const shown = last(focus) ?? Math.max(...view.elements.keys());
+  select(shown, true);
+  bring(view.source, view.elements.get(shown).find((element) => view.source.contains(element)));
 }
 
-// A part into view within the text alone.
-function scrolledTo(pre, part) {
-  const [box, outer] = [part.getBoundingClientRect(), pre.getBoundingClientRect()];
-  if (box.top < outer.top) pre.scrollTop += box.top - outer.top - 8;
-  else if (box.bottom > outer.bottom) pre.scrollTop += Math.min(box.bottom - outer.bottom + 8, box.top - outer.top);
+function onward() {
+  go(at + 1);
+  timer = at < view.steps.length - 1 ? setTimeout(onward, Number(one("select", player).value)) : null;
+  labelled();
 }
 
-function leavesOf(explained) {
-  return explained.nodes.filter((node) => node.op === "leaf" && node.name in explained.data.gradients).map((node) => node.id);
+function play() {
+  if (timer !== null) return pause();
+  if (at === view.steps.length - 1) at = -1;
+  onward();
 }
 
-function pathShown(root, views, ids, button) {
+function pause() {
+  clearTimeout(timer);
+  timer = null;
+  labelled();
+}
+
+function labelled() {
+  one("#play").textContent = timer === null ? "\u25b6 Play" : "\u275a\u275a Pause";
+  one("#play").setAttribute("aria-label", timer === null ? "Play" : "Pause");
+}
+
+function move(to) {
+  pause();
+  go(to);
+}
+
+// -- The graph: its size, and the way through it by keys.
+
+// As large as it is drawn, smaller if it does not fit the frame, but not smaller than can be read.
+function zoom(smallest, factor) {
+  const { width, height } = view.svg.viewBox.baseVal;
+  const fitting = [(view.picture.clientWidth - 4) / width, smallest ? 1 : Math.max(200, view.picture.clientHeight - 4) / height];
+  const scale = factor ? (view.svg.clientWidth / width) * factor : Math.min(1, Math.max(smallest, Math.min(...fitting)));
+  view.svg.setAttribute("width", width * scale);
+  view.svg.setAttribute("height", height * scale);
+}
+
+// Left and up to an operand, right and down to a user.
+function walked(box, key) {
+  const boxes = all("[data-nodes]", view.picture);
+  if (key === "Home") return boxes[0];
+  if (key === "End") return last(boxes);
+  const way = { ArrowLeft: "operands", ArrowUp: "operands", ArrowRight: "users", ArrowDown: "users" }[key];
+  const nodes = ids(box.dataset.nodes).flatMap((id) => ids(one(`.row[data-nodes="${id}"]`, view.root).dataset[way]));
+  return nodes.map((id) => view.boxes.get(id)).find((other) => other && other !== box);
+}
+
+// Right and left from part to part of the text, up to the part around, down into it.
+function read(part, key) {
+  const parts = all(".part", view.source);
+  const place = parts.indexOf(part);
+  const next = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: parts.length - 1 }[key];
+  if (key === "ArrowUp") return part?.parentElement.closest(".part");
+  return key === "ArrowDown" ? one(".part", part ?? view.source) : parts[next];
+}
+
+// An entry of an array, by the cell of its picture.
+function tell(heat, place) {
+  const entries = JSON.parse(one("pre", heat).textContent).flat(Infinity);
+  if (!(place >= 0 && place < entries.length)) return;
+  heat.dataset.place = place;
+  const index = [];
+  for (const extent of ids(heat.dataset.shape).reverse()) {
+    index.unshift(place % extent);
+    place = Math.floor(place / extent);
+  }
+  one("[aria-live]", heat).textContent = `[${index.join(", ")}] = ${entries[heat.dataset.place]}`;
+}
+
+// A path of a name: what is not on it fades.
+function follow(button) {
   const isOn = button.getAttribute("aria-pressed") !== "true";
-  for (const each of root.querySelectorAll(".path")) each.setAttribute("aria-pressed", "false");
-  const onPath = new Set(isOn ? ids : []);
-  const edges = new Set(ids.slice(1).flatMap((id, place) => views.graph.edges.get(edgeBetween(views.graph, ids[place], id)) ?? []));
-  for (const { element, nodes } of views.graph.all) element.classList.toggle("off-path", isOn && !nodes.some((id) => onPath.has(id)));
-  for (const { element } of views.graph.allEdges) {
-    element.classList.toggle("on-path", isOn && edges.has(element));
-    element.classList.toggle("off-path", isOn && !edges.has(element));
-  }
-  button.setAttribute("aria-pressed", String(isOn));
+  for (const each of all(".path")) each.setAttribute("aria-pressed", "false");
+  button.setAttribute("aria-pressed", isOn);
+  const path = ids(button.dataset.path);
+  const boxes = path.map((id) => view.boxes.get(id));
+  const edges = path.slice(1).map((id, place) => between(view, path[place], id));
+  for (const box of all("[data-nodes]", view.picture)) box.classList.toggle("off-path", isOn && !boxes.includes(box));
+  for (const edge of all("[data-from]", view.picture)) edge.classList.toggle("off-path", isOn && !edges.includes(edgeKey(edge)));
 }
 
-function searched(views, text, act) {
-  const wanted = text.trim().toLowerCase();
-  const { explained } = views;
-  const matches = (node) => [String(node.id), node.name, node.text, node.op, node.grad_fn, node.function].some((each) => (each === String(node.id) ? each === wanted : each?.toLowerCase().includes(wanted)));
-  const found = wanted ? explained.nodes.filter(matches).map((node) => node.id) : [];
-  views.table.show(wanted ? found : null);
-  if (wanted) views.table.element.open = true;
-  marked(views, "is-found", found);
-  return { found, select: act.select };
+// -- What is done with the page.
+
+const closest = (event, wanted) => event.target.closest?.(wanted);
+
+function pointed(event) {
+  const element = closest(event, ".part, .picture [data-nodes], .row");
+  if (view.steps.length) mark("is-lit", ids(element?.dataset.nodes));
 }
-
-function printed(root, table) {
-  table.all();
-  for (const details of root.querySelectorAll("details")) details.open = true;
-}
-
-// -- the bar, the theme, printing
-
-function show(place) {
-  current?.stop();
-  for (const name of [...marks.keys()]) marks.delete(name);
-  current = viewOf(queries[place], place);
-  const main = document.getElementById("main");
-  main.replaceChildren(current.root);
-  current.start();
-}
-
-function chooser() {
-  if (queries.length < 2) return;
-  const options = queries.map((data, place) => make("option", { value: place }, `${place + 1}: ${cut(data.expr, 70)}`));
-  const select = make("select", { id: "query", on: { change: () => show(Number(select.value)) } }, options);
-  document.getElementById("queries").append(make("label", { class: "hidden", for: "query" }, "Query"), select);
-}
-
-function themed() {
-  const root = document.documentElement;
-  const button = document.getElementById("theme");
-  const preferred = matchMedia("(prefers-color-scheme: dark)");
-  let chosen = null;
-  const apply = () => {
-    root.dataset.theme = chosen ?? (preferred.matches ? "dark" : "light");
-    button.textContent = root.dataset.theme === "dark" ? "☀ Light" : "☾ Dark";
-    button.setAttribute("aria-label", `Switch to ${root.dataset.theme === "dark" ? "light" : "dark"} colours`);
-  };
-  preferred.addEventListener("change", apply);
-  button.addEventListener("click", () => {
-    chosen = root.dataset.theme === "dark" ? "light" : "dark";
-    apply();
-  });
-  apply();
-}
-
-function searching() {
-  const field = document.getElementById("wanted");
-  const note = document.getElementById("found");
-  let result = null;
-  let at = -1;
-  field.addEventListener("input", () => {
-    result = current.search(field.value);
-    at = -1;
-    note.textContent = field.value.trim() ? `${(result.found ?? []).length} found` : "";
-  });
-  document.getElementById("search").addEventListener("submit", (event) => {
+document.addEventListener("pointerover", pointed);
+document.addEventListener("focusin", pointed);
+document.addEventListener("pointermove", (event) => {
+  const image = closest(event, ".heat[data-shape] img");
+  if (!image) return;
+  const row = Math.floor((event.offsetY / image.clientHeight) * image.naturalHeight);
+  tell(image.parentElement, row * image.naturalWidth + Math.floor((event.offsetX / image.clientWidth) * image.naturalWidth));
+});
+document.addEventListener("click", (event) => {
+  const node = closest(event, ".part, .picture [data-nodes], .row > summary");
+  const link = closest(event, ".link");
+  const button = closest(event, "[data-by], [data-zoom], .path, #play");
+  if (link) event.preventDefault();
+  if (link) select(Number(link.hash.replace(/.*n/, "")));
+  else if (button?.id === "play") play();
+  else if (button?.dataset.by) move(at + Number(button.dataset.by));
+  else if (button?.dataset.zoom) zoom(0, Number(button.dataset.zoom));
+  else if (button) follow(button);
+  else if (node) select(last(ids((node.dataset.nodes ? node : node.parentElement).dataset.nodes)));
+});
+document.addEventListener("keydown", (event) => {
+  const { key, target } = event;
+  const box = closest(event, ".picture [data-nodes]");
+  const heat = closest(event, ".heat[data-shape]");
+  const part = one(".part.is-lit", view.source ?? document);
+  if (event.ctrlKey || event.metaKey || event.altKey || !/^(Arrow|Home|End|Enter| )/.test(key)) return;
+  const isEnter = key === "Enter" || key === " ";
+  if (box || target === view.source) {
     event.preventDefault();
-    if (!result?.found?.length) return;
-    at = (at + 1) % result.found.length;
-    result.select(result.found[at]);
-    note.textContent = `${at + 1} of ${result.found.length}`;
-  });
-}
+    const next = box ? walked(box, key) : read(part, key);
+    if (isEnter && (box || part)) select(last(ids((box ?? part).dataset.nodes)));
+    else if (box && next) {
+      for (const each of all("[data-nodes]", view.picture)) each.setAttribute("tabindex", each === next ? 0 : -1);
+      next.focus();
+      bring(view.picture, next);
+    } else if (next) {
+      mark("is-lit", ids(next.dataset.nodes));
+      bring(view.source, next);
+      one(".unseen").textContent = next.textContent;
+    }
+  } else if (target === heat && !isEnter) {
+    event.preventDefault();
+    const columns = one("img", heat).naturalWidth;
+    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[key];
+    tell(heat, heat.dataset.place ? Number(heat.dataset.place) + step : 0);
+  } else if (target.matches(".controls button")) {
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: view.steps.length - 1 }[key];
+    if (to !== undefined) move(to);
+  }
+});
+slider.addEventListener("input", () => move(Number(slider.value)));
+// A slider that has the focus speaks for itself.
+slider.addEventListener("focus", () => telling.setAttribute("aria-live", "off"));
+slider.addEventListener("blur", () => telling.setAttribute("aria-live", "polite"));
+one("#query")?.addEventListener("change", (event) => show(one(`#${event.target.value}`)));
+addEventListener("beforeprint", () => all("details").forEach((each) => (each.open = true)));
 
-document.body.append(spoken);
-themed();
-chooser();
-searching();
-addEventListener("beforeprint", () => current.print());
-if (queries.length) show(0);
+// Search: the nodes in whose rows the text is; Enter goes from one to the next.
+let found = [];
+function search() {
+  const wanted = one("#wanted").value.trim().toLowerCase();
+  const rows = all(".row", view.root);
+  const fits = (row) => {
+    const [id, text, operation] = all("summary span", row).map((cell) => cell.textContent.toLowerCase());
+    return id === wanted || text.includes(wanted) || operation.includes(wanted);
+  };
+  found = wanted ? rows.filter(fits) : [];
+  for (const row of rows) row.hidden = wanted !== "" && !found.includes(row);
+  if (found.length) found[0].parentElement.open = true;
+  mark("is-found", found.flatMap((row) => ids(row.dataset.nodes)));
+  one("#found").textContent = wanted ? `${found.length} found` : "";
+  found.place = -1;
+}
+one("#wanted").addEventListener("input", search);
+one("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (!found.length) return;
+  found.place = (found.place + 1) % found.length;
+  select(Number(found[found.place].dataset.nodes));
+  one("#found").textContent = `${found.place + 1} of ${found.length}`;
+});
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+function paint(theme) {
+  document.documentElement.dataset.theme = theme;
+  const other = theme === "dark" ? "light" : "dark";
+  one("#theme").textContent = other === "light" ? "\u2600 Light" : "\u263e Dark";
+  one("#theme").setAttribute("aria-label", `Switch to ${other} colours`);
+  one("#theme").onclick = () => paint(other);
+}
+dark.addEventListener("change", () => paint(dark.matches ? "dark" : "light"));
+paint(dark.matches ? "dark" : "light");
+
+for (const each of all(".scripted")) each.hidden = false;
+if (one(".query")) show(one(".query"));
+})();

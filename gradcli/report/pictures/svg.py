@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
+
+import numpy as np
 
 from gradcli.inert import display_width, xml_text
 from gradcli.report.explanation import Explanation
@@ -17,26 +19,24 @@ _PADDING, _MARGIN = 10, 24
 _HEIGHT, _BETWEEN, _ASIDE = 60, 54, 30  # of a box, between layers, between boxes of a layer
 _LINE = 17
 _LABELLED, _LABEL = 90, 14  # edges up to which each has its number, and its characters
+_ALONG = np.linspace(0.1, 0.9, 17)  # of the piece of an edge: where its number may stand, best at 0.6
 _TITLE_ROOM = 34
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
-def svg(explanation: Explanation, *, theme: str = "auto", embedded: bool = False) -> str:
-    """The picture of an explanation.
-
-    theme     "light", "dark", or "auto": as the viewer prefers
-    embedded  without the title and the paper, for a page that has its own
+def svg(explanation: Explanation, *, embedded: bool = False) -> str:
+    """The picture of an explanation, light or dark as the viewer prefers; embedded without its title and paper.
 
     Each box is a group with ``data-nodes``, the ids of the nodes that it stands for; each edge has ``data-from`` and ``data-to``, the ids
     of the results of its boxes.
     """
     drawn = drawing(explanation)
-    return _Picture(drawn, theme, embedded).text()
+    return _Picture(drawn, embedded).text()
 
 
 class _Picture:
-    def __init__(self, drawn: Drawing, theme: str, embedded: bool) -> None:
-        self.drawn, self.theme, self.embedded = drawn, theme, embedded
+    def __init__(self, drawn: Drawing, embedded: bool) -> None:
+        self.drawn, self.embedded = drawn, embedded
         self.shades = shades(drawn.boxes)
         self.laid: Layout = layout([box.key for box in drawn.boxes], [(edge.begin, edge.end) for edge in drawn.edges])
         self.ids = {box.key: box.nodes[-1] for box in drawn.boxes}
@@ -52,23 +52,21 @@ class _Picture:
         width = max(2 * _MARGIN + self.laid.columns * self.column + self.column - _ASIDE, least)
         height = self.top + self.laid.layers * self.row + self.height + _MARGIN + (0 if self.embedded else 20)
         lines = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="gradcli {self.theme}" width="{width:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-labelledby="picture-title picture-text">',
-            f'<title id="picture-title">{title}</title>',
-            f'<desc id="picture-text">{xml_text(self._described())}</desc>',
-            f"<style>{_style(self.theme)}</style>",
-            '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-            '<path class="head" d="M0 0 L8 4 L0 8 z"/></marker></defs>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="gradcli" width="{width:.0f}" height="{height:.0f}" '
+            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img">',
+            f"<title>{title}</title>",
+            f"<desc>{xml_text(self._described())}</desc>",
+            f"<style>{_style()}</style>",
         ]
         if not self.embedded:
             lines.append(f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>')
             shown = self.drawn.title if len(self.drawn.title) <= 90 else self.drawn.title[:89] + "…"
             lines.append(f'<text class="heading" x="{_MARGIN}" y="{_MARGIN + 8}">{xml_text(shown)}</text>')
             lines.append(f'<text class="legend" x="{_MARGIN}" y="{height - 12:.0f}">{xml_text(self._legend())}</text>')
-        lines += [part for edge in self.drawn.edges for part in self._edge(edge)]
+        lines += map(self._edge, self.drawn.edges)
         lines += [part for box in self.drawn.boxes for part in self._box(box)]
         if len(self.drawn.edges) <= _LABELLED:
-            lines += [part for edge in self.drawn.edges for part in self._label(edge)]
+            lines += self._labels()
         return "\n".join([*lines, "</svg>", ""])
 
     def _described(self) -> str:
@@ -94,11 +92,11 @@ class _Picture:
         width = self.widths[box.key]
         left = x - width / 2
         ids = f'data-nodes="{" ".join(map(str, box.nodes))}"'
-        yield f'<g class="node {box.role}" {ids} id="node-{box.key}" tabindex="-1"><title>{xml_text(_told(box))}</title>'
+        yield f'<g class="node {box.role}" {ids} tabindex="-1"><title>{xml_text(_told(box))}</title>'
         yield f'<rect class="box" x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" height="{self.height}" rx="7"/>'
         if box.key in self.shades:
             bar = f'x="{left + 3:.1f}" y="{y + 4:.1f}" width="4" height="{self.height - 8}" rx="2"'
-            yield f'<rect class="shade-{self.shades[box.key]}" {bar}/>'
+            yield f'<rect class="bar shade-{self.shades[box.key]}" {bar}/>'
         alone = not any(line for line, _ in lines_of(box))
         title_y = y + self.height / 2 + 4 if alone else y + 17
         yield f'<text class="title" x="{x + 3:.1f}" y="{title_y:.1f}">{xml_text(box.title)}</text>'
@@ -118,24 +116,53 @@ class _Picture:
         points = [self._at(point) for point in reversed(self.laid.ways[edge.end, edge.begin])]  # laid the other way round
         return [points[0], *((x, y + self.height / 2) for x, y in points[1:-1]), (points[-1][0], points[-1][1] + self.height)]
 
-    def _edge(self, edge: Edge) -> Iterable[str]:
+    def _edge(self, edge: Edge) -> str:
         points = self._way(edge)
         path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
         for (x0, y0), (x1, y1) in pairwise(points):
             middle = (y0 + y1) / 2
             path += f" C{x0:.1f} {middle:.1f} {x1:.1f} {middle:.1f} {x1:.1f} {y1:.1f}"
-        flow = "flow" if edge.size else "still"
-        yield f'<path class="edge {flow}" {self._ends(edge)} d="{path}" marker-end="url(#arrow)"/>'
+        x, y = points[-1]
+        back = y - 7 if y > points[-2][1] else y + 7
+        path += f" M{x - 4:.1f} {back:.1f} L{x:.1f} {y:.1f} L{x + 4:.1f} {back:.1f}"
+        return f'<path class="edge {"flow" if edge.size else "still"}" {self._ends(edge)} d="{path}"/>'
 
     def _ends(self, edge: Edge) -> str:
         return f'data-from="{self.ids[edge.begin]}" data-to="{self.ids[edge.end]}"'
 
-    def _label(self, edge: Edge) -> Iterable[str]:
-        if 0 < len(edge.contribution) <= _LABEL:
-            (x0, y0), (x1, y1) = self._way(edge)[-2:]
-            x, y = x0 + 0.6 * (x1 - x0), y0 + 0.6 * (y1 - y0)
-            ends = self._ends(edge)
-            yield f'<text class="passed" {ends} x="{x:.1f}" y="{y:.1f}">{xml_text(edge.contribution)}</text>'
+    def _labels(self) -> Iterator[str]:
+        """The numbers on edges, each on its own, where it covers no box and no other number, and as few other edges as can be."""
+        ways = [_along(self._way(edge)) for edge in self.drawn.edges]
+        owners = np.repeat(np.arange(len(ways)), [len(way) for way in ways])
+        points = np.concatenate([*ways, np.empty((0, 2))])
+        taken = []
+        for box in self.drawn.boxes:
+            x, y = self._place(box.key)
+            taken.append((x, y + self.height / 2, self.widths[box.key] / 2, self.height / 2))
+        for number, (edge, way) in enumerate(zip(self.drawn.edges, ways, strict=True)):
+            if not 0 < len(edge.contribution) <= _LABEL:
+                continue
+            half = np.array([display_width(edge.contribution) * 3.4 + 3, 8.0])
+            centers, halves = np.split(np.array(taken), 2, axis=1)
+            hidden = (np.abs(way[:, None] - centers) < half + halves).all(axis=2).any(axis=1)
+            others = points[owners != number]
+            crossed = (np.abs(way[:, None] - others) < half).all(axis=2).sum(axis=1)
+            if not hidden.all():
+                aside = np.abs(np.resize(_ALONG, len(way)) - 0.6)
+                x, y = way[np.argmin(np.where(hidden, np.inf, crossed + aside))]
+                taken.append((x, y, *half))
+                back = f'x="{x - half[0]:.1f}" y="{y - half[1]:.1f}" width="{2 * half[0]:.1f}" height="{2 * half[1]:.1f}"'
+                text = f'<text x="{x:.1f}" y="{y + 4:.1f}">{xml_text(edge.contribution)}</text>'
+                yield f'<g class="passed" {self._ends(edge)}><rect class="paper" {back}/>{text}</g>'
+
+
+def _along(points: list[Point]) -> np.ndarray:
+    """Points on an edge, piece by piece from its end."""
+    found = []
+    for (x0, y0), (x1, y1) in reversed([*pairwise(points)]):
+        t = _ALONG
+        found.append(np.stack([x0 + (x1 - x0) * (3 - 2 * t) * t**2, y0 + (y1 - y0) * (1.5 - 1.5 * t + t**2) * t], axis=1))
+    return np.concatenate(found)
 
 
 def _width(box: Box) -> float:
@@ -148,20 +175,19 @@ def _told(box: Box) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _style(theme: str) -> str:
-    light, dark = (" ".join(f"{name}: {value};" for name, value in colours(is_dark)) for is_dark in (False, True))
-    chosen = f"svg.gradcli {{ {dark if theme == 'dark' else light} font: 12px {_FONT}; }}"
-    if theme == "auto":
-        chosen += f" @media (prefers-color-scheme: dark) {{ svg.gradcli {{ {dark} }} }}"
+def _style() -> str:
+    both = zip(colours(dark=False), colours(dark=True), strict=True)
+    variables = " ".join(f"{name}: light-dark({light}, {dark});" for (name, light), (_, dark) in both)
+    chosen = f"svg.gradcli {{ color-scheme: light dark; {variables} font: 12px {_FONT}; }}"
     filled = (f".{role} .box {{ fill: var(--{role}-fill); stroke: var(--{role}-line); }}" for role in ROLES)
     written = (f".{role} text {{ fill: var(--{role}-text); }}" for role in ROLES)
     shaded = (f".shade-{number} {{ fill: var(--shade-{number}); }}" for number in range(7))
-    return " ".join([chosen, *(_with_colours(rule, theme == "dark") for rule in (*filled, *written, *shaded, *_RULES))])
+    return " ".join([chosen, *(_with_colours(rule) for rule in (*filled, *written, *shaded, *_RULES))])
 
 
-def _with_colours(rule: str, dark: bool) -> str:
+def _with_colours(rule: str) -> str:
     """A rule with each colour itself before its variable, which converters such as librsvg do not know: what they skip has been said."""
-    found = dict(colours(dark))
+    found = dict(colours(dark=False))
     return re.sub(r"(fill|stroke): var\((--[\w-]+)\);", lambda each: f"{each[1]}: {found[each[2]]}; {each[0]}", rule)
 
 
@@ -169,8 +195,7 @@ _RULES = (
     ".paper { fill: var(--paper); }",
     ".box { stroke-width: 1.4; } .frozen .box, .folded .box { stroke-dasharray: 5 3; }",
     ".node text { text-anchor: middle; } .node .title { font-weight: 600; } .node .adjoint { fill: var(--flow); }",
-    ".edge { fill: none; stroke: var(--ink); stroke-width: 1.3; } .still { opacity: 0.45; } .head { fill: var(--ink); }",
-    ".passed { fill: var(--flow); text-anchor: middle; font-size: 11px; }",
-    ".passed { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }",
+    ".edge { fill: none; stroke: var(--ink); stroke-width: 1.3; } .still { opacity: 0.45; }",
+    ".passed text { fill: var(--flow); text-anchor: middle; font-size: 11px; }",
     ".heading { fill: var(--ink); font-size: 14px; font-weight: 600; } .legend { fill: var(--ink); font-size: 11px; }",
 )

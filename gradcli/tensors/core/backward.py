@@ -15,24 +15,26 @@ from gradcli.ops.arrays.shapes import transpose
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.dtypes import holds_halves, narrowed, widened
-from gradcli.tensors.core.function_nodes import FUNCTION, cast_array, zeros_of
+from gradcli.tensors.core.in_place import cast
 from gradcli.tensors.core.levels import (
     Batched,
     BatchLevel,
     Entered,
+    Levels,
+    all_along,
     along_level,
     at_level,
     in_front,
     innermost,
     levels_of,
     moving_by,
+    physical,
     rewrapped,
     tangent_of,
 )
-from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn
-from gradcli.tensors.core.node import Hooks, Node, Watch, check_backward, named, watched
+from gradcli.tensors.core.modes import ERRORS, IGNORED, Mode, state, warn
+from gradcli.tensors.core.node import FUNCTION, Hooks, Node, Watch, cast_array, check_backward, named, watched, zeros_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
 
@@ -45,16 +47,11 @@ _watch = attrgetter("watch")
 def seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
     """The cotangent that hooks make of one, which is kept if its tensor retains its gradient."""
     for hook in list(watch.hooks.values()):
-        given = cotangent if isinstance(cotangent, Tensor) else Tensor(np.asarray(cotangent))
+        given = as_tensor(cotangent)
         replaced = hook(given)
         if replaced is not None:
-            if not isinstance(replaced, Tensor):
-                raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
-            if replaced.array.shape != given.array.shape:
-                raise RuntimeError(
-                    f"hook '{getattr(hook, '__name__', 'hook')}' has changed the size of value. It is {replaced.shape}, not {given.shape}"
-                )
-            cotangent = replaced if create_graph else replaced.array
+            (made,) = _checked(hook, (replaced,), (given,))
+            cotangent = made if create_graph else made.array
     tensor = None if watch.retained is None else watch.retained()
     if tensor is not None:
         add_to_grad(tensor, cotangent, create_graph)
@@ -65,34 +62,33 @@ def as_tensor(part: Any) -> Any:
     return part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part))
 
 
+def _as_tensors(cotangent: Any) -> tuple[Any, ...]:
+    return tuple(map(as_tensor, cotangent if isinstance(cotangent, Parts) else (cotangent,)))
+
+
 def prepared(hooks: Hooks, cotangent: Any, tensors: bool) -> Any:
     """The cotangents of a node's results that hooks before it make of these."""
-    several = isinstance(cotangent, Parts)
-    given = tuple(map(as_tensor, cotangent if several else (cotangent,)))
-    for hook in list(hooks.values()):
-        replaced = hook(given)
-        if replaced is not None:
-            given = _checked(hook, replaced, given)
-    bare = [part if part is None or tensors else part.array for part in given]
-    if not several:
-        return bare[0]
-    made = Parts(bare)
-    made.shape, made.dtype = cotangent.shape, cotangent.dtype
-    return made
+    bare = _hooked(hooks, _as_tensors(cotangent), tensors)
+    return Parts.like(cotangent, bare) if isinstance(cotangent, Parts) else bare[0]
 
 
 def passed_on(hooks: Hooks, node: Node, parts: Sequence[Any], cotangent: Any, tensors: bool) -> Sequence[Any]:
     """Return what hooks after a node make of what it passes to its operands."""
-    fitted = []
-    for part, operand in zip(parts, node.operands, strict=True):
-        whole = None if part is None or operand is None else as_tensor(part)
-        if whole is not None and operand is not None and tuple(whole.shape) != operand.shape:
-            whole = sum_to(whole, shape=operand.shape)
-        fitted.append(whole)
-    given = tuple(fitted)
-    outputs = tuple(map(as_tensor, cotangent if isinstance(cotangent, Parts) else (cotangent,)))
+    return _hooked(hooks, _fitted(node, parts), tensors, _as_tensors(cotangent))
+
+
+def _fitted(node: Node, parts: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what a node passes to its operands, in their shapes."""
+    return tuple([
+        None if part is None or operand is None
+        else as_tensor(part if tuple(part.shape) == operand.shape else sum_to(as_tensor(part), shape=operand.shape))
+        for part, operand in zip(parts, node.operands, strict=True)
+    ])  # fmt: skip
+
+
+def _hooked(hooks: Hooks, given: tuple[Any, ...], tensors: bool, *more: Any) -> list[Any]:
     for hook in list(hooks.values()):
-        replaced = hook(given, outputs)
+        replaced = hook(given, *more)
         if replaced is not None:
             given = _checked(hook, replaced, given)
     return [part if part is None or tensors else part.array for part in given]
@@ -107,9 +103,9 @@ def _checked(hook: Any, replaced: Any, given: tuple[Any, ...]) -> tuple[Any, ...
         raise RuntimeError(f"hook '{name}' has returned an incorrect number of values (got {len(parts)}, but expected {len(given)})")
     for new, old in zip(parts, given, strict=True):
         if new is not None and not isinstance(new, Tensor):
-            raise TypeError(f"expected Variable, but hook '{name}' returned '{type(new).__name__}'")
+            raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
         if new is not None and old is not None and new.shape != old.shape:
-            raise RuntimeError(f"hook '{name}' has changed the size of value. It returned {new.shape} for {old.shape}")
+            raise RuntimeError(f"hook '{name}' has changed the size of value. It is {new.shape}, not {old.shape}")
     return parts
 
 
@@ -179,7 +175,7 @@ def run(
         order = _leaves_when_due(order, needed)
     found: dict[Node, Any] = {}
     if tensors:
-        seeds = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
+        seeds = [*map(as_tensor, seeds)]
     elif not usual:
         seeds = [seed.array if isinstance(seed, Tensor) else seed for seed in seeds]
     asked: Any = () if targets is None or accumulate else targets
@@ -283,17 +279,11 @@ def called(node: Node, *gradients: Any) -> Any:
     node.opened()
     if node.saved is FREED:
         raise RuntimeError(SECOND_TIME)
-    cotangent: Any = gradients[0]
-    if count > 1:
-        cotangent = Parts(gradients)
-        cotangent.shape, cotangent.dtype = node.shape, node.dtype
+    cotangent: Any = Parts.like(node, gradients) if count > 1 else gradients[0]
     wanted = tuple([operand is not None for operand in node.operands])
     parts = contributions(node, wanted, cotangent, saved_tensors(node, node.saved), guarded)
-    fitted = [
-        None if part is None or operand is None else as_tensor(part if part.shape == operand.shape else sum_to(part, shape=operand.shape))
-        for part, operand in zip(parts or [None] * len(node.operands), node.operands, strict=True)
-    ]
-    return fitted[0] if len(fitted) == 1 else tuple(fitted)
+    fitted = _fitted(node, parts or [None] * len(node.operands))
+    return fitted[0] if len(fitted) == 1 else fitted
 
 
 Node.__call__ = called  # type: ignore[method-assign, assignment]  # the rule runs in the room of the pass
@@ -328,37 +318,25 @@ def of_batch(
     products: Products, ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool
 ) -> list[Tensor | None]:
     """Of batched tensors: the graph is that of the physical ones. Seeds that are batched along further levels stay so."""
-    further = tuple(level for level in levels_of(seeds) if level not in levels_of(ys))
-    given = []
-    for y, seed in zip(ys, seeds, strict=True):
-        own = levels_of([y])
-        every = levels_of([y, Batched(Tensor(np.zeros([level.size for level in further])), further)]) if further else own
-        whole = in_front(seed if isinstance(seed, Tensor) else Tensor(seed), every, full=True)
-        order = [every.index(level) for level in (*further, *own)]
-        given.append(rewrapped(_permuted(whole, order), further))
     for x in xs:
         if not set(levels_of(ys)) <= set(levels_of([x])):
             raise RuntimeError(
                 "vmap: the gradient by a tensor that all examples share would be summed over them; take it by torch.func.grad, which gives "
                 "each example its own"
             )
-    bare = [[t.physical if isinstance(t, Batched) else t for t in tensors] for tensors in (ys, xs)]
-    found = products(bare[0], bare[1], given, retain, create_graph)
-    results: list[Tensor | None] = []
-    for x, part in zip(xs, found, strict=True):
-        own = levels_of([x])
-        if not isinstance(part, Batched):
-            results.append(rewrapped(part, own))
-            continue
-        every = tuple(sorted((*further, *own), key=lambda level: level.depth))
-        stands = (*further, *own)
-        results.append(rewrapped(_permuted(part.physical, [stands.index(level) for level in every]), every))
-    return results
+    given = [all_along(as_tensor(seed), levels_of([y])) for y, seed in zip(ys, seeds, strict=True)]
+    found = products([*map(physical, ys)], [*map(physical, xs)], given, retain, create_graph)
+    return [_examples(part, levels_of([x])) for x, part in zip(xs, found, strict=True)]
 
 
-def _permuted(x: Any, order: Sequence[int]) -> Any:
-    """The first axes in an order."""
-    return x if list(order) == sorted(order) else transpose(x, axes=(*order, *range(len(order), x.ndim)))
+def _examples(x: Any, levels: Levels) -> Any:
+    """A tensor whose first axes have the examples of levels, as one of them."""
+    every = (*levels_of([x]), *levels)
+    order = sorted(range(len(every)), key=lambda place: every[place].depth)
+    whole = physical(x)
+    if order != sorted(order):
+        whole = transpose(whole, axes=(*order, *range(len(order), whole.ndim)))
+    return rewrapped(whole, tuple([every[place] for place in order]))
 
 
 def of_moving(
@@ -369,15 +347,12 @@ def of_moving(
     The second derivative is the same in either order, so that no graph of tangents has to be kept: y' has one of its own.
     """
     level = state.forward_levels[place]
-    before = state.change(forward_levels=state.forward_levels[:place])
-    try:
-        vs = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
+    with Mode(forward_levels=state.forward_levels[:place]):
+        vs = [*map(as_tensor, seeds)]
         found = products(ys, xs, vs, True, create_graph)
         pairs = [(y, t) for y, v in zip(ys, vs, strict=True) if (t := tangent_of(v, level)) is not None]
         pairs += [(t, v) for y, v in zip(ys, vs, strict=True) if (t := tangent_of(y, level)) is not None and t.requires_grad]
         moved = products([y for y, _ in pairs], xs, [v for _, v in pairs], retain, create_graph) if pairs else [None] * len(xs)
-    finally:
-        state.change(**before)
     results: list[Tensor | None] = []
     for x, product, tangent in zip(xs, found, moved, strict=True):
         part = product
@@ -420,8 +395,7 @@ def backward(
 def _physical(outputs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
     """The cotangents of the tensors that stand for batches."""
     return [
-        in_front(seed if isinstance(seed, Tensor) else Tensor(seed), y.levels, full=True) if isinstance(y, Batched) else seed
-        for y, seed in zip(outputs, seeds, strict=True)
+        in_front(as_tensor(seed), y.levels, full=True) if isinstance(y, Batched) else seed for y, seed in zip(outputs, seeds, strict=True)
     ]
 
 
@@ -518,7 +492,7 @@ def _roots(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> tuple[l
             )
         roots.append(root)
         seeds.append(seed)
-    return roots, [s if isinstance(s, Tensor) else Tensor(s) for s in seeds] if create_graph else seeds
+    return roots, [*map(as_tensor, seeds)] if create_graph else seeds
 
 
 def _seed(i: int, output: Tensor, gradient: Any, create_graph: bool) -> Any:

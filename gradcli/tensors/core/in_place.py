@@ -1,20 +1,76 @@
-"""Writing into tensors: what is written takes its place in the graph, and version counters tell who kept the old values."""
+"""Tensors of other things, of other dtypes, and in memory of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from gradcli.errors import ShapeError
 from gradcli.ops.arrays.gathering_and_scattering import overwrite
+from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
+from gradcli.ops.axes import numpy_index
 from gradcli.ops.structure import clone
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.levels import Batched, NotBatchedError, in_front, levels_of, memory_of, part_of, set_tangent, tangent_of
-from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import crowded, node_from_base, rebase, refuse_writing, regraph, repeats, writable
+from gradcli.tensors.core.dtypes import FLOATS, array_of
+from gradcli.tensors.core.levels import (
+    Batched,
+    NotBatchedError,
+    batched_in,
+    in_front,
+    levels_of,
+    memory_of,
+    one_by_one,
+    part_of,
+    physical,
+    set_tangent,
+    tangent_of,
+)
+from gradcli.tensors.core.modes import Mode, check_device, state, warn
+from gradcli.tensors.core.node import Node, remember
+from gradcli.tensors.core.tensor import Origin, Tensor, crowded, node_from_base, rebase, refuse_writing, regraph, repeats, writable
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor of nested lists, numbers, an array or a tensor, whose memory it shares where it can."""
+    check_device(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    return Tensor(array_of(data, dtype))
+
+
+def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
+    """The same entries in another dtype; the gradient is cast back, and the tangents are cast."""
+    if isinstance(x, Batched):
+        return Batched(cast(x.physical, kind), x.levels)
+    with np.errstate(all="ignore"):
+        result = Tensor(x.array.astype(kind))
+    if x.requires_grad and state.recording and kind.kind in FLOATS:
+        # contributions are cast to the operand's dtype by the sweep
+        node = Node("ToCopyBackward0", clone, (x.gradient_node(),), {}, result.array.shape, result.array.dtype)
+        node.saved = (result.array, result.array)
+        result.node, result._requires_grad = node, True
+        if state.anomaly:
+            remember(node)
+    if state.recorder is not None:
+        state.recorder.note(clone, (x,), {}, result)
+    if x._tangents is not None and kind.kind in FLOATS:
+        result._tangents = {level: cast(tangent, kind) for level, tangent in x._tangents.items()}
+    return result
+
+
+def clone_of(x: Tensor, *, memory_format: Any = None) -> Tensor:
+    """The same entries in memory of their own, in the graph."""
+    copied: Tensor = x.apply_op(clone, (x,), {})
+    return copied
+
+
+# -- Writing into tensors: what is written takes its place in the graph, and version counters tell
+# who kept the old values.
+
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 _VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -103,6 +159,14 @@ def check_memory(array: np.ndarray) -> None:
         raise RuntimeError("the array that this tensor shares memory with is read-only: write to a clone() of the tensor")
 
 
+def write_memory(x: Tensor, place: Any, entries: Any) -> None:
+    """Write entries into a tensor's memory, and tell who watches it."""
+    if state.before_writing is not None:
+        state.before_writing(x)
+    x.array[place] = entries
+    x._version_counter[0] += 1
+
+
 def assign(x: Tensor, result: Tensor) -> Tensor:
     """Make a computed result the new content of x."""
     if isinstance(result, Batched) or isinstance(x, Batched):
@@ -113,10 +177,7 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
         raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {x.dtype.in_messages}")
     if not writable(x.array):
         check_places(x)
-    if state.before_writing is not None:
-        state.before_writing(x)
-    x.array[...] = result.array
-    x._version_counter[0] += 1
+    write_memory(x, ..., result.array)
     if state.recording and x.array.dtype.kind in dtypes.FLOATS and (result.requires_grad or x.requires_grad):
         _keep_written(x, result)
         if x._view is not None:
@@ -135,7 +196,7 @@ def _assign_batch(x: Tensor, result: Tensor) -> Tensor:
     if not set(levels_of([result])) <= set(levels):
         raise NotBatchedError(NOT_BATCHED.format("inplace arithmetic(self, *extra_args)"))
     check_places(x)
-    assign(x.physical if isinstance(x, Batched) else x, in_front(result, levels, full=True))
+    assign(physical(x), in_front(result, levels, full=True))
     return x
 
 
@@ -155,8 +216,7 @@ def _carry(x: Tensor, result: Tensor) -> None:
         new, old = tangent_of(result, level), tangent_of(x, level)
         if new is None and old is None:
             continue
-        before_ = state.change(forward_levels=state.forward_levels[:place])
-        try:
+        with Mode(forward_levels=state.forward_levels[:place]):
             if old is None and x._view is not None:
                 base = x._view.base
                 set_tangent(base, level, Tensor(np.zeros_like(base.array)))
@@ -166,8 +226,6 @@ def _carry(x: Tensor, result: Tensor) -> None:
                 set_tangent(x, level, new)
             else:
                 assign(old, clone(new) if new is not None else Tensor(np.zeros_like(x.array)))
-        finally:
-            state.change(**before_)
 
 
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
@@ -189,6 +247,14 @@ def check_expandable(new: np.ndarray, shape: Shape) -> None:
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
 
 
+def broadcasts(shape: Shape, wanted: Shape) -> bool:
+    """Return whether an array of a shape broadcasts to another one."""
+    try:
+        return np.broadcast_shapes(shape, wanted) == tuple(wanted)
+    except ValueError:
+        return False
+
+
 def common_shape(*shapes: Shape) -> Shape:
     """Return the shape that operands broadcast to. Raises RuntimeError, as PyTorch, if there is none."""
     try:
@@ -203,12 +269,282 @@ def replace(x: Tensor, value: Any, label: str) -> Tensor:
     if isinstance(value, Tensor):
         check_expandable(value.array, x.array.shape)
     if not followed and state.recorder is None and state.interpreter is None:
-        if state.before_writing is not None:
-            state.before_writing(x)
-        x.array[...] = value.array if isinstance(value, Tensor) else value
-        x._version_counter[0] += 1
+        write_memory(x, ..., value.array if isinstance(value, Tensor) else value)
         return x
     result: Tensor = overwrite(before(x), value, index=_EVERYTHING)
     if result.node is not None:
         result.node.label = label
     return assign(x, result)
+
+
+# -- ``x[index]``: what PyTorch accepts as an index, as static indices of operations. Numbers, slices
+# and new axes come first and make a region, a view; arrays then choose entries of it. NumPy,
+# which takes all of them at once, would move the axes that arrays choose from to the front where
+# a number stands apart from them.
+
+
+_INDEX_KINDS = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.uint8), np.dtype(np.bool_))
+_ALL = (None, None, None)  # the slice of a whole axis
+_NOT_A_TUPLE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] instead "
+    "of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in an error or a "
+    "different result"
+)
+_NO_AXIS = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+)
+
+
+class Subscript:
+    """An index of a tensor in its two parts.
+
+    place   what makes the region; None where that is the whole tensor
+    chosen  what is chosen of the region; None where that is everything
+    """
+
+    def __init__(self, x: Tensor, index: Any) -> None:
+        parts = [_part(part) for part in _parts(index)]
+        taken = sum(_axes_taken(part) for part in parts)
+        if taken > x.array.ndim:
+            if not x.array.ndim and len(parts) == 1 and type(parts[0]) is int:
+                raise IndexError(_NO_AXIS)
+            if not x.array.ndim and isinstance(parts[0], tuple):
+                raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+            raise IndexError(f"too many indices for tensor of dimension {x.array.ndim}")
+        place: list[Any] = []
+        chosen: list[Any] = []
+        axis = 0
+        for part in parts:
+            at, axis = axis, axis + (x.array.ndim - taken if part is ... else _axes_taken(part))
+            if part is ...:
+                place.append(...)
+                chosen += [_ALL] * (x.array.ndim - taken)
+            elif isinstance(part, StaticArray):
+                mask = part.array.dtype.kind == "b"
+                place += [_ALL] * part.array.ndim if mask and part.array.ndim else [None] if mask else [_ALL]
+                chosen.append(StaticArray(np.arange(int(part.array))) if mask and not part.array.ndim else part)
+            elif _runs_backwards(part):
+                place.append(_ALL)
+                chosen.append(part)
+            else:
+                place.append(_ALL if _is_whole(part, x.array.shape, at) else part)
+                chosen += [] if type(part) is int else [_ALL]
+        self.place = None if all(part is ... or part == _ALL for part in place) else tuple(place)
+        while chosen and chosen[-1] == _ALL:
+            chosen.pop()
+        self.chosen = tuple(chosen) if any(part != _ALL for part in chosen) else None
+
+    def region(self, x: Tensor) -> Tensor:
+        """The region of a tensor, a view."""
+        if self.place is None:
+            return x
+        found: Tensor = x.apply_op(getitem, (x,), {"index": self.place})
+        return found
+
+    def region_of_array(self, array: np.ndarray) -> np.ndarray:
+        return array if self.place is None else array[numpy_index((*self.place, *(() if ... in self.place else (...,))))]
+
+
+def get(x: Tensor, index: Any) -> Tensor:
+    """The entries at an index: a view, unless arrays choose them."""
+    if state.batch_levels and levels_of(batched_in(list(index) if isinstance(index, tuple) else index)):
+        places = index if isinstance(index, tuple) else (index,)
+        parts: Tensor = one_by_one(lambda y, *each: get(y, each if places is index else each[0]), (x, *places), {})
+        return parts
+    try:
+        if type(index) is int and x.array.ndim:
+            row: Tensor = x.apply_op(getitem, (x,), {"index": (index,)})
+            return row
+        subscript = Subscript(x, index)
+        if subscript.chosen is None:
+            result: Tensor = x.apply_op(getitem, (x,), {"index": subscript.place or ((_ALL,) if isinstance(index, slice) else (...,))})
+        else:
+            region = subscript.region(x)
+            result = region.apply_op(getitem, (region,), {"index": subscript.chosen})
+            if not isinstance(result, Batched) and (not result.array.flags.c_contiguous or 1 in result.array.shape):
+                result.array = result.array.copy(order="C")
+            if result.node is not None:
+                result.node.versions = []  # the indices are kept, once
+    except (IndexError, ShapeError) as error:
+        raise _no_entry(index, error) from None
+    return result
+
+
+def rows(x: Tensor) -> Iterator[Tensor]:
+    """The entries along the first axis, one after the other."""
+    if not x.array.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    found = [get(x, i) for i in range(len(x.array))]
+    for place, row in enumerate(found):
+        one_of_several(row, place)
+    return iter(found)
+
+
+def one_of_several(part: Tensor, place: int) -> None:
+    """A view is one of several results, through which the graph does not follow writing."""
+    if part._view is not None:
+        part._view.place = place
+        if state.recording and not state.inference:
+            part._view.origin = Origin.SEVERAL
+
+
+def _parts(index: Any) -> tuple[Any, ...]:
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and len(index) < 32 and any(_is_compound(part) for part in index):
+        warn(_NOT_A_TUPLE)
+        return tuple(index)
+    if isinstance(index, str):
+        warn(_NOT_A_TUPLE)
+    return (index,)
+
+
+def _is_compound(part: Any) -> bool:
+    """Return whether a list with this in it is taken as a tuple, as NumPy once did."""
+    return part is None or part is ... or isinstance(part, (slice, Tensor, list, tuple))
+
+
+def _axes_taken(part: Any) -> int:
+    if part is None or part is ...:
+        return 0
+    return part.array.ndim if isinstance(part, StaticArray) and part.array.dtype.kind == "b" else 1
+
+
+def _is_whole(part: Any, shape: tuple[int, ...], axis: int) -> bool:
+    """Return whether a slice says that it is all of an axis: one that only comes to that is a view."""
+    if not isinstance(part, tuple):
+        return False
+    start, stop, step = part
+    return not start and (stop is None or stop >= shape[axis]) and step in (None, 1)
+
+
+def _runs_backwards(part: Any) -> bool:
+    return isinstance(part, tuple) and part[2] is not None and part[2] < 0
+
+
+def _part(part: Any) -> Any:
+    if part is None or part is ...:
+        return part
+    if isinstance(part, slice):
+        bounds = (part.start, part.stop, part.step)
+        if any(bound is not None and not hasattr(bound, "__index__") for bound in bounds):
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+        if part.step is not None and not operator.index(part.step):
+            raise ValueError("slice step cannot be zero")
+        if part.step is not None and operator.index(part.step) < 0 and state.recorder is None:  # a function that is read may be NumPy's
+            raise ValueError("step must be greater than zero")
+        return tuple(None if bound is None else operator.index(bound) for bound in bounds)
+    if isinstance(part, (bool, np.bool_)):
+        return StaticArray(np.asarray(part))
+    if isinstance(part, (int, np.integer)):
+        return int(part)
+    if isinstance(part, Tensor):
+        array = part.array
+        if array.ndim and array.dtype not in _INDEX_KINDS:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    elif isinstance(part, (list, tuple, np.ndarray, range)):
+        array = np.asarray([p.item() if isinstance(p, Tensor) and not p.array.ndim else p for p in part])
+        if not array.size and array.dtype.kind in FLOATS:
+            array = array.astype(np.int64)
+    else:
+        kind = type(part).__name__
+        if isinstance(part, str):
+            raise TypeError("new(): invalid data type 'str'")
+        raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})")
+    array = mask_of(array)
+    if array.dtype.kind not in "iub":
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    return int(array) if not array.ndim and array.dtype.kind != "b" else StaticArray(array)
+
+
+def mask_of(array: np.ndarray) -> np.ndarray:
+    """An array of indices; of bytes, the mask that they are."""
+    if array.dtype != np.uint8:
+        return array
+    warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+    return array.astype(np.bool_)
+
+
+def _no_entry(index: Any, error: Exception) -> IndexError:
+    """The error for an index that does not fit."""
+    said = str(error).replace("axis", "dimension")
+    empty = said.endswith("with size 0") and type(index) is not int
+    return IndexError("index is out of bounds for dimension with size 0" if empty else said)
+
+
+# -- ``x[index] = value``: what an index chooses is written to ---------------------------------------
+
+
+def write(x: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``; at ``False`` there is nothing to write to."""
+    if index is False:
+        return
+    if state.batch_levels and levels_of(batched_in((x, index, value))):
+        _write_batch(x, index, value)
+        return
+    new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
+    subscript = Subscript(x, index)
+    if new.array.dtype != x.array.dtype:
+        if subscript.chosen is not None and new.array.ndim:
+            _check_fits(new.array, np.shape(subscript.region_of_array(x.array)[numpy_index(subscript.chosen)]))
+            raise RuntimeError(mismatch(x, new))
+        new = new.to(x.dtype)
+    try:
+        _write(subscript.region(x), subscript.chosen, new)
+    except (IndexError, ShapeError) as error:
+        raise _no_entry(index, error) from None
+
+
+def mismatch(x: Tensor, new: Tensor) -> str:
+    """Return what is said of entries of another dtype that are put to indices."""
+    return (
+        f"Index put requires the source and destination dtypes match, got {x.dtype.in_messages} for the destination and "
+        f"{new.dtype.in_messages} for the source."
+    )
+
+
+def _write_batch(x: Tensor, index: Any, value: Any) -> None:
+    """Into one example after the other."""
+    level = levels_of(batched_in((x, index, value)))[-1]
+    if level not in levels_of([x]):
+        raise NotBatchedError(NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
+    check_places(x)
+    places = index if isinstance(index, tuple) else (index,)
+    one_by_one(lambda y, new, *each: write(y, each if places is index else each[0], new), (x, value, *places), {})
+
+
+def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
+    """Write everything in a region, or what is chosen of it."""
+    if chosen is None:
+        check_writable(region, new)
+        check_places(region)
+        new = _without_leading(new, region.array.ndim)
+        replace(region, new, "CopyBackwards" if new.array.ndim else "FillBackward0")
+        return
+    followed = check_writable(region, new)
+    shape = np.shape(getitem.forward(region.array, index=chosen))
+    new = _without_leading(new, len(shape))
+    _check_fits(new.array, shape)
+    if not followed and state.usual:
+        check_places(region)
+        write_memory(region, numpy_index(chosen), new.array)
+        return
+    result: Tensor = overwrite(before(region), new, index=chosen)
+    if result.node is not None:
+        result.node.versions = []  # the indices are kept, once
+    assign(region, result)
+
+
+def _without_leading(new: Tensor, ndim: int) -> Tensor:
+    """PyTorch lets a value have leading axes of one entry that its place has not."""
+    shape = new.array.shape
+    while len(shape) > ndim and shape[0] == 1:
+        shape = shape[1:]
+    return new if shape == new.array.shape else reshape(new, shape=shape)
+
+
+def _check_fits(new: np.ndarray, shape: tuple[int, ...]) -> None:
+    if not broadcasts(new.shape, shape):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(new.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
+        )

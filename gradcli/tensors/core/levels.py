@@ -16,8 +16,7 @@ from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node
-from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import geometry, start, strides
+from gradcli.tensors.core.tensor import Tensor, geometry, start, strides
 
 # -- Tensors that stand for a batch: a function sees one example, the memory has all of them along
 # axes in front.
@@ -137,9 +136,15 @@ def rewrapped(x: Any, levels: Levels) -> Any:
     return Batched(x, levels) if levels and isinstance(x, Tensor) else x
 
 
+def physical(x: Any) -> Any:
+    """The tensor that holds all examples; what is no batch as it is."""
+    return x.physical if isinstance(x, Batched) else x
+
+
 def memory_of(x: Tensor) -> np.ndarray:
     """The array that holds a tensor's entries, those of all examples."""
-    return x.physical.array if isinstance(x, Batched) else x.array
+    array: np.ndarray = physical(x).array
+    return array
 
 
 def levels_of(operands: Iterable[Any]) -> Levels:
@@ -159,13 +164,13 @@ def in_front(x: Any, levels: Levels, rank: int | None = None, *, full: bool = Fa
     full  all examples have entries of their own
     """
     own = x.levels if isinstance(x, Batched) else ()
-    physical = x.physical if isinstance(x, Batched) else x
-    shape = physical.shape[len(own) :]
+    whole = physical(x)
+    shape = whole.shape[len(own) :]
     between = (1,) * max(0, (rank or 0) - len(shape))
     wanted = (*[level.size if level in own else 1 for level in levels], *between, *shape)
-    found = physical if wanted == tuple(physical.shape) else reshape(physical, shape=wanted)
-    whole = (*extents(levels), *wanted[len(levels) :])
-    return broadcast_to(found, shape=whole) if full and whole != wanted else found
+    found = whole if wanted == tuple(whole.shape) else reshape(whole, shape=wanted)
+    every = (*extents(levels), *wanted[len(levels) :])
+    return broadcast_to(found, shape=every) if full and every != wanted else found
 
 
 def spread(x: Tensor, levels: Sequence[BatchLevel]) -> Any:
@@ -192,7 +197,7 @@ def check_no_examples() -> None:
 def at_level(x: Tensor, level: BatchLevel) -> Any:
     """A tensor whose first axis has the examples of a level, as one of them."""
     own = levels_of([x])
-    return rewrapped(x.physical if isinstance(x, Batched) else x, (*own, level))
+    return rewrapped(physical(x), (*own, level))
 
 
 def along_level(x: Tensor, level: BatchLevel) -> Any:
@@ -201,12 +206,19 @@ def along_level(x: Tensor, level: BatchLevel) -> Any:
     return rewrapped(in_front(x, (*own, level), full=True), own)
 
 
+def all_along(x: Any, levels: Levels) -> Any:
+    """The examples of several levels along the first axes."""
+    for level in reversed(levels):
+        x = along_level(x, level)
+    return x
+
+
 # -- one example after the other --------------------------------------------------------------------------------
 
 
 def one_by_one(function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """A function of one example after the other, at the innermost level of its arguments; the results as one batch."""
-    level = levels_of(batched_in((arguments, list(keywords.values()))))[-1]
+    level = levels_in(arguments, keywords)[-1]
     results = []
     for i in range(level.size):
         results.append(function(*[example(x, level, i) for x in arguments], **{n: example(x, level, i) for n, x in keywords.items()}))
@@ -218,6 +230,11 @@ def batched_in(argument: Any) -> list[Any]:
     if isinstance(argument, (list, tuple)):
         return [x for part in argument for x in batched_in(part)]
     return [argument] if isinstance(argument, Tensor) else []
+
+
+def levels_in(arguments: Any, keywords: Mapping[str, Any]) -> Levels:
+    """The levels that arguments of a call are batched along."""
+    return levels_of(batched_in((arguments, list(keywords.values()))))
 
 
 def example(x: Any, level: BatchLevel, i: int) -> Any:
@@ -249,7 +266,7 @@ def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def run(*arguments: Any, **keywords: Any) -> Any:
-        if state.batch_levels and levels_of(batched_in((arguments, list(keywords.values())))):
+        if state.batch_levels and levels_in(arguments, keywords):
             return one_by_one(function, arguments, keywords)
         return function(*arguments, **keywords)
 
@@ -260,30 +277,24 @@ class ForwardLevel:
     """Inputs that move by themselves: one `jvp`, or one dual level, that is under way."""
 
 
-class Entered:
-    """Levels that are under way inside of a block: operations are interpreted there (dispatch/interpreter.py)."""
+class Entered(Mode):
+    """Levels that are under way inside of a block: operations are interpreted there (transforms/vectorizing.py)."""
 
     def __init__(self, *, forward: Any = None, batch: Any = None) -> None:
-        self.forward, self.batch = forward, batch
-
-    def __enter__(self) -> Entered:
+        self.forward = forward
         fields: dict[str, Any] = {"interpreter": Tensor.interpret}
-        if self.forward is not None:
-            fields["forward_levels"] = (*state.forward_levels, self.forward)
-        if self.batch is not None:
-            fields["batch_levels"] = (*state.batch_levels, self.batch)
-        self._before = state.change(**fields)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        state.change(**self._before)
+        if forward is not None:
+            fields["forward_levels"] = (*state.forward_levels, forward)
+        if batch is not None:
+            fields["batch_levels"] = (*state.batch_levels, batch)
+        super().__init__(**fields)
 
 
 def tangent_of(x: Any, level: ForwardLevel) -> Any:
     """How a tensor moves at a level; None if it does not. That of a batched one is batched as it is."""
     if not isinstance(x, Tensor):
         return None
-    bare = x.physical if isinstance(x, Batched) else x
+    bare = physical(x)
     found = None if bare._tangents is None else bare._tangents.get(level)
     if found is None and bare._view is not None:
         found = _of_view(bare, level)

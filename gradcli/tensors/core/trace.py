@@ -20,10 +20,9 @@ from gradcli.ops.pytorch import kept_places
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, output
 from gradcli.tensors.core.dtypes import FLOATS
-from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.modes import Mode
 from gradcli.tensors.core.node import Node, Shaped, Versions, node_of_part
-from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import geometry
+from gradcli.tensors.core.tensor import Tensor, geometry
 
 _Array = np.ndarray
 
@@ -154,11 +153,8 @@ def traced(
 ) -> tuple[Any, Trace]:
     """A function's result and its trace with respect to some of its arguments."""
     trace = Trace(inputs, names, hiding)
-    before = state.change(recorder=trace)
-    try:
+    with Mode(recorder=trace):
         return function(*arguments), trace
-    finally:
-        state.change(**before)
 
 
 # -- What a node keeps of its result and operands for its rule, and how it is asked for again ------

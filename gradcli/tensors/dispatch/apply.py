@@ -1,30 +1,125 @@
-"""Applying an operation to tensors: promotion of dtypes, the result, and its node in the graph."""
+"""Functions of our own that refuse arguments of other types than PyTorch's, as their annotations say."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, wraps
+from inspect import unwrap
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from gradcli.errors import GradcliError
+from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, getitem
 from gradcli.ops.arrays.striding import as_strided, last_place
 from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.pytorch import naming, node_name
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape
-from gradcli.tensors.core import dtypes, views
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, computed_with, is_half
-from gradcli.tensors.core.levels import Batched, levels_of, rewrapped, same_region, set_tangent, tangent_of
+from gradcli.tensors.core.in_place import common_shape
+from gradcli.tensors.core.levels import Batched, levels_of, physical, rewrapped, same_region, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Mode, silent, state
 from gradcli.tensors.core.node import Node, Shaped, node_of_part, remember
-from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.tensor import Tensor, View, distance, geometry, placed, start, strides
 from gradcli.tensors.core.trace import save
-from gradcli.tensors.core.views import View, geometry
-from gradcli.tensors.dispatch.checked_calls import explained
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _is_int(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return not value.array.ndim and value.array.dtype.kind in "iu"
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return not value.array.ndim and not value.requires_grad
+    return hasattr(value, "__float__")
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "Tensor": lambda value: isinstance(value, Tensor),
+    "int": _is_int,
+    "float": _is_number,
+    "bool": lambda value: isinstance(value, bool),
+}
+
+
+def checked(function: _Function, name: str = "") -> _Function:
+    """Return the function, or the method, with its arguments held to the annotations of its parameters."""
+    own: Any = unwrap(function)
+    name = name or own.__name__
+    words = own.__code__.co_varnames[: own.__code__.co_argcount]
+    kinds = {word: kind for word, kind in own.__annotations__.items() if kind.removesuffix(" | None") in _FITS}
+
+    @wraps(function)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        for word, value in (*zip(words, arguments, strict=False), *keywords.items()):
+            kind = kinds.get(word)
+            if kind is None or (value is None and kind.endswith("None")):
+                continue
+            wanted = kind.removesuffix(" | None")
+            if not _FITS[wanted](value):
+                raise TypeError(f"{name}(): argument {word!r} must be {wanted}, not {type(value).__name__}")
+        return function(*arguments, **keywords)
+
+    return cast(_Function, run)
+
+
+# -- Errors for operands that do not fit, of PyTorch's types ---------------------------------------
+
+
+def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: Exception) -> Exception:
+    """The error of an operation that failed."""
+    shapes = [None if a is None else np.shape(a) for a in arrays]
+    if isinstance(error, np.exceptions.AxisError) and error.axis is not None and error.ndim is not None:
+        return AxisError(error.axis, error.ndim)
+    if op.elementwise:
+        try:
+            common_shape(*[shape for shape in shapes if shape is not None])
+        except RuntimeError as apart:
+            return apart
+    try:
+        if op.shape is not None:
+            op.shape(*shapes, **static)
+    except GradcliError as better:
+        return better
+    except Exception:  # the shape rule knows no more than the operation
+        pass
+    kind = next((kind for kind in (IndexError, TypeError) if isinstance(error, kind)), RuntimeError)
+    return kind(f"{op.name}: {error}")
+
+
+class ArgumentValueError(ArgumentError, ValueError):
+    """A value that an argument may not have: PyTorch raises ValueError for some, RuntimeError for others."""
+
+
+class ShapeValueError(ShapeError, ValueError):
+    """Shapes that do not fit, of which the same is true."""
+
+
+def also_value_error(error: ArgumentError | ShapeError) -> GradcliError:
+    """The same error as a ValueError, too, unless it is one of another of Python's types."""
+    if isinstance(error, (TypeError, LookupError, ValueError)):
+        return error
+    same = (ArgumentValueError if isinstance(error, ArgumentError) else ShapeValueError)(error.message)
+    same.__dict__.update(error.__dict__)
+    return same
+
+
+def check_same_dtype(operands: Sequence[Any]) -> None:
+    """Refuse products of several dtypes, which do not promote. Raises RuntimeError, as PyTorch."""
+    kinds = [array.dtype.name for o in operands if isinstance(array := getattr(o, "array", None), np.ndarray)]
+    if len(set(kinds)) > 1:
+        raise RuntimeError(f"both factors must have one dtype, not {kinds[0]} and {kinds[1]}")
+
+
+# -- Applying an operation to tensors: promotion of dtypes, the result, and its node in the graph ---
+
 
 # -- The arrays of results: NumPy without warnings, its errors of PyTorch's types ------------------
 
@@ -292,8 +387,8 @@ def _weak(array: np.ndarray) -> Any:
 def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
     """A view of a tensor's storage with these sizes, strides and offset; of a batched one, that of each example."""
     if isinstance(x, Batched):
-        from_first = offset - views.start(x.physical.array)
-        own = views.strides(x.physical.array)[len(x.levels) :]
+        from_first = offset - start(x.physical.array)
+        own = strides(x.physical.array)[len(x.levels) :]
         if from_first < 0 or from_first + last_place(size, stride) > last_place(tuple(x.shape), own):
             raise RuntimeError(
                 f"vmap: as_strided(size={list(size)}, stride={list(stride)}, storage_offset={from_first}) reaches out of the memory of an "
@@ -301,11 +396,11 @@ def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
             )
 
         def shown(array: np.ndarray) -> np.ndarray:
-            return views.placed(array, size, stride, views.start(array) + from_first)
+            return placed(array, size, stride, start(array) + from_first)
 
         found: Tensor = rewrapped(_region_of_each(x.physical, len(x.levels), shown), x.levels)
         return found
-    array = views.placed(x.array, size, stride, offset)
+    array = placed(x.array, size, stride, offset)
     return _shown(x, array, geometry(x.array, array), lambda tangent: same_region(x, tangent, size, stride, offset))
 
 
@@ -314,16 +409,16 @@ def _region_of_each(x: Tensor, lead: int, shown: Callable[[np.ndarray], np.ndarr
 
     shown  the view of an array
     """
-    own, extents = views.strides(x.array), x.array.shape[:lead]
+    own, extents = strides(x.array), x.array.shape[:lead]
     first = x.array[(0,) * lead + (...,)]
     seen = shown(first)
-    size, stride = (*extents, *seen.shape), views.strides(seen)
-    offset = views.distance(seen, first) if seen.size else 0
-    array = views.placed(x.array, size, (*own[:lead], *stride), views.start(x.array) + offset)
+    size, stride = (*extents, *seen.shape), strides(seen)
+    offset = distance(seen, first) if seen.size else 0
+    array = placed(x.array, size, (*own[:lead], *stride), start(x.array) + offset)
     memory = np.empty((*extents, last_place(first.shape, own[lead:]) + 1), x.array.dtype)  # which examples may share
-    steps = views.strides(memory)[:-1]
-    apart = views.placed(memory, x.array.shape, (*steps, *own[lead:]), 0)
-    place = geometry(apart, views.placed(memory, size, (*steps, *stride), offset))
+    steps = strides(memory)[:-1]
+    apart = placed(memory, x.array.shape, (*steps, *own[lead:]), 0)
+    place = geometry(apart, placed(memory, size, (*steps, *stride), offset))
     return _shown(x, array, place, lambda tangent: _region_of_each(tangent, lead, shown))
 
 
@@ -357,11 +452,11 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
     if isinstance(view, str) or not isinstance(x, Tensor):
         return None
     levels = levels_of([x])
-    physical = x.physical if isinstance(x, Batched) else x
-    if 0 in physical.array.shape[: len(levels)]:
+    whole = physical(x)
+    if 0 in whole.array.shape[: len(levels)]:
         return None
     try:
-        found: Tensor = rewrapped(_region_of_each(physical, len(levels), lambda array: view(array, **static)), levels)
+        found: Tensor = rewrapped(_region_of_each(whole, len(levels), lambda array: view(array, **static)), levels)
     except (ValueError, TypeError, IndexError):
         return None  # the function itself says what is wrong
     return found

@@ -1,21 +1,374 @@
-"""Arguments of calls as operands and static parameters of operations on tensors."""
+"""Arguments of PyTorch's functions: of which dtypes tensors are refused, and which dtypes results of whole numbers have."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, reduce
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from gradcli.errors import AxisError
 from gradcli.ops.arrays.shapes import stack
 from gradcli.ops.calling import binding
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_int
+from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.casts import as_tensor
+from gradcli.tensors.core.in_place import as_tensor, cast
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
-from gradcli.tensors.dispatch.pytorch_types import no_tensor
+
+# Functions that take two of Python's numbers.
+_OF_NUMBERS = words("add sub mul div subtract multiply divide true_divide floor_divide")
+
+# Functions of floats only, and those that take whole numbers, too, but no booleans.
+_FLOATS_ONLY = words("""
+    adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
+    adaptive_max_pool3d addcdiv avg_pool1d avg_pool2d batch_norm binary_cross_entropy
+    binary_cross_entropy_with_logits cdist celu cholesky cholesky_inverse cholesky_solve
+    cosine_similarity cross_entropy det dist eigh eigvalsh elu frac frexp gelu glu hardshrink
+    hardsigmoid hardswish huber_loss hypot inv inverse kl_div leaky_relu
+    lerp linalg.eigh linalg.eigvalsh linalg.norm linalg.qr linalg.svd linalg.vector_norm
+    local_response_norm log_softmax logaddexp logaddexp2 logcumsumexp logdet logsigmoid lu
+    matrix_exp max_pool1d mish mse_loss multi_margin_loss multilabel_margin_loss
+    multilabel_soft_margin_loss nanmean nanquantile nextafter nll_loss norm normalize
+    pdist prelu qr quantile rrelu selu silu slogdet smooth_l1_loss softmax softmin softplus
+    softshrink svd triangular_solve vector_norm
+""")
+_NO_BOOLEANS = words("""
+    addcmul addmm addmv argmax argmin bincount bucketize chain_matmul cov cross dot einsum gcd
+    hardtanh inner isin kthvalue lcm linalg.cross linear matmul matrix_power max_pool2d
+    max_pool3d median mm mv nanmedian positive relu relu6 searchsorted softsign tanhshrink
+    tensordot threshold topk trace trapezoid vdot
+""")
+_ALSO_LONG = ("avg_pool1d", "avg_pool2d")  # which take int64, too
+
+# Numbers that are whole where whole numbers are multiplied with them.
+TRUNCATED: Mapping[str, tuple[str, ...]] = {
+    "addcmul": ("value",), **dict.fromkeys(("addmm", "addmv", "addbmm", "baddbmm"), ("alpha", "beta")),
+}  # fmt: skip
+# Functions made of operations on floats whose results are whole numbers again: of the first tensor's dtype, or long. Elsewhere,
+# what is put into a tensor takes its dtype, or the operands are floats from the beginning: doubles, or of their common dtype.
+RESULTS: Mapping[str, Literal["first", "long", "value", "source", "double", "promoted"]] = {
+    **dict.fromkeys((
+        "diag", "diagflat", "pad", "hardtanh", "relu6", "nan_to_num", "diag_embed", "scatter_add", "dropout",
+        "dropout1d",
+        "dropout2d", "dropout3d", "threshold",
+        "heaviside", "cross", "linalg.cross", "block_diag", "tensordot", *TRUNCATED,
+        "constant_pad_nd", "max_pool2d", "max_pool3d", *_ALSO_LONG,
+    ), "first"),
+    **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
+    **dict.fromkeys(words("masked_fill index_fill scatter index_add fill"), "value"),
+    **dict.fromkeys(("diagonal_scatter", "select_scatter", "slice_scatter"), "source"),
+    "float_power": "double",
+    **dict.fromkeys(words("mse_loss smooth_l1_loss huber_loss soft_margin_loss cov corrcoef trapezoid trapz"), "promoted"),
+}  # fmt: skip
+# Functions whose second operand is a mask, and those whose tensors are of one dtype.
+_MASKS = frozenset({"masked_select", "masked_fill", "masked_scatter"})
+_ONE_DTYPE = words("heaviside lerp inner linear cross linalg.cross cartesian_prod meshgrid")
+# The fewest and the most axes that operands may have.
+_RANKS: Mapping[str, tuple[int, int]] = {
+    **dict.fromkeys(("tril", "triu", "rot90"), (2, 64)), **dict.fromkeys(("outer", "ger"), (1, 1)), "meshgrid": (0, 1),
+    "trace": (2, 2),
+}  # fmt: skip
+_SCALING = ("add", "sub", "subtract", "rsub")  # by a number, alpha
+# The methods that write in place, too, beside those of operations on entries.
+IN_PLACE_TOO = words("""
+    add addbmm addcdiv addcmul addmm addmv addr baddbmm bitwise_and bitwise_left_shift
+    bitwise_not bitwise_or bitwise_right_shift bitwise_xor clamp_max clamp_min conj_physical
+    cumprod cumsum deg2rad detach div divide frac gcd index_add index_copy index_fill
+    index_reduce lcm ldexp logit masked_fill masked_scatter mvlgamma nextafter put rad2deg
+    renorm round scatter scatter_add scatter_reduce sub subtract tril triu true_divide
+""")
+# Functions that are no methods in PyTorch.
+NO_METHODS = ("isin", "rsub")
+_SPELLED = {"x": "input", "y": "other", "arrays": "tensors"}
+
+
+def bare(name: str) -> str:
+    """Return the name of a function, or of a method, that has no meaning of its own in a part of PyTorch."""
+    part, _, own = name.partition(".")
+    return own if part in ("Tensor", "torch", "special") else name
+
+
+def _refuses(name: str, dtype: np.dtype[Any]) -> bool:
+    """Return whether a function takes no whole numbers or booleans of a dtype."""
+    return (name in _FLOATS_ONLY and not (dtype.name == "int64" and name in _ALSO_LONG)) or (dtype.kind == "b" and name in _NO_BOOLEANS)
+
+
+def check_taken(name: str, arguments: Sequence[Any]) -> None:
+    """Refuse tensors of a dtype, of different dtypes or of a rank that PyTorch's function does not take."""
+    name = bare(name)
+    arrays = [array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)]
+    if len(arrays) > 1 and hasattr(arguments[1], "array"):
+        first, second = arrays[0].dtype, arrays[1].dtype
+        if name in _MASKS and second.kind != "b":
+            raise RuntimeError(f"{name}: the mask must be of booleans, not of {second.name}")
+        if name in _ONE_DTYPE and first != second:
+            raise RuntimeError(f"{name}: the tensors must have one dtype, not {first.name} and {second.name}")
+    if arrays and not any(array.dtype.kind in dtypes.FLOATS for array in arrays):
+        common = dtypes.result_type(arrays)
+        if _refuses(name, common):  # PyTorch raises RuntimeError for some, which this is as well
+            raise NotImplementedError(f"{name} takes no tensors of {common.name}; x.float() makes floats of them")
+    fewest, most = _RANKS.get(name, (0, 64))
+    for array in arrays:
+        if not fewest <= array.ndim <= most:
+            raise RuntimeError(f"{name} takes no tensors of {array.ndim} axes")
+
+
+def is_of_numbers(name: str) -> bool:
+    """Tell whether a function of PyTorch's takes numbers alone, without any tensor."""
+    return name in _OF_NUMBERS
+
+
+def no_tensor(name: str, operand: str, argument: object) -> TypeError:
+    """The error for something else in the place of a tensor."""
+    shown, function = _SPELLED.get(operand, operand), name.rpartition(".")[2]
+    return TypeError(f"{function}(): argument '{shown}' must be Tensor, not {type(argument).__name__}")
+
+
+# -- Calls that PyTorch refuses by what their arguments say, where the same call would be computed -
+
+
+Check = Callable[[Sequence[Any], Mapping[str, Any]], Exception | None]
+
+# Functions that take the dtype which they compute in.
+_WITH_DTYPE = words("""
+    sum prod mean nansum nanmean cumsum cumprod softmax log_softmax softmin norm vector_norm
+    matrix_norm frobenius_norm nuclear_norm
+""")
+
+
+def takes_dtype(name: str) -> bool:
+    """Tell whether a function of PyTorch's has a dtype among its parameters."""
+    return name.rpartition(".")[2].rstrip("_") in _WITH_DTYPE
+
+
+@cache
+def check_of(name: str) -> Check | None:
+    """The check of the arguments of a function of PyTorch's, if there is one."""
+    return _CHECKS.get(bare(name).rstrip("_"))
+
+
+def _given(arguments: Sequence[Any], keywords: Mapping[str, Any], place: int, *names: str) -> Any:
+    if len(arguments) > place:
+        return arguments[place]
+    return next((keywords[name] for name in names if name in keywords), None)
+
+
+def _no_bounds(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    unknown = not arguments or keywords.keys() - {"min", "max", "out"}  # of which the call itself says so
+    if not unknown and _given(arguments, keywords, 1, "min") is None and _given(arguments, keywords, 2, "max") is None:
+        return RuntimeError("clamp needs a bound, min or max")
+    return None
+
+
+def _unpaired(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    shifts, dims = _given(arguments, keywords, 1, "shifts"), _given(arguments, keywords, 2, "dims")
+    if dims is None or dims == ():
+        return None
+    counts = [len(part) if isinstance(part, (tuple, list)) else 1 for part in (shifts, dims)]
+    return None if counts[0] == counts[1] else RuntimeError("roll needs as many shifts as dims, not {} and {}".format(*counts))
+
+
+def _no_share(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    q = _given(arguments, keywords, 1, "q")
+    array = np.asarray(getattr(q, "array", q))
+    outside = array.dtype.kind in "iuf" and not ((array >= 0) & (array <= 1)).all()
+    return RuntimeError("quantile: q must be between 0 and 1") if outside else None
+
+
+def _no_places(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    kind = getattr(_given(arguments, keywords, 1, "index"), "dtype", None)
+    return None if kind is None or kind.name == "int64" else RuntimeError(f"take: places are int64, not {kind.name}")
+
+
+def _of_a_number(place: int) -> Check:
+    """Refuse axes of a tensor without any, but for 0, along which it has one entry."""
+
+    def check(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+        axis = _given(arguments, keywords, place, "dim", "axis")
+        if not arguments or getattr(arguments[0], "ndim", None) != 0 or type(axis) is not int or axis in (0, -1):
+            return None
+        return AxisError(axis, 0)
+
+    return check
+
+
+def _other_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    parts = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "src")
+    kinds = [getattr(part, "dtype", None) for part in parts]
+    if None in kinds or kinds[0] is kinds[1]:
+        return None
+    return RuntimeError(f"the source of a scatter must have the dtype of the tensor, {kinds[0]}, not {kinds[1]}")
+
+
+def _between_whole_numbers(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    """Refuse what PyTorch would round; bytes are pictures, of which the nearest ones are chosen."""
+    x, mode = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "mode") or "nearest"
+    kind = getattr(x, "dtype", None)
+    if kind is None or kind.is_floating_point or (kind.name == "uint8" and mode.startswith("nearest")):
+        return None
+    return NotImplementedError(f"interpolate has no mode {mode!r} for {kind.name}; x.float() has one")
+
+
+_LABELS = (np.dtype(np.int64), np.dtype(np.uint8))
+
+
+def _labels(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    """Refuse labels that are not whole numbers; of the input's shape, they are shares of the classes."""
+    x = getattr(_given(arguments, keywords, 0, "input"), "array", None)
+    target = getattr(_given(arguments, keywords, 1, "target"), "array", None)
+    if x is None or target is None:
+        return None
+    shares, kind = x.shape == target.shape, target.dtype
+    if kind.kind in dtypes.FLOATS if shares else kind in _LABELS:
+        return None
+    wanted = "shares of the classes are floats" if shares else "labels are int64 or uint8"
+    return RuntimeError(f"target: {wanted}, not {dtypes.of_numpy(kind).name}")
+
+
+def _no_chances(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    for place, name in enumerate(("input", "target")):
+        array = getattr(_given(arguments, keywords, place, name), "array", None)
+        if array is not None and not ((array >= 0) & (array <= 1)).all():
+            return RuntimeError(f"{name}: all entries must be between 0 and 1")
+    return None
+
+
+def _negative_variance(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    var = _given(arguments, keywords, 2, "var")
+    array = getattr(var, "array", None)
+    negative = bool((array < 0).any()) if array is not None else isinstance(var, float) and var < 0
+    return ValueError("var has negative entries") if negative else None
+
+
+_CHECKS: Mapping[str, Check] = {
+    **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, **dict.fromkeys(("cross_entropy", "nll_loss"), _labels),
+    **dict.fromkeys(words("sort argsort argmax argmin mode median nanmedian flatten"), _of_a_number(1)),
+    **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), _of_a_number(2)), "take": _no_places, "interpolate": _between_whole_numbers,
+    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), _other_source),
+    "binary_cross_entropy": _no_chances, **dict.fromkeys(("quantile", "nanquantile"), _no_share), "gaussian_nll_loss": _negative_variance,
+}  # fmt: skip
+
+
+# -- Functions that are made of operations on floats, called with whole numbers: what they take,
+# and which dtype their results have.
+
+
+_EXACT = 2**53  # whole numbers up to it are floats
+_DIVISIONS = ("div", "divide", "true_divide")
+_LAST_WHOLE = ("value", "source", "src")
+
+
+class Settled(NamedTuple):
+    """A call with floats in the place of whole numbers, and the dtype of its result, where it is not that of the call."""
+
+    arguments: tuple[Any, ...]
+    keywords: dict[str, Any]
+    kind: dtypes.dtype | None
+
+
+def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+    """Return what a call of one of PyTorch's functions becomes; None where it stays as it is."""
+    name = bare(name)
+    rule = RESULTS.get(name)
+    if rule == "value":
+        return _of_its_dtype(arguments, keywords)
+    if rule == "source":
+        return _of_its_source(arguments, keywords)
+    kinds = [a.array.dtype for a in arguments if isinstance(a, Tensor)]
+    if name in _SCALING:
+        return _scaled(name, arguments, keywords)
+    whole = bool(kinds) and not any(kind.kind in dtypes.FLOATS for kind in kinds)
+    if rule in ("double", "promoted"):
+        common = dtypes.get_default_dtype() if whole else dtypes.of_numpy(reduce(dtypes.joined, kinds))
+        return Settled(_in_dtype(arguments, dtypes.float64 if rule == "double" else common), dict(keywords), None)
+    if not whole or (rule is None and name not in _DIVISIONS):
+        return None
+    if name in _DIVISIONS:
+        if keywords.get("rounding_mode") != "trunc" or any(isinstance(a, float) for a in arguments):
+            return None
+        if not np.all(getattr(arguments[-1], "array", arguments[-1])):
+            raise RuntimeError("ZeroDivisionError")
+    truncated = TRUNCATED.get(name, ())
+    keywords = {key: int(value) if key in truncated and isinstance(value, float) else value for key, value in keywords.items()}
+    kind = np.dtype(np.int64) if rule == "long" else kinds[0] if rule == "first" else _common(arguments)
+    index = 2 if name == "scatter_add" else -1  # which stays one of whole numbers
+    given = [_as_float(a, name) if isinstance(a, Tensor) and place != index else a for place, a in enumerate(arguments)]
+    return Settled(tuple(given), keywords, dtypes.of_numpy(kind))
+
+
+def _in_dtype(arguments: Sequence[Any], kind: dtypes.dtype) -> tuple[Any, ...]:
+    return tuple([a.to(kind) if isinstance(a, Tensor) else a for a in arguments])
+
+
+def _common(arguments: Sequence[Any]) -> np.dtype[Any]:
+    return dtypes.result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
+
+
+def _of_its_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+    """A part that is put into the first tensor, in the dtype of that; so is the result."""
+    if len(arguments) < 2 or not all(isinstance(a, Tensor) for a in arguments[:2]):
+        return None
+    first, source, *rest = arguments
+    if first.array.dtype.kind in dtypes.FLOATS:
+        return Settled((first, source.to(first.dtype), *rest), dict(keywords), None)
+    floats = [_as_float(a.to(first.dtype), "scatter") for a in (first, source)]
+    return Settled((*floats, *rest), dict(keywords), first.dtype)
+
+
+def _scaled(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+    """Whole numbers plus alpha times whole numbers: alpha is one, too, and so are the products."""
+    alpha, tensors = keywords.get("alpha", 1), [a for a in arguments if isinstance(a, Tensor)]
+    numbers = all(isinstance(a, (Tensor, bool, int, float)) for a in arguments)
+    numbers = numbers and isinstance(alpha, (bool, int, float))
+    if len(arguments) != 2 or not numbers or (name == "rsub" and len(tensors) < 2):
+        return None
+    kind = dtypes.of_numpy(_common(arguments))
+    if kind.is_floating_point and not isinstance(alpha, bool):
+        return None
+    if isinstance(alpha, bool) and kind is not dtypes.bool_:
+        raise RuntimeError(f"{name}: Boolean alpha only supported for Boolean results")
+    if isinstance(alpha, float):
+        raise RuntimeError(f"{name}: alpha must not be {alpha!r} where the result is {kind.name}")
+    if not tensors or (alpha == 1 and isinstance(arguments[0], Tensor)):
+        return None
+    given = [a if isinstance(a, Tensor) else Tensor(np.asarray(a)) for a in arguments]
+    return Settled(_in_dtype(given, kind), {**keywords, "alpha": int(alpha)}, kind)
+
+
+def _as_float(argument: Tensor, name: str) -> Tensor:
+    if argument.array.dtype.itemsize == 8 and argument.array.size and np.abs(argument.array).max() > _EXACT:
+        raise RuntimeError(f"{name}(): whole numbers above 2**53 would be rounded here; .double() says that they may be")
+    return cast(argument, np.dtype(np.float64))
+
+
+def _of_its_dtype(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+    """A value that is put into the first tensor, in the dtype of that; so is the result."""
+    first = arguments[0] if arguments else None
+    name = next((key for key in _LAST_WHOLE if key in keywords), None)
+    value = arguments[-1] if name is None else keywords[name]
+    if not isinstance(first, Tensor):
+        return None
+    whole, number = not first.dtype.is_floating_point, isinstance(value, (bool, int, float))
+    if not whole and (number or getattr(value, "dtype", first.dtype) is first.dtype):
+        return None
+    keywords = dict(keywords)
+    if whole and isinstance(keywords.get("alpha"), float):
+        keywords["alpha"] = int(keywords["alpha"])  # as whole numbers are multiplied with it
+    if isinstance(value, Tensor) and not value.array.ndim:
+        value = value.to(first.dtype)
+    elif number:
+        value = np.asarray(value).astype(first.array.dtype).item()
+    if name is not None:
+        return Settled(tuple(arguments), {**keywords, name: value}, first.dtype)
+    return Settled((*arguments[:-1], value), keywords, first.dtype)
+
+
+# -- Arguments of calls as operands and static parameters of operations on tensors ----------------
 
 
 def requires_grad(argument: Any) -> bool:
@@ -121,8 +474,8 @@ class NumpyHost(Host):
     @staticmethod
     def value(argument: Any) -> Any:
         if requires_grad(argument):
-            return _stacked(argument, _common(argument))
-        kind = _common(argument, None)
+            return _stacked(argument, _common_kind(argument))
+        kind = _common_kind(argument, None)
         if kind is None:
             return as_tensor(np.asarray(argument))
         made = Host.value(argument)
@@ -134,10 +487,10 @@ class NumpyHost(Host):
         return requires_grad(argument)
 
 
-def _common(parts: Any, without: Any = 0.0) -> Any:
+def _common_kind(parts: Any, without: Any = 0.0) -> Any:
     """The dtype of the tensors and arrays in nested lists; without any, that of a number, or None."""
     if isinstance(parts, (list, tuple)):
-        kinds = [np.empty(0, kind) for part in parts if (kind := _common(part, without)) is not None]
+        kinds = [np.empty(0, kind) for part in parts if (kind := _common_kind(part, without)) is not None]
         return dtypes.result_type(kinds or [without]) if kinds or without is not None else None
     return parts.array.dtype if isinstance(parts, Tensor) else getattr(parts, "dtype", None)
 

@@ -1,9 +1,9 @@
-"""Calling functions of the catalogue by a library's name on tensors."""
+"""Calls that differ in their tensors only: what one applies is written down, and the others do the same."""
 
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError, suggestion
 from gradcli.ops.arrays.shapes import reshape
+from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.meanings import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
@@ -20,19 +21,211 @@ from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.casts import as_tensor, cast
 from gradcli.tensors.core.dtypes import float32, is_half
-from gradcli.tensors.core.in_place import check_places, check_writable, update
-from gradcli.tensors.core.levels import Batched, NotBatchedError, batched_in, levels_of, moves, one_by_one
-from gradcli.tensors.core.modes import state, warn
-from gradcli.tensors.core.node import next_index
-from gradcli.tensors.core.subscripts import one_of_several
+from gradcli.tensors.core.in_place import as_tensor, cast, check_places, check_writable, one_of_several, update
+from gradcli.tensors.core.levels import Batched, NotBatchedError, levels_in, moves, one_by_one
+from gradcli.tensors.core.modes import Mode, state, warn
+from gradcli.tensors.core.node import FUNCTION, Node, Program, Shaped, Step, next_index
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.apply import apply, region_of
-from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST
-from gradcli.tensors.dispatch.checked_calls import also_value_error, check_same_dtype
-from gradcli.tensors.dispatch.forms import Form, Steps
-from gradcli.tensors.dispatch.pytorch_types import check_of, check_taken, is_of_numbers, no_tensor, settle, takes_dtype
+from gradcli.tensors.core.trace import INFERENCE
+from gradcli.tensors.dispatch.apply import (
+    also_value_error,
+    apply,
+    check_same_dtype,
+    computed,
+    in_own_memory,
+    plain,
+    promoted,
+    region_of,
+    traits_of,
+    viewed,
+)
+from gradcli.tensors.dispatch.call_arguments import (
+    HOST,
+    NUMPY_HOST,
+    SCIPY_HOST,
+    check_of,
+    check_taken,
+    is_of_numbers,
+    no_tensor,
+    settle,
+    takes_dtype,
+)
+
+Form = Callable[[list[Any]], Any]  # what all calls of one form do with their tensors
+
+
+def _chain(steps: Sequence[Step], constants: list[Any], label: str) -> Form:
+    """Apply one operation, or one view after the other, each a node."""
+    (op, _, places, static, *_), *further = steps
+    as_given = not further and places == tuple(range(1, 1 + len(places)))  # tensors, and constants after them
+
+    def run(tensors: list[Any]) -> Any:
+        values = tensors + constants
+        result = plain(op, values if as_given else [values[place - 1] for place in places], static)
+        for step in further:
+            values.append(result)
+            result = plain(step.op, [values[place - 1] for place in step.places], step.static)
+        if label and result.node is not None:
+            result.node.label = label
+        return result
+
+    return run
+
+
+class _Function:
+    """Several operations as one node.
+
+    steps  of each: how it computes, the places of its operands, and its parameters
+    """
+
+    def __init__(self, program: Program, label: str, dtype: np.dtype[Any]) -> None:
+        self.program = program
+        self.label = label
+        before = dtypes.set_constants(dtype)  # that of floats that say nothing else
+        try:
+            self.steps = [(_way(step, program), step.places, step.static) for step in program.steps]
+        finally:
+            dtypes.set_constants(before)
+
+    def __call__(self, tensors: list[Any]) -> Any:
+        program = self.program
+        table: list[Any] = [None, *[tensor.array for tensor in tensors], *program.constants]
+        for way, places, static in self.steps:
+            table.append(way([table[place] for place in places], static))
+        result = Tensor(table.pop())
+        if state.recording:
+            self._record(tensors, table, result)
+        return result
+
+    def _record(self, tensors: list[Any], table: list[Any], result: Tensor) -> None:
+        """Give the result its node, if a tensor requires grad."""
+        sources = tuple([tensor.source() for tensor in tensors])
+        if not any(sources):
+            return
+        derived = self.program.by(tuple([source is not None for source in sources]))
+        if derived.reaching != derived.wanted:
+            sources = tuple([source if reaches else None for source, reaches in zip(sources, derived.reaching, strict=True)])
+            derived = self.program.by(derived.reaching)
+        if not derived.order:
+            return
+        table[0] = result.array
+        for place, value in derived.drops:
+            table[place] = value
+        versions = []
+        for place in derived.inputs:
+            tensor = tensors[place - 1]
+            if tensor._inference:
+                raise RuntimeError(INFERENCE)
+            versions.append((tensor._version_counter, tensor._version_counter[0], place))
+        if derived.keeps_out:
+            versions.append((result._version_counter, 0, 0))
+        static, array = {"program": self.program}, result.array
+        kept = versions if derived.keeps else None
+        node = Node(self.label or derived.label, FUNCTION, sources, static, array.shape, array.dtype, table, kept)
+        result.node, result._requires_grad = node, True
+
+
+def _way(step: Step, program: Program) -> Callable[[list[Any], Mapping[str, Any]], Any]:
+    """How a step computes with arrays, whose dtypes are known: as the operation itself does, after the same casts."""
+    op = step.op
+    forward, scalars, view, new, _, _, free, _ = traits_of(op)
+    if view:
+        return lambda arrays, static: viewed(op, arrays[0], static)[0]
+    examples = program.examples(step)
+    tensors = [Tensor(example) if isinstance(example, np.ndarray) else example for example in examples]
+    given, dtype = promoted(op, tensors, [*examples], None)
+    casts = [(place, after) for place, (before, after) in enumerate(zip(examples, given, strict=True)) if after is not before]
+    moving = {place for place, example in enumerate(examples) if isinstance(example, np.ndarray)}
+    if dtype is not None and moving <= free:  # a choice between numbers
+        casts += [(place, dtype.type(value)) for place, value in enumerate(given) if place not in moving and value is not None]
+
+    def run(arrays: list[Any], static: Mapping[str, Any]) -> Any:
+        for place, after in casts:
+            arrays[place] = arrays[place].astype(after.dtype) if place in moving else after
+        out = computed(op, forward, scalars, arrays, static, dtype)
+        return out if new else in_own_memory(out, arrays)
+
+    return run
+
+
+class Steps:
+    """Steps that one call applies to its tensors: a recorder, which is told of every operation.
+
+    Functions branch on shapes, dtypes and parameters, never on entries, so that calls with other tensors apply the same.
+    """
+
+    def __init__(self, tensors: list[Tensor]) -> None:
+        self._tensors = tensors
+        self._constants: list[Any] = []
+        self._places = {id(tensor): place for place, tensor in enumerate(tensors, 1)}
+        self._steps: list[Step] = []  # the places of results count down from -1
+        self._results: list[Tensor] = []
+        self._complete = len(self._places) == len(tensors)
+
+    def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
+        """An operation was applied."""
+        places = tuple([self._place(operand) for operand in operands])
+        regular = op is not as_strided and isinstance(result, Tensor) and any(isinstance(o, Tensor) for o in operands)
+        if not regular or 0 in places or _reads(static) or _casts(op, operands, result):
+            self._complete = False
+            return
+        self._results.append(result)
+        place = self._places[id(result)] = -len(self._results)
+        view = isinstance(operands[0], Tensor) and result._version_counter is operands[0]._version_counter
+        self._steps.append(Step(op, place, places, static, Shaped(result.array), view))
+
+    def _place(self, operand: Any) -> int:
+        """Return where an operand is found again; 0 for a tensor that came from elsewhere."""
+        if isinstance(operand, Tensor):
+            return self._places.get(id(operand), 0)
+        self._constants.append(operand.item() if isinstance(operand, np.generic) else operand)
+        return len(self._tensors) + len(self._constants)
+
+    def rename(self, tensor: Tensor, result: Tensor) -> None:
+        """A tensor was written to, which is more than an operation."""
+        self._complete = False
+
+    overwritten = rename
+
+    def form(self, record: Op | Composite, result: Any) -> Form | None:
+        """The form of the call that gave this; None if something else than its tensors decided what was applied."""
+        if not self._complete or not self._results or result is not self._results[-1]:
+            return None
+        first = len(self._tensors) + len(self._constants)
+        steps = [step._replace(place=first - step.place, places=tuple([_counted(p, first) for p in step.places])) for step in self._steps]
+        read = {place for step in steps for place in step.places}
+        floats = {tensor.array.dtype for tensor in self._tensors if tensor.array.dtype.kind == "f"}
+        if not read.issuperset(range(1, 1 + len(self._tensors))) or len(floats) != 1:
+            return None
+        label = node_name(record) if isinstance(record, Composite) else ""
+        if len(steps) == 1 or all(step.view for step in steps):
+            return _chain(steps, self._constants, label)
+        if result._view is not None or any(isinstance(constant, np.ndarray) for constant in self._constants):
+            return None
+        steps[-1] = steps[-1]._replace(place=0)
+        program = Program(steps, [Shaped(tensor.array) for tensor in self._tensors], self._constants)
+        return _Function(program, label, floats.pop())
+
+
+def _counted(place: int, first: int) -> int:
+    """Return the place of a result after those of the tensors and constants."""
+    return place if place > 0 else first - place
+
+
+def _casts(op: Op, operands: Sequence[Any], result: Tensor) -> bool:
+    """Return whether another dtype than that of the operation is meant."""
+    kind = result.array.dtype
+    return is_half(kind) or (op is clone and operands[0].array.dtype != kind)
+
+
+def _reads(static: Mapping[str, Any]) -> bool:
+    """Return whether entries of a tensor are among parameters."""
+    return any(isinstance(part, Tensor) for value in static.values() for part in (value if isinstance(value, tuple) else (value,)))
+
+
+# -- Calling functions of the catalogue by a library's name on tensors ----------------------------
+
 
 # -- Results of several tensors with names: ``torch.return_types.max(values=..., indices=...)`` ----
 
@@ -57,13 +250,11 @@ def named_results(name: str, fields: tuple[str, ...], parts: tuple[Any, ...]) ->
 # results alone are rounded.
 
 
-def in_float32(record: Composite, operands: list[Any], apply: Callable[[list[Any]], Any]) -> Any:
+def in_float32(operands: list[Any], apply: Callable[[list[Any]], Any]) -> Any:
     """Return what a function gives of operands in float32, in the dtype that they had; None where it is to compute with them as they are.
 
     It is where a result shows an operand's memory: such functions move entries, and round nothing.
     """
-    if record.torch.memory not in ("", "own"):
-        return None
     given: list[tuple[Tensor, Tensor]] = []
 
     def wide(operand: Any) -> Any:
@@ -75,11 +266,10 @@ def in_float32(record: Composite, operands: list[Any], apply: Callable[[list[Any
         return given[-1][1]
 
     result = apply([wide(operand) for operand in operands])
-    kind = given[0][0].array.dtype
     parts = result if isinstance(result, tuple) else (result,)
     if any(np.may_share_memory(part.array, x.array) for part in parts if isinstance(part, Tensor) for _, x in given):
         return None
-    rounded = tuple([_rounded(part, kind) for part in parts])
+    rounded = tuple([_rounded(part, given[0][0].array.dtype) for part in parts])
     return rounded if isinstance(result, tuple) else rounded[0]
 
 
@@ -168,11 +358,8 @@ def _call_and_keep(
 ) -> Any:
     """A call whose form is kept for those that follow."""
     steps = Steps(tensors)
-    before = state.change(recorder=steps)
-    try:
+    with Mode(recorder=steps):
         result = call(name, library, arguments, keywords)
-    finally:
-        state.change(**before)
     if len(FORMS) >= _MOST_FORMS:
         FORMS.clear()
     FORMS[key] = steps.form(record, result) or False
@@ -181,28 +368,29 @@ def _call_and_keep(
 
 def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A function of a library applied to tensors."""
-    if state.batch_levels and levels_of(batched_in((arguments, list(keywords.values())))):
-        try:
-            return _settled(name, library, arguments, dict(keywords))
-        except NotBatchedError:  # its parameters are taken of a tensor's entries
-            return one_by_one(lambda *given, **named: call(name, library, given, named), arguments, keywords)
-    return _settled(name, library, arguments, keywords)
+    try:
+        return _settled(name, library, arguments, keywords)
+    except NotBatchedError:  # its parameters are taken of a tensor's entries
+        if not levels_in(arguments, keywords):
+            raise
+        return one_by_one(lambda *given, **named: call(name, library, given, named), arguments, keywords)
 
 
 def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
-    check = check_of(name) if library == TORCH else None
+    if library != TORCH:
+        return _called(name, library, arguments, keywords)
+    check = check_of(name)
     error = None if check is None else check(arguments, keywords)
     if error is not None:
         raise error
-    if library == TORCH and arguments:
-        if keywords.get("dtype") is None:  # in which it is computed
-            check_taken(name, arguments)
-        settled = settle(name, arguments, keywords)
-        if settled is not None:
-            result = _called(name, library, settled.arguments, settled.keywords)
-            return result if settled.kind is None else _of_dtype(result, settled.kind)
-    return _called(name, library, arguments, keywords)
+    if arguments and keywords.get("dtype") is None:  # in which it is computed
+        check_taken(name, arguments)
+    settled = settle(name, arguments, keywords) if arguments else None
+    if settled is None:
+        return _called(name, library, arguments, keywords)
+    result = _called(name, library, settled.arguments, settled.keywords)
+    return result if settled.kind is None else _of_dtype(result, settled.kind)
 
 
 def _of_dtype(result: Any, kind: dtypes.dtype) -> Any:
@@ -237,8 +425,8 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
             raise TypeError(f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'")
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
         arguments = _of_kind(host, record, name, arguments, kind)
-        found_there = _called(name, library, arguments, keywords if out is None else {**keywords, "out": out})
-        return found_there.to(kind) if isinstance(found_there, Tensor) else found_there
+        result: Any = _called(name, library, arguments, keywords if out is None else {**keywords, "out": out})
+        return result.to(kind) if isinstance(result, Tensor) else result
     try:
         given = binding.bind(host, name, signature, arguments, keywords)
         record = binding.chosen(host, record, given)
@@ -246,50 +434,49 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         if host is HOST and operands and not is_of_numbers(name) and not any(isinstance(o, (Tensor, list)) for o in operands):
             raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)
         start = next_index()
-        result: Any = region_of(record, operands, static)
+        result = region_of(record, operands, static)
         if result is None:
             result = _applied(host, record, name, signature, operands, static)
     except (ArgumentError, ShapeError) as error:
         raise also_value_error(error) from None
     given_tensors = (*arguments, *keywords.values())
+    if not isinstance(result, tuple):
+        result = _own(record, given_tensors, result, start)
+        return result if out is None else _written(name, out, result)
+    if out is not None:
+        raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
+    parts = [_own(record, given_tensors, part, start) for part in result]
+    for place, word in enumerate(record.results[: len(parts)]):
+        _, colon, kind = word.partition(":")
+        if colon:  # outside of the graph: what LAPACK or the format of floats says in whole numbers
+            parts[place] = parts[place].detach() if not kind else parts[place].detach().to(getattr(dtypes, kind))
+    if record.torch.memory == "parts":
+        for place, part in enumerate(parts):
+            one_of_several(part, place)
+    names = record.result_names if isinstance(record, Composite) else ()
+    return named_results(name, names, tuple(parts)) if len(names) == len(parts) else tuple(parts)
+
+
+def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any, start: int) -> Any:
+    """A result, or one of several, in memory of its own where PyTorch has it so; of a function made of operations, under its name.
+
+    start  nodes that were made since then are the function's
+    """
     if isinstance(result, tuple):
-        if out is not None:
-            raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
-        result = tuple(_own(record, given_tensors, _as_result(part)) for part in result)
-        aside = [word.partition(":")[1:] for word in record.results] or [("", "")] * len(result)
-        result = tuple(_aside(kind, part) if colon else part for (colon, kind), part in zip(aside, result, strict=False))
-        for place, part in enumerate(result):
-            _relabel(record, part, start)
-            if record.torch.memory == "parts" and isinstance(part, Tensor):
-                one_of_several(part, place)
-        names = record.result_names if isinstance(record, Composite) else ()
-        return named_results(name, names, result) if len(names) == len(result) else result
-    result = _own(record, given_tensors, _as_result(result))
-    _relabel(record, result, start)
-    return result if out is None else _written(name, out, result)
-
-
-def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any) -> Any:
-    """A result, which may be one of several, in memory of its own where PyTorch has it so."""
-    if isinstance(result, Batched):
         return result
-    if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
-        result = apply(reshape, [result], {"shape": result.array.shape})
-    if isinstance(result, Tensor) and result._view is not None and not any(_shows(result, argument) for argument in arguments):
-        result._view = None  # of something that was made on the way
-    if not isinstance(result, Tensor):
-        return result
-    if record.torch.memory == "own":
-        if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
-            result = apply(clone, [result], {})
-        result._view = None
+    result = result if isinstance(result, Tensor) else Tensor(np.asarray(result))
+    if not isinstance(result, Batched):
+        if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
+            result = apply(reshape, [result], {"shape": result.array.shape})
+        if result._view is not None and not any(_shows(result, argument) for argument in arguments):
+            result._view = None  # of something that was made on the way
+        if record.torch.memory == "own":
+            if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
+                result = apply(clone, [result], {})
+            result._view = None
+    if isinstance(record, Composite) and result.node is not None and result.node.index > start:
+        result.node.label = node_name(record)
     return result
-
-
-def _aside(kind: str, part: Any) -> Any:
-    """One of several results, outside of the graph: what LAPACK or the format of floats says in whole numbers."""
-    bare = part.detach() if isinstance(part, Tensor) else part
-    return bare.to(getattr(dtypes, kind)) if kind and isinstance(bare, Tensor) else bare
 
 
 def _shows(result: Tensor, argument: Any) -> bool:
@@ -307,8 +494,8 @@ def _applied(host: Any, record: Op | Composite, name: str, signature: Signature,
     if isinstance(record, Op) and host is HOST:
         return binding.applied(host, record, name, signature, operands, static)
     common = _float_among(operands)
-    if common is not None and is_half(common) and not isinstance(record, Op):
-        result = in_float32(record, operands, lambda wide: _applied(host, record, name, signature, wide, static))
+    if common is not None and is_half(common) and isinstance(record, Composite) and record.torch.memory in ("", "own"):
+        result = in_float32(operands, lambda wide: _applied(host, record, name, signature, wide, static))
         if result is not None:
             return result
     before = dtypes.set_constants(common)
@@ -345,16 +532,6 @@ def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any,
     if host is not HOST:  # a ufunc computes in the dtype
         return tuple([as_tensor(host.value(a)).to(kind) if isinstance(a, (Tensor, np.ndarray)) else a for a in arguments])
     return (as_tensor(host.value(first)).to(kind), *rest)
-
-
-def _relabel(record: Op | Composite, result: Any, start: int) -> None:
-    """Give the last node of a function that is made of operations the function's name."""
-    if isinstance(record, Composite) and isinstance(result, Tensor) and result.node is not None and result.node.index > start:
-        result.node.label = node_name(record)
-
-
-def _as_result(part: Any) -> Any:
-    return part if isinstance(part, (Tensor, tuple)) else Tensor(np.asarray(part))
 
 
 def _written(name: str, out: Tensor, result: Tensor) -> Tensor:

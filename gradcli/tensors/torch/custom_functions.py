@@ -13,13 +13,14 @@ import numpy as np
 
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
+from gradcli.tensors.core.backward import as_tensor
 from gradcli.tensors.core.dtypes import FLOATS
+from gradcli.tensors.core.in_place import broadcasts
 from gradcli.tensors.core.levels import Batched, batched_in, innermost, levels_of, one_by_one, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Mode, state, warn
 from gradcli.tensors.core.node import Node, node_class, remember
-from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.tensor import Origin, Tensor, rebase, refuse_writing, regraph
 from gradcli.tensors.core.trace import FREED, SECOND_TIME
-from gradcli.tensors.core.views import Origin, rebase, refuse_writing, regraph
 from gradcli.tensors.dispatch.apply import viewing
 
 # -- What forward hands to backward in a user's `autograd.Function`: PyTorch's ``ctx`` -------------
@@ -101,9 +102,12 @@ class _FunctionNode(_FunctionOutput):
 def function_node(cls: type[Any], ctx: Context, tensors: list[Tensor | None], sources: Sources, made: Sequence[Any]) -> Node:
     """The node of a call, which has made these."""
     op, kind = _record(cls, len(tensors), len(made))  # type: ignore[arg-type]  # a class, which is hashable
-    shape, dtype = _forms(made)
+    shapes: Any = tuple([p.array.shape if isinstance(p, Tensor) else () for p in made])
+    kinds: Any = tuple([p.array.dtype if isinstance(p, Tensor) else None for p in made])
+    if len(made) == 1:
+        (shapes,), (kinds,) = shapes, kinds
     saved = (None,) * (len(tensors) + 1)
-    node: _FunctionNode = kind(kind.__name__, op, tuple(sources), {}, shape, dtype, saved, [] if ctx._saved else None)
+    node: _FunctionNode = kind(kind.__name__, op, tuple(sources), {}, shapes, kinds, saved, [] if ctx._saved else None)
     node.context, node.inputs = ctx, tensors
     node.static = {"call": ref(node)}
     if state.anomaly:
@@ -116,16 +120,6 @@ def node_of_result(node: Node, place: int, part: Tensor) -> Node:
     kind = node_class(node.label, _FunctionOutput)
     made: Node = kind(node.label, output, (node,), {"place": place}, part.array.shape, part.array.dtype)
     return made
-
-
-def _forms(made: Sequence[Any]) -> tuple[Any, Any]:
-    """Shape and dtype of a result, or those of several."""
-    if len(made) == 1 and isinstance(made[0], Tensor):
-        array = made[0].array
-        return array.shape, array.dtype
-    shapes = tuple([p.array.shape if isinstance(p, Tensor) else () for p in made])
-    kinds = tuple([p.array.dtype if isinstance(p, Tensor) else None for p in made])
-    return (shapes[0], kinds[0]) if len(made) == 1 else (shapes, kinds)
 
 
 class _Users(Op):
@@ -149,11 +143,10 @@ def _pulled(cls: type[Any]) -> Any:
         ctx = node.context
         single = not isinstance(node.dtype, tuple)
         given, shapes, kinds = ((cotangent,), (node.shape,), (node.dtype,)) if single else (cotangent, node.shape, node.dtype)
-        gradients = []
-        for found, shape, kind in zip(given, shapes, kinds, strict=True):
-            part = np.zeros(shape, kind) if found is None and ctx.materialize_grads and kind is not None else found
-            gradients.append(part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part)))
-        returned = cls._rule()(ctx, *gradients)
+        returned = cls._rule()(ctx, *[
+            as_tensor(np.zeros(shape, kind) if part is None and ctx.materialize_grads and kind is not None else part)
+            for part, shape, kind in zip(given, shapes, kinds, strict=True)
+        ])  # fmt: skip
         if node.saved is FREED:
             ctx._saved, ctx._freed = (), True
         parts = returned if isinstance(returned, tuple) else (returned,)
@@ -171,16 +164,11 @@ def _checked(cls: type[Any], place: int, part: Any, operand: Tensor | None, keep
         return None
     if not isinstance(part, Tensor):
         raise RuntimeError(f"expected Variable or None (got {type(part).__name__})")
-    if part.shape != operand.array.shape:
-        try:
-            fits = np.broadcast_shapes(part.shape, operand.array.shape) == tuple(part.shape)
-        except ValueError:
-            fits = False
-        if not fits:
-            raise RuntimeError(
-                f"Function {cls.__name__}Backward returned an invalid gradient at index {place} - got {list(part.shape)} but expected "
-                f"shape compatible with {list(operand.shape)}"
-            )
+    if not broadcasts(operand.array.shape, part.shape):
+        raise RuntimeError(
+            f"Function {cls.__name__}Backward returned an invalid gradient at index {place} - got {list(part.shape)} but expected "
+            f"shape compatible with {list(operand.shape)}"
+        )
     return part if keep_graph or isinstance(part, Batched) else part.array
 
 
@@ -255,16 +243,9 @@ def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> 
     cls._rule()  # which may be refused
     ctx = Context()
     recording = state.recording
-    tensors: list[Tensor | None] = []
-    sources: list[Node | None] = []  # before anything is written to
-    wanted: list[bool] = []
-    for a in arguments:
-        tensor = a if isinstance(a, Tensor) else None
-        needs = tensor is not None and tensor.requires_grad
-        tensors.append(tensor)
-        wanted.append(needs)
-        sources.append(tensor.gradient_node() if tensor is not None and needs and recording else None)
-    ctx.needs_input_grad = tuple(wanted)
+    tensors = [a if isinstance(a, Tensor) else None for a in arguments]
+    wanted = ctx.needs_input_grad = tuple([t is not None and t.requires_grad for t in tensors])
+    sources = [t.source() if t is not None and recording else None for t in tensors]  # before anything is written to
     state.recording = False
     try:
         if separate:
@@ -373,8 +354,7 @@ def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> 
     if place is None:
         return applied(cls, arguments, separate)
     level = state.forward_levels[place]
-    before = state.change(forward_levels=state.forward_levels[:place])
-    try:
+    with Mode(forward_levels=state.forward_levels[:place]):
         result, ctx = _moving(cls, arguments, separate)
         given = [_tangent(x, tangent_of(x, level), ctx.materialize_grads) for x in arguments]
         versions = [None if t is None else t._version for t in given]
@@ -383,8 +363,6 @@ def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> 
             returned = cls.jvp(ctx, *given)
         finally:
             ctx._saved = kept
-    finally:
-        state.change(**before)
     parts = result if isinstance(result, tuple) else (result,)
     tangents = returned if isinstance(returned, tuple) else (returned,)
     if len(parts) != len(tangents):
@@ -393,29 +371,30 @@ def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> 
         if not isinstance(part, Tensor):
             continue
         for x, t, version in zip(arguments, given, versions, strict=True):
-            if part is x and any(part is written for written in ctx._dirty):
+            if part is x and _is_among(part, ctx._dirty):
                 if tangent is not t or t is None or t._version == version:
                     raise RuntimeError(_NOT_IN_PLACE)
             elif isinstance(x, Tensor) and tangent is not None and np.may_share_memory(part.array, x.array) and _is_no_view(tangent, given):
                 wanted = "the given" if x._view is None else "the same base as the given"
                 raise RuntimeError(_NO_VIEW if tangent._base is None else _OTHER_VIEW.format(wanted))
-        if tangent is not None and (id(part) in ctx._flat or part.array.dtype.kind not in FLOATS):
+        if tangent is None:
+            continue
+        if id(part) in ctx._flat or part.array.dtype.kind not in FLOATS:
             raise RuntimeError(
                 f"{cls.__name__}.jvp returned a tangent of a result that is not differentiable. You should return "
                 "None at that position instead"
             )
-        if tangent is not None:
-            if tangent.shape != part.shape:
-                raise RuntimeError(
-                    f"{cls.__name__}.jvp returned a tangent of size {list(tangent.shape)} of a result of size {list(part.shape)}"
-                )
-            set_tangent(part, level, tangent)
+        if tangent.shape != part.shape:
+            raise RuntimeError(
+                f"{cls.__name__}.jvp returned a tangent of size {list(tangent.shape)} of a result of size {list(part.shape)}"
+            )
+        set_tangent(part, level, tangent)
     return result, ctx
 
 
 def _is_no_view(tangent: Tensor, given: Sequence[Tensor | None]) -> bool:
     """Return whether a tangent is none of the same memory as one that was given, or that one itself."""
-    return any(tangent is t for t in given) or not any(t is not None and np.may_share_memory(tangent.array, t.array) for t in given)
+    return _is_among(tangent, given) or not any(t is not None and np.may_share_memory(tangent.array, t.array) for t in given)
 
 
 def _tangent(x: Any, tangent: Tensor | None, materialize: bool) -> Tensor | None:

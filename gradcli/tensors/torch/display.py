@@ -9,34 +9,21 @@ import pickle
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.entries import as_numbers
+from gradcli.tensors.core.dtypes import as_numbers
 from gradcli.tensors.core.levels import tangent_of
 from gradcli.tensors.core.modes import check_device, device, state
 from gradcli.tensors.core.tensor import Tensor
 
-
-@dataclass
-class _Options:
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
-
-
-OPTIONS = _Options()
-_PROFILES = {
-    "default": _Options(),
-    "short": _Options(precision=2, edgeitems=2),
-    "full": _Options(threshold=math.inf),
-}
+_DEFAULT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+OPTIONS = SimpleNamespace(**_DEFAULT)
+_PROFILES = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": math.inf}}
 
 
 def set_printoptions(
@@ -50,7 +37,7 @@ def set_printoptions(
     """Set how tensors print from here on, as in PyTorch."""
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     if profile is not None:
-        vars(OPTIONS).update(vars(_PROFILES[profile]))
+        vars(OPTIONS).update(_DEFAULT | _PROFILES[profile])
     vars(OPTIONS).update({name: option for name, option in given.items() if option is not None}, sci_mode=sci_mode)
 
 
@@ -196,13 +183,11 @@ def _encoded(x: Any, tensors: dict[int, tuple[int, Tensor]]) -> Any:
         return [_encoded(part, tensors) for part in x]
     if isinstance(x, Tensor):
         number, _ = tensors.setdefault(id(x), (len(tensors), x))
-        learned = x.requires_grad and x.is_leaf
-        return {"tensor": number, "dtype": x.dtype.name, "requires_grad": learned}
+        return {"tensor": number, "dtype": x.dtype.name, "requires_grad": x.requires_grad and x.is_leaf}
     for name, (kind, written, _) in _KINDS.items():
         if type(x) is kind or (kind is dict and isinstance(x, dict)):
             return {name: _encoded(written(x), tensors)}
-    kinds = "tensors, numbers, strings, lists, tuples and dictionaries of them"
-    raise TypeError(f"torch.save keeps {kinds}, not {type(x).__name__}")
+    raise TypeError(f"torch.save keeps tensors, numbers, strings, lists, tuples and dictionaries of them, not {type(x).__name__}")
 
 
 def save(
@@ -220,10 +205,8 @@ def save(
             array = np.array(tensor.array, order="C")
             with archive.open(f"tensors/{number}.npy", "w") as file:
                 np.lib.format.write_array(file, array.view(_in_files(array.dtype)), allow_pickle=False)
-    if hasattr(f, "write"):
-        f.write(buffer.getvalue())
-    else:
-        Path(f).write_bytes(buffer.getvalue())
+    write = f.write if hasattr(f, "write") else Path(f).write_bytes
+    write(buffer.getvalue())
 
 
 def _in_files(kind: np.dtype[Any]) -> np.dtype[Any]:
@@ -237,22 +220,19 @@ def load(
 ) -> Any:  # fmt: skip
     """Read what `save` wrote, or tensors that PyTorch wrote; nothing in the file is run."""
     if pickle_module is not None or weights_only is False:
-        said = "leave pickle_module and weights_only=False out"
-        raise TypeError(f"gradcli runs nothing that is in a file: {said}")
+        raise TypeError("gradcli runs nothing that is in a file: leave pickle_module and weights_only=False out")
     if isinstance(map_location, (str, device)):
         check_device(map_location)
     content = f.read() if hasattr(f, "read") else Path(f).read_bytes()
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except zipfile.BadZipFile:
-        said = "no zip archive (PyTorch's files of before version 1.6 are not read)"
-        raise RuntimeError(f"this is no file of torch.save's: {said}") from None
+        raise RuntimeError("this is no file of torch.save's: no zip archive (PyTorch's files of before version 1.6 are not read)") from None
     with archive:
         if "header.json" in archive.namelist():
             header = json.loads(archive.read("header.json"))
             if header.get("format") != _FORMAT:
-                said = f"the file has the format {header.get('format')!r}"
-                raise RuntimeError(f"{said}; this gradcli reads {_FORMAT!r}")
+                raise RuntimeError(f"the file has the format {header.get('format')!r}; this gradcli reads {_FORMAT!r}")
             return _decoded(header["tree"], archive, {})
         pickled = [name for name in archive.namelist() if name.endswith("/data.pkl")]
         if len(pickled) == 1:
@@ -270,10 +250,8 @@ def _decoded(tree: Any, archive: zipfile.ZipFile, tensors: dict[int, Tensor]) ->
         return _KINDS[name][2](_decoded(content, archive, tensors))
     number = tree["tensor"]
     if number not in tensors:
-        file = io.BytesIO(archive.read(f"tensors/{number}.npy"))
-        array = np.lib.format.read_array(file, allow_pickle=False)
-        kind = dtypes.NAMES[tree["dtype"]].numpy
-        tensors[number] = Tensor(array.view(kind), bool(tree["requires_grad"]))
+        array = np.lib.format.read_array(io.BytesIO(archive.read(f"tensors/{number}.npy")), allow_pickle=False)
+        tensors[number] = Tensor(array.view(dtypes.NAMES[tree["dtype"]].numpy), bool(tree["requires_grad"]))
     return tensors[number]
 
 
@@ -316,8 +294,7 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self.KNOWN:
-            said = "gradcli reads tensors and runs nothing that is in a file"
-            raise pickle.UnpicklingError(f"the file asks for {module}.{name}; {said}")
+            raise pickle.UnpicklingError(f"the file asks for {module}.{name}; gradcli reads tensors and runs nothing that is in a file")
         return self.KNOWN[module, name]
 
     def persistent_load(self, pid: Any) -> Any:

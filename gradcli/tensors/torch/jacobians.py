@@ -11,7 +11,7 @@ from gradcli.tensors.core.backward import grad
 from gradcli.tensors.core.levels import NotBatchedError
 from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.torch.catalogue_functions import stack
+from gradcli.tensors.torch.namespace import stack
 from gradcli.tensors.transforms.derivatives import jacfwd
 
 Tensors = tuple[Tensor, ...]
@@ -53,17 +53,20 @@ def _as_tuple(given: Any, what: str, function: str) -> tuple[bool, Tensors]:
 
 def _fresh(inputs: Tensors, create_graph: bool) -> Tensors:
     """Inputs that a gradient can be taken to, connected to the caller's graph only if a graph is wanted."""
-    if create_graph:
-        return tuple(x.view(x.shape) if x.requires_grad else x.detach().requires_grad_() for x in inputs)
-    return tuple(x.detach().requires_grad_() for x in inputs)
+    return tuple(x.view(x.shape) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in inputs)
 
 
 def _ones(like: Tensor) -> Tensor:
-    return Tensor(np.ones(tuple(like.shape), like.dtype.numpy))
+    return Tensor(np.ones(like.shape, like.dtype.numpy))
 
 
 def _shaped(single: bool, parts: Sequence[Any]) -> Any:
     return parts[0] if single else tuple(parts)
+
+
+def _kept(parts: Sequence[Tensor], create_graph: bool) -> Sequence[Tensor]:
+    """Results in the graph, if one is wanted."""
+    return parts if create_graph else [part.detach() for part in parts]
 
 
 def _check_graph(parts: Sequence[Tensor | None], what: str, strict: bool) -> None:
@@ -98,9 +101,8 @@ def _filled(
             raise RuntimeError(
                 f"The {what} of the user-provided function is independent of input {i}. {_NOT_ALLOWED} when create_graph=True."
             )
-        block = part.reshape(shape) if stage == "block" else part
-        found.append(block if create_graph else block.detach())
-    return found
+        found.append(part.reshape(shape) if stage == "block" else part)
+    return list(_kept(found, create_graph))
 
 
 def _vectors(v: Any, like: Tensors, single: bool, what: str, function: str) -> Tensors:
@@ -137,8 +139,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         single_y, ys = _run(func, xs, "vjp", strict)
         seeds = _vectors(v, ys, single_y, "the user-provided function returns a single Tensor with a single element", "vjp")
         found = _gradient(ys, xs, seeds, create_graph)
-    values = [y if create_graph else y.detach() for y in ys]
-    return _shaped(single_y, values), _shaped(single, _filled(found, xs, create_graph, strict, "back"))
+    return _shaped(single_y, _kept(ys, create_graph)), _shaped(single, _filled(found, xs, create_graph, strict, "back"))
 
 
 def _gradient(ys: Sequence[Tensor], xs: Tensors, seeds: Sequence[Tensor], create_graph: bool) -> Sequence[Tensor | None]:
@@ -155,12 +156,11 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         vs = _vectors(v, xs, single, _OF_INPUT, "jvp")
         xs = _fresh(xs, create_graph)
         single_y, ys = _run(func, xs, "jvp", strict)
-        dummies = tuple(Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)).requires_grad_() for y in ys)
+        dummies = tuple(Tensor(np.zeros(y.shape, y.dtype.numpy), True) for y in ys)
         rows = _gradient(ys, xs, dummies, create_graph=True)
         _check_graph(rows, "grad_inputs", strict)
         found = _gradient([r if r is not None else x for r, x in zip(rows, xs, strict=True)], dummies, vs, create_graph)
-    values = [y if create_graph else y.detach() for y in ys]
-    return _shaped(single_y, values), _shaped(single_y, _filled(found, ys, create_graph, strict, "back_trick"))
+    return _shaped(single_y, _kept(ys, create_graph)), _shaped(single_y, _filled(found, ys, create_graph, strict, "back_trick"))
 
 
 def jacobian(
@@ -182,9 +182,8 @@ def jacobian(
         single, xs = _as_tuple(inputs, "inputs", "jacobian")
         xs = _fresh(xs, create_graph)
         single_y, ys = _run(func, xs, "jacobian", strict)
-        blocks = [_rows(y, i, xs, create_graph, strict) for i, y in enumerate(ys)]
-    shaped = [_shaped(single, row) for row in blocks]
-    return _shaped(single_y, shaped)
+        blocks = [_shaped(single, _rows(y, i, xs, create_graph, strict)) for i, y in enumerate(ys)]
+    return _shaped(single_y, blocks)
 
 
 def _by_columns(func: Callable[..., Any], inputs: Any, create_graph: bool) -> Any:
@@ -198,8 +197,7 @@ def _by_columns(func: Callable[..., Any], inputs: Any, create_graph: bool) -> An
         return ys
 
     found = jacfwd(results, tuple(range(len(xs))))(*xs)
-    rows = [tuple([block if create_graph else block.detach() for block in row]) for row in found]
-    return _shaped(single_y, [_shaped(single, row) for row in rows])
+    return _shaped(single_y, [_shaped(single, _kept(row, create_graph)) for row in found])
 
 
 def _rows(y: Tensor, place: int, xs: Tensors, create_graph: bool, strict: bool) -> list[Tensor]:
@@ -246,25 +244,24 @@ def _scalar(y: Any, name: str) -> Tensor:
     return y
 
 
-def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
-    """The value of a scalar function, and v times its Hessian."""
-    return _product_with_hessian("vhp", func, inputs, v, create_graph, strict)
+def _product_with_hessian(name: str) -> Callable[..., tuple[Any, Any]]:
+    """The value of a scalar function, and its Hessian times v, or v times its Hessian, which is the same, as it is symmetric."""
+
+    def product(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+        with enable_grad():
+            single, xs = _as_tuple(inputs, "inputs", name)
+            vs = _vectors(v, xs, single, _OF_INPUT, name)
+            xs = _fresh(xs, create_graph)
+            y = _scalar(func(*xs), name)
+            _check_graph((y,), "outputs", strict)
+            slopes = _gradient([y], xs, [_ones(y)], create_graph=True)
+            _check_graph(slopes, "jacobian", strict)
+            kept = [(s, u) for s, u in zip(slopes, vs, strict=True) if s is not None]
+            found = _gradient([s for s, _ in kept], xs, [u for _, u in kept], create_graph)
+        return _kept((y,), create_graph)[0], _shaped(single, _filled(found, xs, create_graph, strict, "double_back"))
+
+    product.__name__ = product.__qualname__ = name
+    return product
 
 
-def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
-    """The value of a scalar function, and its Hessian times v: the Hessian is symmetric."""
-    return _product_with_hessian("hvp", func, inputs, v, create_graph, strict)
-
-
-def _product_with_hessian(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool) -> tuple[Any, Any]:
-    with enable_grad():
-        single, xs = _as_tuple(inputs, "inputs", name)
-        vs = _vectors(v, xs, single, _OF_INPUT, name)
-        xs = _fresh(xs, create_graph)
-        y = _scalar(func(*xs), name)
-        _check_graph((y,), "outputs", strict)
-        slopes = _gradient([y], xs, [_ones(y)], create_graph=True)
-        _check_graph(slopes, "jacobian", strict)
-        kept = [(s, u) for s, u in zip(slopes, vs, strict=True) if s is not None]
-        found = _gradient([s for s, _ in kept], xs, [u for _, u in kept], create_graph) if kept else (None,) * len(xs)
-    return (y if create_graph else y.detach()), _shaped(single, _filled(found, xs, create_graph, strict, "double_back"))
+hvp, vhp = _product_with_hessian("hvp"), _product_with_hessian("vhp")

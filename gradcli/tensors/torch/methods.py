@@ -17,24 +17,32 @@ from gradcli.ops.operands import Operand
 from gradcli.ops.registry import public_names, registry
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.backward import backward_of
-from gradcli.tensors.core.casts import as_tensor
-from gradcli.tensors.core.in_place import check_expandable, check_places, check_writable, replace, update
+from gradcli.tensors.core.in_place import (
+    as_tensor,
+    check_expandable,
+    check_places,
+    check_writable,
+    get,
+    mask_of,
+    mismatch,
+    replace,
+    rows,
+    update,
+    write,
+)
 from gradcli.tensors.core.levels import levels_of, memory_of, own_entries
 from gradcli.tensors.core.modes import check_device, state, warn
-from gradcli.tensors.core.subscripts import get, mask_of, mismatch, rows, write
-from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import writable
-from gradcli.tensors.dispatch import pytorch_types
-from gradcli.tensors.dispatch.apply import apply
-from gradcli.tensors.dispatch.checked_calls import checked
-from gradcli.tensors.dispatch.interpreter import interpret
+from gradcli.tensors.core.tensor import Tensor, writable
+from gradcli.tensors.dispatch.apply import apply, checked
+from gradcli.tensors.dispatch.call_arguments import IN_PLACE_TOO, NO_METHODS
 from gradcli.tensors.dispatch.library_calls import caller, known
 from gradcli.tensors.torch import creation
-from gradcli.tensors.torch.catalogue_functions import where_of
+from gradcli.tensors.torch.creation import RANDOM, RANDOM_IN_PLACE
 from gradcli.tensors.torch.display import shown
+from gradcli.tensors.torch.namespace import where_of
+from gradcli.tensors.torch.numpy_functions import function_on_tensors, ufunc_on_tensors
 from gradcli.tensors.torch.own_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, METHODS, PLAIN_METHODS, rearranged
-from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
-from gradcli.tensors.torch.scipy_functions import function_on_tensors, ufunc_on_tensors
+from gradcli.tensors.transforms.vectorizing import interpret
 
 # -- Methods that give a tensor new content, or a new shape, in place ------------------------------
 
@@ -267,14 +275,14 @@ def functions() -> tuple[str, ...]:
 def _writes_too(name: str) -> bool:
     """Return whether a method has a form that writes its result into the tensor."""
     record, _ = known(name) or (None, None)
-    return name in pytorch_types.IN_PLACE_TOO or (isinstance(record, Op) and record.elementwise)
+    return name in IN_PLACE_TOO or (isinstance(record, Op) and record.elementwise)
 
 
 def _install() -> None:
     """Give tensors their methods. A class that looks for them by `__getattr__` would be slower to read any field of."""
     for special, method in SPECIAL.items():
         setattr(Tensor, special, method)
-    names = {*OWN, *functions()}.difference(pytorch_types.NO_METHODS)
+    names = {*OWN, *functions()}.difference(NO_METHODS)
     for name in {*names, *(f"{name}_" for name in names if _writes_too(name))}:
         if not hasattr(Tensor, name):
             setattr(Tensor, name, _Unbound(name))

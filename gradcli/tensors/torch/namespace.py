@@ -1,39 +1,387 @@
-"""PyTorch's top-level names: what ``import gradcli as torch`` offers, each made when it is first asked for."""
+"""PyTorch's functions by their names: those of the catalogue, and the few that are about tensors themselves."""
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from functools import cache
+from operator import index
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
+from gradcli.namespace.compositions import lettered
+from gradcli.ops.calling import meanings
+from gradcli.ops.calling.meanings import CALL, Class, Refused, class_of, classes, lookup, qualified
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.registry import find, named, public_names
+from gradcli.ops.spec import REQUIRED, Composite
 from gradcli.spelling import words
-from gradcli.tensors.core import casts, dtypes, modes
+from gradcli.tensors.core import dtypes, modes
+from gradcli.tensors.core.in_place import as_tensor, clone_of, update
+from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.modes import device, get_default_device, set_default_device
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.checked_calls import checked
-from gradcli.tensors.dispatch.library_calls import missing
-from gradcli.tensors.torch import catalogue_functions, creation, display, random_fills
+from gradcli.tensors.dispatch.apply import apply, checked
+from gradcli.tensors.dispatch.library_calls import caller, known, missing, named_results
+from gradcli.tensors.torch import creation, display
+from gradcli.tensors.torch.creation import COUNTS, RANDOM
+from gradcli.tensors.torch.creation import OF_NETWORKS as RANDOM_OF_NETWORKS
+from gradcli.tensors.torch.own_methods import BITS, CASTS, MEMORY, METHODS
+from gradcli.tensors.torch.own_methods import FUNCTIONS as QUESTIONS
 from gradcli.tensors.transforms import vectorizing
+
+
+@cache
+def function(name: str, where: str = "torch") -> Callable[..., Any]:
+    """Return a function of the catalogue under PyTorch's name. Raises AttributeError if there is none."""
+    there = qualified(name, f"{where}.{name}", TORCH)
+    found = known(there)
+    if found is None:
+        raise AttributeError(missing(name, where))
+    record, signature = found
+    words = [p.name for p in signature.parameters]
+    writes = words.index("inplace") if where == "torch.nn.functional" and "inplace" in words else None
+    parts = record.result_names if where == "torch.linalg" and isinstance(record, Composite) else ()
+    calling = caller(there, TORCH, name)
+    if writes is None and not parts:
+        return calling
+
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        if writes is not None and len(arguments) == writes + 1:
+            arguments, keywords = arguments[:writes], {**keywords, "inplace": arguments[writes]}
+        if writes is not None and "inplace" in keywords:  # whatever is true, as in Python
+            keywords["inplace"] = bool(keywords["inplace"])
+        result = calling(*arguments, **keywords)
+        return named_results(f"linalg_{name}", parts, result) if parts and isinstance(result, tuple) else result
+
+    run.__name__ = run.__qualname__ = name
+    run.__doc__ = record.doc
+    return run
+
+
+@cache
+def network_function(name: str) -> Callable[..., Any]:
+    """A function of torch.nn.functional's. Raises AttributeError if there is none."""
+    where = "torch.nn.functional"
+    own = OF_NETWORKS.get(name)
+    return (in_place(name, where) or function(name, where)) if own is None else own
+
+
+def function_names() -> list[str]:
+    """The names under which there are functions in PyTorch's parts."""
+    return sorted(name for name in {*public_names(), *meanings.names()} if "." not in name and known(name) is not None)
+
+
+def stack(tensors: Any, dim: int = 0) -> Tensor:
+    stacked: Tensor = apply(find("stack"), list(tensors), {"axis": dim})
+    return stacked
+
+
+def einsum(equation: Any, *operands: Any) -> Any:
+    """Sums of products over named axes; ``einsum(x, [0, 1], y, [1, 2], [0, 2])`` names them by numbers."""
+    if isinstance(equation, Tensor) and operands:
+        equation, listed = lettered((equation, *operands), index)
+        return einsum(equation, *listed)
+    if isinstance(operands[0] if operands else None, (list, tuple)):
+        operands = tuple(operands[0])
+    if not operands:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+        )
+    if not isinstance(equation, str):
+        raise TypeError("einsum(): the first argument is the equation, a string; operands follow")
+    tensors = [as_tensor(o) for o in operands]
+    if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
+        tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
+    found: Tensor = named("einsum")(*tensors, subscripts=equation)
+    return found.to(dtypes.of_numpy(dtypes.result_type([x.array for x in tensors])))  # whole numbers wrap around
+
+
+def _sums(equation: str) -> bool:
+    """Return whether a letter of one term's is not in the result."""
+    term, arrow, result = equation.replace(" ", "").partition("->")
+    letters = set(term) - {"."}
+    return bool(letters - set(result)) if arrow else any(term.count(letter) > 1 for letter in letters)
+
+
+def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
+    """One of two values, entry by entry; of a condition alone, the places where it holds."""
+    if not isinstance(condition, Tensor):
+        raise TypeError(f"where(): argument 'condition' must be Tensor, not {type(condition).__name__}")
+    if not choices and not keywords:
+        return METHODS["nonzero"](condition, as_tuple=True)
+    if condition.array.dtype != np.bool_:
+        if condition.array.dtype != np.uint8:
+            raise RuntimeError(f"where: the condition is a boolean tensor, not one of {condition.dtype.name}")
+        condition = condition.to(dtypes.bool_)
+    return caller("where")(condition, *choices, **keywords)
+
+
+def where_of(x: Tensor, condition: Any, other: Any) -> Any:
+    """The method: ``x.where(condition, other)``."""
+    return where(condition, x, other)
+
+
+def detach(x: Tensor) -> Tensor:
+    """The same memory, outside of the graph."""
+    return x.detach()
+
+
+def adaptive_max_pool1d(x: Tensor, output_size: Any) -> Any:
+    """The largest entries and their places: at the top, PyTorch gives both."""
+    return function("adaptive_max_pool1d", "torch.nn.functional")(x, output_size, return_indices=True)
+
+
+def is_tensor(x: Any) -> bool:
+    return isinstance(x, Tensor)
+
+
+def result_type(tensor: Any, other: Any) -> dtypes.dtype:
+    for operand in (tensor, other):
+        if not isinstance(operand, (Tensor, bool, int, float)):
+            raise TypeError(f"result_type(): an operand must be Tensor or Number, not {type(operand).__name__}")
+    return dtypes.of_numpy(dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in (tensor, other)]))
+
+
+def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
+    """The dtype of the smallest size and kind that holds both."""
+    return dtypes.of_numpy(dtypes.joined(dtypes.as_numpy(first), dtypes.as_numpy(second)))
+
+
+def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
+    """Return whether results of a dtype may be written to tensors of another one."""
+    return dtypes.can_cast(dtypes.as_numpy(found), dtypes.as_numpy(wanted))
+
+
+def broadcast_shapes(*shapes: Any) -> dtypes.Size:
+    given = [tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]
+    try:
+        return dtypes.Size(np.broadcast_shapes(*given))
+    except ValueError:
+        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {', '.join(map(str, given))}") from None
+
+
+def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
+    """A row of zeros with a one at each entry's place."""
+    if x.dtype is not dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if num_classes == -1:
+        if not x.array.size:
+            raise RuntimeError("Class values must be non-negative: can not infer total number of classes from empty tensor.")
+        num_classes = int(x.array.max()) + 1
+    hot: Tensor = function("one_hot", "torch.nn.functional")(x, num_classes)
+    return hot if isinstance(hot, Batched) else hot.to(dtypes.int64)
+
+
+def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
+    """The function whose name ends with an underscore, which writes its result into the first argument: the method, if there is one."""
+    if not name.endswith("_") or name.startswith("_") or (known(name[:-1]) is None and name[:-1] not in BITS and name not in MEMORY):
+        return None
+    if not hasattr(Tensor, name) and name not in _NO_METHODS:
+        return None
+
+    def write(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
+        written: Tensor = getattr(x, name)(*arguments, **keywords) if hasattr(x, name) else update(x, name[:-1], arguments, keywords)
+        return written
+
+    return checked(write, name)
+
+
+_NO_METHODS = frozenset({"celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "threshold_"})
+_NAMED = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
+
+
+OF_NETWORKS: dict[str, Callable[..., Any]] = {name: checked(function, name) for name, function in _NAMED.items()}
+OWN: dict[str, Callable[..., Any]] = {
+    **QUESTIONS, **RANDOM,
+    "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
+    "broadcast_shapes": broadcast_shapes, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
+    "clone": checked(clone_of, "clone"), "as_strided": checked(MEMORY["as_strided"], "as_strided"),
+    **{name: checked(CASTS[name], name) for name in ("positive", "resolve_conj", "resolve_neg")},
+    **COUNTS,
+    **{name: checked(function, name) for name, function in BITS.items()},
+}  # fmt: skip
+
+
+# -- Objects of torch.nn's classes that have no parameters: functions of torch.nn.functional that
+# keep arguments, on tensors. Which function a class is, and what its constructor takes, stands in
+# ops/nn/modules.py.
+
+
+class FunctionModule:
+    """A function that keeps arguments, with what PyTorch's modules have beside: modes, and parameters, of which there are none."""
+
+    training = True
+    _record: Class
+    _constructor: inspect.Signature
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        try:
+            given = self._constructor.bind(*arguments, **keywords)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
+        given.apply_defaults()
+        for name, value in given.arguments.items():
+            times = self._record.repeated.get("pad" if name == "padding" else name)
+            setattr(self, name, (value,) * times if times and isinstance(value, int) else value)
+        if "Dropout" in type(self).__name__ and not 0 <= vars(self)["p"] <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {vars(self)['p']}")
+
+    def forward(self, *tensors: Any, **named: Any) -> Any:
+        wanted = _inputs(self._record)
+        try:
+            given = wanted.bind(*tensors, **named).arguments
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}.forward() {error}") from None
+        leading = [given[name] for name, p in wanted.parameters.items() if p.default is p.empty]
+        further = dict(list(given.items())[len(leading) :])
+        return _function(self._record)(*leading, **self._kept(), **further)
+
+    def _kept(self) -> dict[str, Any]:
+        """Return what the function gets of the object, under its names."""
+        words = self._constructor.parameters
+        kept = {name: value for name, value in self._record.defaults.items() if name not in words}
+        for parameter in self._record.constructor.parameters:
+            name = next((word for word in parameter.spellings if word in words), None)
+            value = None if name is None else getattr(self, name)
+            if value is not None and not (parameter.name == "inplace" and value is False):
+                kept[parameter.name] = value
+        if _has_training(self._record):
+            kept["training"] = self.training
+        return kept
+
+    def __call__(self, *tensors: Any, **named: Any) -> Any:
+        return self.forward(*tensors, **named)
+
+    def __repr__(self) -> str:
+        """Return what the object was told beside its defaults."""
+        told = [
+            f"{name}={getattr(self, name)!r}"
+            for name, parameter in self._constructor.parameters.items()
+            if getattr(self, name) is not parameter.default and getattr(self, name) != parameter.default
+        ]
+        return f"{type(self).__name__}({', '.join(told)})"
+
+    # -- what all modules have -----------------------------------------------------------------------------------
+
+    def train(self, mode: bool = True) -> FunctionModule:
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        return self
+
+    def eval(self) -> FunctionModule:
+        return self.train(False)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
+        return iter(())
+
+    def state_dict(self) -> OrderedDict[str, Tensor]:
+        """The weights of losses."""
+        own = vars(self).items()
+        return OrderedDict((name, value.detach()) for name, value in own if isinstance(value, Tensor))
+
+
+def module(name: str) -> type[FunctionModule]:
+    """The class of that name in torch.nn. Raises AttributeError for what gradcli does not have, with the reason."""
+    found = class_of(name, TORCH)
+    if isinstance(found, Refused):
+        raise AttributeError(f"gradcli has no torch.nn.{name}: {found.why}; {found.help}")
+    if found is None:
+        help = "it has the functions of torch.nn.functional, and the classes that are these and keep arguments"
+        raise AttributeError(f"gradcli has no torch.nn.{name}: {help}")
+    return _made(name, found)
+
+
+@cache
+def _made(name: str, record: Class) -> type[FunctionModule]:
+    fields = {"_record": record, "_constructor": _constructor(record), "__module__": "torch.nn.modules", "__doc__": None}
+    return type(name, (FunctionModule,), fields)
+
+
+def module_names() -> list[str]:
+    """The classes that there are."""
+    return sorted(classes(TORCH))
+
+
+def _constructor(record: Class) -> inspect.Signature:
+    """How objects are made: the parameters have PyTorch's names, and the defaults of the function."""
+    if record.keeps == "*":  # whatever there is
+        return inspect.signature(lambda *args, **kwargs: None)
+    name = record.methods[CALL]
+    found, drawn = known(name), inspect.signature(OF_NETWORKS[name]).parameters if name in OF_NETWORKS else {}
+    defaults: dict[str, Any] = {"size_average": None, "reduce": None, "inplace": False}
+    if found is not None:
+        function, signature = found
+        defaults |= {**function.static, **dict.fromkeys(function.optional), **dict(signature.defaults)}
+    defaults |= {**{word: parameter.default for word, parameter in drawn.items()}, **record.defaults}
+    made = []
+    for parameter, written in zip(record.constructor.parameters, record.keeps.split(","), strict=False):
+        word = written.strip().lstrip("-").rpartition("|")[2]
+        default = defaults.get(parameter.name, REQUIRED)
+        made.append(_parameter(word, inspect.Parameter.empty if default is REQUIRED else default))
+    return inspect.Signature(made)
+
+
+def _parameter(name: str, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
+
+
+@cache
+def _function(record: Class) -> Callable[..., Any]:
+    name = record.methods[CALL]
+    return OF_NETWORKS[name] if name in OF_NETWORKS else function(name, "torch.nn.functional")
+
+
+@cache
+def _has_training(record: Class) -> bool:
+    """Return whether the function is told if there is training."""
+    name = record.methods[CALL]
+    if name in OF_NETWORKS:
+        return "training" in inspect.signature(OF_NETWORKS[name]).parameters
+    return "training" in [parameter.name for parameter in getattr(lookup(name, TORCH), "parameters", ())]
+
+
+@cache
+def _inputs(record: Class) -> inspect.Signature:
+    """Return what an object is called with: what its function takes, and the constructor does not."""
+    name = record.methods[CALL]
+    taken = {parameter.name for parameter in record.constructor.parameters}
+    wanted = ["input"]
+    if (found := known(name)) is not None:
+        function, signature = found
+        operands = [p for p in signature.parameters if p.name in function.operands and p.name not in (*function.optional, *taken)]
+        wanted = ["input" if "input" in p.spellings else p.name for p in operands]
+    more = [_parameter("output_size", None)] if name.startswith("max_unpool") else []
+    return inspect.Signature([*map(_parameter, wanted), *more])
+
+
+# -- PyTorch's top-level names: what ``import gradcli as torch`` offers, each made when it is first
+# asked for.
+
 
 _PUBLIC = {
     creation: (
         "tensor", "from_numpy", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like", "eye", "arange",
         "linspace", "logspace", "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal",
-        "scalar_tensor", "asarray",
+        "scalar_tensor", "asarray", "Generator", "manual_seed", "initial_seed", "seed", "default_generator",
     ),
     vectorizing: ("vmap",),
     modes: (
         "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     ),
-    random_fills: ("Generator", "manual_seed", "initial_seed", "seed", "default_generator"),
     display: ("set_printoptions",),
     dtypes: ("dtype", "Size", "set_default_dtype", "get_default_dtype"),
 }  # fmt: skip
 NAMES: dict[str, Any] = {
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
-    **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device,
+    **dtypes.NAMES, **OWN, "Tensor": Tensor, "device": device,
     "get_default_device": get_default_device, "set_default_device": set_default_device,
-    "where": catalogue_functions.where, "as_tensor": checked(casts.as_tensor),
+    "where": where, "as_tensor": checked(as_tensor),
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None,
     **{name: name for name in ("contiguous_format", "preserve_format", "strided")},  # of which there is one each
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
@@ -98,17 +446,14 @@ def resolve(name: str, where: str = "torch") -> Any:
         return getattr(display, name)
     if name.startswith("_"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
-    writing = catalogue_functions.in_place(name, where) or ((lambda x: x.zero_()) if name == "zero_" else None)
+    writing = in_place(name, where) or ((lambda x: x.zero_()) if name == "zero_" else None)
     if writing is not None:
         return writing
     if name in _ELSEWHERE:
         raise AttributeError(f"gradcli has no {name}: {_ELSEWHERE[name].format(name=name)}")
-    return catalogue_functions.function(name, where)
+    return function(name, where)
 
 
 def names() -> set[str]:
     """PyTorch's names that there are."""
-    return {*NAMES, *catalogue_functions.function_names()} - _ELSEWHERE.keys()
-
-
-__all__ = ["NAMES", "missing", "names", "resolve"]
+    return {*NAMES, *function_names()} - _ELSEWHERE.keys()

@@ -8,19 +8,27 @@ them; or one made of others, by whose calls gradients pass.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
+from operator import index
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import UnreadArgumentError
-from gradcli.ops.calling.prefixes import NUMPY
+from gradcli.namespace import ufuncs
+from gradcli.namespace.compositions import cho_factor, cho_solve, lettered, line, moving, ratios
+from gradcli.ops.calling.meanings import is_part, qualified
+from gradcli.ops.calling.prefixes import NUMPY, SCIPY
 from gradcli.ops.spec import Op
+from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.casts import as_tensor
+from gradcli.tensors.core.in_place import as_tensor
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST, requires_grad
 from gradcli.tensors.dispatch.library_calls import caller, known
-from gradcli.tensors.torch.catalogue_functions import einsum, lettered
+from gradcli.tensors.torch.custom_functions import Function
+from gradcli.tensors.torch.namespace import einsum
 
 # What NumPy computes in doubles, where PyTorch keeps whole numbers, or refuses them.
 _IN_DOUBLES = frozenset({"average", "corrcoef", "cov", "fabs", "float_power", "modf", "rint"})
@@ -34,8 +42,7 @@ def called(name: str, arguments: Any, keywords: dict[str, Any], function: Any = 
     """A function of NumPy's, by its name. Raises TypeError, by name, for what there is not."""
     found = known(name, NUMPY)
     if found is None:
-        module = getattr(function, "__module__", None) or "numpy"
-        path = f"{module}.{getattr(function, '__name__', name)}"
+        path = f"{getattr(function, '__module__', None) or 'numpy'}.{getattr(function, '__name__', name)}"
         raise TypeError(f"gradcli has no {path} on tensors; tensor.detach().numpy() is the array")
     keywords = {
         key: np.dtype(value) if isinstance(value, str) and key == "dtype" else value
@@ -72,8 +79,7 @@ def refuse(name: str, **given: Any) -> None:
     """Refuse, by name, keywords that would change what is computed."""
     for keyword, value in given.items():
         if value is not None and value is not np._NoValue:
-            said = f"{name} of tensors does not support this {keyword}="
-            raise UnreadArgumentError(said, help="leave it out")
+            raise UnreadArgumentError(f"{name} of tensors does not support this {keyword}=", help="leave it out")
 
 
 def tensor_of(argument: Any) -> Any:
@@ -114,8 +120,7 @@ def of_constants(function: Callable[..., Any], first: int = 0) -> Callable[..., 
 
     def run(*given: Any, **named: Any) -> Any:
         if requires_grad([*given[first:], *named.values()]):
-            said = f"{function.__name__}: a tensor that requires grad loses its gradient here"
-            raise TypeError(f"{said}: write x.detach()")
+            raise TypeError(f"{function.__name__}: a tensor that requires grad loses its gradient here: write x.detach()")
         found = _of_entries(function)(*given, **named)
         return Tensor(np.asarray(found)) if first else found
 
@@ -123,31 +128,13 @@ def of_constants(function: Callable[..., Any], first: int = 0) -> Callable[..., 
 
 
 def _moving(function: Callable[..., Any], at: int = 0) -> Callable[..., Any]:
-    """A function that only moves entries: NumPy's, of their places.
-
-    at  which argument has the entries: an array, or nested lists of arrays
-    """
+    """A function that only moves entries: those of its argument at a place, an array or nested lists of arrays."""
+    moved = moving(function, tensor_of, at)
 
     def run(*given: Any, out: None = None, **named: Any) -> Any:
         refuse(function.__name__, out=out)
-        leaves: list[Any] = []
-
-        def places(part: Any) -> Any:
-            if isinstance(part, (list, tuple)):
-                return type(part)(map(places, part))
-            leaf, start = tensor_of(part), sum(len(before) for before in leaves)
-            leaves.append(np.ravel(leaf))
-            return start + np.arange(len(leaves[-1])).reshape(leaf.shape)
-
-        def taken(found: Any) -> Any:
-            if isinstance(found, (list, tuple)):
-                return type(found)(map(taken, found))
-            return entries[found]
-
-        before, where, after = given[:at], places(given[at]), given[at + 1 :]
-        entries = leaves[0] if len(leaves) == 1 else np.concatenate(leaves)
-        named = {key: plain(value) for key, value in named.items()}
-        return taken(function(*plain(before), where, *plain(after), **named))
+        arguments = [argument if place == at else plain(argument) for place, argument in enumerate(given)]
+        return moved(*arguments, **{key: plain(value) for key, value in named.items()})
 
     return run
 
@@ -158,9 +145,8 @@ def _moving(function: Callable[..., Any], at: int = 0) -> Callable[..., Any]:
 def _einsum(equation: Any, *operands: Any, optimize: Any = False, **keywords: Any) -> Any:
     """With letters, or with lists of labels: ``np.einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
     refuse("einsum", **keywords)
-    if not isinstance(equation, str):
-        equation, operands = lettered((equation, *operands))
-    return einsum(equation, *map(tensor_of, operands))
+    given: Any = (equation, operands) if isinstance(equation, str) else lettered((equation, *operands), index)
+    return einsum(given[0], *map(tensor_of, given[1]))
 
 
 def _along_axis(function: Callable[..., Any], axis: int, arr: Any, *given: Any, **named: Any) -> Any:
@@ -189,8 +175,7 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *given: Any, **named: Any) 
 
 
 def _transposed(a: Any, axes: Any = None) -> Any:
-    given = {} if axes is None else {"axes": tuple(np.atleast_1d(axes).tolist())}
-    return by_name("transpose", a, **given)
+    return by_name("transpose", a, **({} if axes is None else {"axes": tuple(np.atleast_1d(axes).tolist())}))
 
 
 def _ordering(name: str) -> Callable[..., Any]:
@@ -221,30 +206,46 @@ def _unique(
 
 
 def _inserted(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """Return what is put in takes the array's dtype, as in an assignment."""
+    """An array with values put in, which take its dtype, as in an assignment."""
     given, put = tensor_of(arr), tensor_of(values)
     if put.requires_grad and not given.dtype.is_floating_point:
-        said = "insert: floats that require grad cannot be put into whole numbers"
-        raise UnreadArgumentError(said, help="make the array one of floats")
+        help = "make the array one of floats"
+        raise UnreadArgumentError("insert: floats that require grad cannot be put into whole numbers", help=help)
     joined = _moving(lambda pair: np.insert(pair[0], plain(obj), pair[1], axis))
     return joined([given, put.to(given.dtype)])
 
 
-def _spaced(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
-    dtype: Any = None, axis: int = 0,
+def _linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
 ) -> Any:  # fmt: skip
     """Numbers in equal distances between tensors."""
-    first, last = np.broadcast_arrays(tensor_of(start), tensor_of(stop))
-    count = num - 1 if endpoint else num
-    share = (np.arange(num) / max(count, 1)).reshape(-1, *[1] * np.ndim(first))
-    share = share.astype(np.result_type(plain(first), plain(last), 1.0))
-    made = first + (last - first) * share
-    if endpoint and num > 1:
-        made = np.where(share == 1, last, made)
-    made = np.moveaxis(made, 0, axis)
-    made = made if dtype is None else made.astype(dtype)
-    return (made, (last - first) / count) if retstep else made
+    first, last = _floats(start, stop)
+    numbers, step = line(first, last, index(num), endpoint)
+    made = _arranged(numbers, dtype, axis)
+    return (made, step) if retstep else made
+
+
+def _logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:  # fmt: skip
+    first, last = _floats(start, stop)
+    return _arranged(np.power(base, line(first, last, index(num), endpoint)[0]), dtype, axis)
+
+
+def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    first, last = _floats(start, stop)
+    if np.any(np.sign(plain(first)) * np.sign(plain(last)) <= 0):
+        raise ValueError("geomspace needs two ends of one sign, neither of them 0")
+    return _arranged(ratios(first, last, index(num), endpoint), dtype, axis)
+
+
+def _floats(*ends: Any) -> Any:
+    return [_float(tensor_of(end)) for end in np.broadcast_arrays(*map(tensor_of, ends))]
+
+
+def _arranged(numbers: Any, dtype: Any, axis: int) -> Any:
+    made = np.moveaxis(numbers, 0, axis)
+    return made if dtype is None else made.astype(dtype)
 
 
 def inner_products(x1: Any, x2: Any, /, *, axis: int = -1, **keywords: Any) -> Any:
@@ -289,7 +290,286 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "unique": _unique,
     "real_if_close": lambda a, tol=100: a, "imag": np.zeros_like,
     "angle": lambda z, deg=False: np.degrees(by_name("angle", z)) if deg else by_name("angle", z),
-    "linspace": _spaced,
+    "linspace": _linspace, "logspace": _logspace, "geomspace": _geomspace,
     "linalg.vecdot": inner_products,
     **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")},
+}  # fmt: skip
+
+
+# -- SciPy's functions on tensors: the catalogue's by their names, and some made of others --------
+
+
+def _called(name: str, *arguments: Any, **keywords: Any) -> Any:
+    named = {key: strong(value) for key, value in keywords.items()}
+    return caller(name, SCIPY)(*map(strong, arguments), **named)
+
+
+# -- scipy.special ----------------------------------------------------------------------------------------------
+
+
+def _of_orders(name: str) -> Callable[..., Any]:
+    """A function of an order and a number: of orders in an array, one after the other."""
+
+    def run(order: Any, x: Any) -> Any:
+        orders = np.asarray(plain(order))
+        if name in ("kn", "yn") and (orders % 1).any():
+            raise ValueError(f"{name} takes whole orders: {name[0]}v takes others")
+        if not orders.ndim:
+            return _of_one_order(name, order, x)
+        result: Any = 0.0
+        for one in np.unique(orders):
+            inside = np.where(orders == one, tensor_of(x), 1.0)
+            result = np.where(orders == one, _of_one_order(name, one.item(), inside), result)
+        return result
+
+    return run
+
+
+def _of_one_order(name: str, order: Any, x: Any) -> Any:
+    if name == "ive":
+        return _called("iv", tensor_of(order), x) * np.exp(-np.abs(x))
+    return _called("kv", tensor_of(order), x) * np.exp(x) if name == "kve" else _called(name, order, x)
+
+
+_OF_ORDERS = ("iv", "ive", "jn", "jv", "kn", "kv", "kve", "yn", "yv", "expn", "polygamma", *(
+    f"eval_{family}" for family in (
+        "chebyt", "chebyu", "hermite", "hermitenorm", "laguerre", "legendre",
+    )
+))  # fmt: skip
+
+
+def _counts(name: str, target: str) -> Callable[..., Any]:
+    """A function of counts, which is zero of what cannot be counted, where its real one is not."""
+
+    def run(*counts: Any, exact: bool = False) -> Any:
+        refuse(name, exact=exact or None)
+        parts = np.broadcast_arrays(*map(tensor_of, counts))
+        total, *taken = plain(list(parts))
+        outside = np.any([total < 0, *[(m < 0) | (m > total) for m in taken]], axis=0)
+        return np.where(outside, 0.0, _called(target, *(np.where(outside, 1.0, n) for n in parts)))
+
+    return run
+
+
+# -- scipy.signal -----------------------------------------------------------------------------------------------
+
+
+def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """The convolution over all axes."""
+    x, y = tensor_of(in1), tensor_of(in2)
+    if mode not in ("full", "same", "valid"):
+        raise UnreadArgumentError(f"convolve of tensors takes mode='full', 'same' or 'valid', not {mode!r}")
+    if x.ndim != y.ndim:
+        raise ValueError("in1 and in2 should have the same dimensionality")
+    extents = list(zip(x.shape, y.shape, strict=True))
+    if mode == "valid" and len({n > m for n, m in extents if n != m}) > 1:
+        raise ValueError("One array must be larger than the other along all convolved dimensions")
+    windows: Any = np.pad(x, [(m - 1, m - 1) for _, m in extents]) if extents else x
+    for axis, (_, m) in enumerate(extents):
+        windows = windows.unfold(axis, m, 1)
+    full, kept = np.tensordot(windows, np.flip(y) if extents else y, x.ndim), []
+    for n, m in extents:
+        first = {"full": 0, "same": (m - 1) // 2}.get(mode, min(n, m) - 1)
+        kept.append(slice(first, first + {"full": n + m - 1, "same": n}.get(mode, max(n, m) - min(n, m) + 1)))
+    return full[tuple(kept)]
+
+
+# -- scipy.stats, scipy.linalg ----------------------------------------------------------------------------------
+
+
+def _normal(name: str) -> Callable[..., Any]:
+    """A density of normal vectors; of a singular covariance matrix there is none here."""
+
+    def run(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+        given = {} if mean is None else {"mean": mean}
+        return _called(f"multivariate_normal.{name}", x, cov=cov, **given)
+
+    return run
+
+
+def _sylvester(a: Any, b: Any, q: Any) -> Any:
+    """X with A X + X B = Q: one system of equations for all entries of X, row by row."""
+    left, right, wanted = map(tensor_of, (a, b, q))
+    system = np.kron(left, np.eye(len(right))) + np.kron(np.eye(len(left)), np.transpose(right))
+    return np.reshape(np.linalg.solve(system, np.reshape(wanted, (-1,))), (len(left), len(right)))
+
+
+class _SquareRoot(Function):
+    """The principal square root S of a matrix: dS with S dS + dS S = dA."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor) -> Tensor:
+        from scipy.linalg import sqrtm
+
+        root = np.asarray(sqrtm(a.detach().array))
+        if np.iscomplexobj(root):
+            raise ValueError("sqrtm: this matrix has no real square root")
+        result = Tensor(root.astype(a.array.dtype))
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, *seeds: Any) -> Any:
+        turned = np.transpose(ctx.saved_tensors[0])
+        return _sylvester(turned, turned, seeds[0])
+
+
+def _factors(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+    """LU factors, whose pivots count from 0, where PyTorch's are LAPACK's, which count from 1."""
+    factors, pivots = caller("lu_factor")(tensor_of(a))
+    return factors, pivots - 1
+
+
+def _solution(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    """z with A z = b, or with the transpose of A: b is a vector, or a matrix of as many rows."""
+    if trans not in (0, 1, 2):
+        raise UnreadArgumentError(f"lu_solve takes trans=0, 1 or 2, not {trans!r}")
+    (factors, pivots), right = lu_and_piv, tensor_of(b)
+    counted = tensor_of(np.asarray(plain(pivots)) + 1)
+    columns = right[:, None] if right.ndim == 1 else right
+    given = (tensor_of(factors), counted, columns)
+    found = caller("linalg.lu_solve")(*given, adjoint=trans != 0)
+    return found[:, 0] if right.ndim == 1 else found
+
+
+MADE: dict[str, Callable[..., Any]] = {
+    "special.comb": _counts("comb", "binom"), "special.perm": _counts("perm", "perm"),
+    "special.factorial": _counts("factorial", "factorial"),
+    **{f"special.{name}": _of_orders(name) for name in _OF_ORDERS},
+    **{f"stats.multivariate_normal.{name}": _normal(name) for name in ("logpdf", "pdf")},
+    "signal.convolve": _convolve, "linalg.solve_sylvester": _sylvester,
+    "linalg.sqrtm": lambda A: _SquareRoot.apply(tensor_of(A)),
+    "linalg.lu_factor": _factors, "linalg.lu_solve": _solution,
+    "linalg.cho_factor": lambda a, lower=False, overwrite_a=False, check_finite=True: cho_factor(tensor_of(a), lower),
+    "linalg.cho_solve": lambda c_and_lower, b, overwrite_b=False, check_finite=True: (
+        cho_solve(tensor_of(c_and_lower[0]), c_and_lower[1], tensor_of(b))
+    ),
+}  # fmt: skip
+UFUNCS = {name.removeprefix("special."): made for name, made in MADE.items() if name.startswith("special.")}
+
+
+@cache
+def scipy_function(path: str) -> Any:
+    """Return what stands at a path of SciPy's: a function, or a distribution with its functions.
+
+    Raises AttributeError if there is nothing.
+    """
+    if path in MADE:
+        return MADE[path]
+    part, _, last = path.rpartition(".")
+    if part == "stats" and is_part(last, SCIPY):
+        return _Distribution(path)
+    if last == "rvs":  # SciPy's own, which no gradient passes through
+        from scipy import stats
+
+        return of_constants(getattr(stats, part.removeprefix("stats.")).rvs)
+    name = qualified(last, path, SCIPY)
+    # a distribution's mean is not that of its arguments
+    if known(name, SCIPY) is None or ("." in part and name == last):
+        raise AttributeError(f"gradcli has no scipy.{path}")
+
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        return _called(name, *arguments, **keywords)
+
+    run.__name__ = run.__qualname__ = last
+    return run
+
+
+class _Distribution(SimpleNamespace):
+    """A distribution of scipy.stats: ``norm.logpdf``."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path=path)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return scipy_function(f"{self.path}.{name}")
+
+
+# -- NumPy's protocols of tensors: ``np.sum(t, axis=1)``, ``np.sin(t)``, ``np.add.reduce(t)`` ------
+
+
+_WRITING = ("put",)  # of the catalogue under that name, but with a new array as its result
+_OF_WHOLE_NUMBERS = words("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift bitwise_count gcd lcm")  # fmt: skip
+
+
+def function_on_tensors(x: Tensor, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A NumPy function, recorded as the operation of that name."""
+    name, of_matrices = function.__name__, function.__module__ == "numpy.linalg"
+    path = f"linalg.{name}" if of_matrices else name
+    if path in FUNCTIONS:
+        return FUNCTIONS[path](*arguments, **keywords)
+    if name in _WRITING:
+        raise TypeError(f"gradcli has no numpy.{name} on tensors; tensor.detach().numpy() is the array")
+    return called(qualified(name, path, NUMPY) if of_matrices else name, arguments, keywords, function)
+
+
+def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: Any) -> Any:
+    """A ufunc or one of its methods, recorded as the operations of that name."""
+    out = keywords.pop("out", None)
+    out = out if out is None or len(out) > 1 else out[0]
+    name = f"np.{ufunc.__name__}"
+    if isinstance(out, tuple):
+        raise UnreadArgumentError(f"{name} of tensors does not support out= for several results", help="leave it out")
+    if isinstance(out, Tensor):
+        raise TypeError(f"{name}: tensors cannot be written to by out=; use the in-place methods")
+    if how == "at":
+        raise TypeError(f"{name}.at of tensors is not supported; tensor.detach().numpy() is the array")
+    mask = keywords.pop("where", True) if how == "__call__" else True
+    result = (_call if how == "__call__" else partial(_method, how))(ufunc, *inputs, **keywords)
+    if out is not None:
+        return written(out, result, mask)
+    if mask is not True:
+        help = f"write np.where(mask, {name}(...), x), or give out="
+        raise UnreadArgumentError(f"{name} does not support where= without out=", help=help)
+    return result
+
+
+def _call(
+    ufunc: Any, *inputs: Any, order: str = "K", casting: Any = "same_kind", subok: bool = True,
+    **keywords: Any,
+) -> Any:  # fmt: skip
+    name: str = ufunc.__name__
+    whole = isinstance(inputs[0], Tensor) and inputs[0].array.dtype.kind in "iu"
+    if name in _OF_WHOLE_NUMBERS or (name == "reciprocal" and whole):
+        return Tensor(np.asarray(ufunc(*plain(inputs), casting=casting, **keywords)))
+    refuse(f"np.{name}", order=None if order in ("K", "A", "C") else order)
+    refuse(f"np.{name}", casting=None if casting == "same_kind" else casting)
+    made = _MADE.get(name, UFUNCS.get(name))
+    if made is not None and (name in _MADE or not keywords):
+        return made(*inputs, **keywords)
+    return called(name, inputs, keywords, ufunc)
+
+
+def _scaled(x: Any, exponents: Any) -> Any:
+    """x * 2**n by two powers, as 2**n alone may be too large or too small for a float."""
+    whole = np.asarray(plain(exponents))
+    if whole.dtype.kind in dtypes.FLOATS:
+        raise TypeError("np.ldexp: the second argument is of whole numbers")
+    x, half = tensor_of(x), whole // 2
+    kind = np.result_type(x.array, 1.0)
+    first, second = (np.exp2(part.astype(kind)) for part in (half, whole - half))
+    return x * first * second
+
+
+def _method(how: str, ufunc: Any, x: Any, *arguments: Any, **keywords: Any) -> Any:
+    """``np.add.reduce`` and its kin: with dtype and out in their places, if they are given by position."""
+    name, given = ufunc.__name__, tensor_of(x)
+    if how == "outer":
+        return ufuncs.outer(lambda of, *operands: _call(ufunc, *operands, **keywords), name, given, tensor_of(arguments[0]))
+    keywords |= dict(zip(_PARAMETERS[how], arguments, strict=False))
+    keywords = {key: value for key, value in keywords.items() if key != "out" and value is not np._NoValue}
+    kind = keywords.pop("dtype", None)
+    if keywords.get("where") is True:
+        del keywords["where"]
+    return getattr(ufuncs, how)(by_name, name, given if kind is None else given.astype(kind), **keywords)
+
+
+_PARAMETERS = {
+    "reduce": ("axis", "dtype", "out", "keepdims", "initial", "where"), "accumulate": ("axis", "dtype", "out"),
+    "reduceat": ("indices", "axis", "dtype", "out"),
+}  # fmt: skip
+_MADE: dict[str, Callable[..., Any]] = {
+    "ldexp": _scaled, "vecdot": inner_products, "conjugate": np.positive,
 }  # fmt: skip

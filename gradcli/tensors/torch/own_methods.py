@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import LinAlgError
-from gradcli.tensors.core import dtypes, views
-from gradcli.tensors.core.casts import cast, clone_of
-from gradcli.tensors.core.in_place import check_writable, common_shape, update
+from gradcli.spelling import words
+from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.in_place import as_tensor, cast, check_writable, clone_of, common_shape, update
 from gradcli.tensors.core.levels import Batched, by_example, in_front, rewrapped
 from gradcli.tensors.core.modes import Mode, check_device, state
 from gradcli.tensors.core.modes import device as torch_device
-from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import regraph
-from gradcli.tensors.dispatch.apply import region
-from gradcli.tensors.dispatch.checked_calls import checked
+from gradcli.tensors.core.tensor import Tensor, address, regraph, stands_in_order, start, strides
+from gradcli.tensors.dispatch.apply import checked, region
 from gradcli.tensors.dispatch.library_calls import caller
 
 
@@ -37,11 +35,7 @@ def _is_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08
     if x.dtype != other.dtype:
         raise RuntimeError(f"both tensors must have one dtype, not {x.dtype.name} and {other.dtype.name}")
     common_shape(x.array.shape, other.array.shape)
-    return Tensor(np.asarray(np.isclose(x.array, other.array, rtol, atol, equal_nan)))
-
-
-def _all_close(*given: Any, **named: Any) -> bool:
-    return bool(_is_close(*given, **named).array.all())
+    return as_tensor(np.isclose(x.array, other.array, rtol, atol, equal_nan))
 
 
 def _truth(reduce: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -71,7 +65,7 @@ def _nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
 
 def _count_nonzero(x: Tensor, *dims: Any, dim: Any = None) -> Tensor:
     axis = dim if not dims else dims[0] if len(dims) == 1 else dims
-    return Tensor(np.asarray(np.count_nonzero(x.array, axis=_axes(axis))))
+    return as_tensor(np.count_nonzero(x.array, axis=_axes(axis)))
 
 
 def _unique(
@@ -91,7 +85,7 @@ def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> T
 
 def _isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     given = (array(elements), array(test_elements))
-    return Tensor(np.asarray(np.isin(*given, assume_unique=assume_unique, invert=invert)))
+    return as_tensor(np.isin(*given, assume_unique=assume_unique, invert=invert))
 
 
 def _searchsorted(
@@ -131,7 +125,7 @@ def _matrix_rank(
     if rtol is None:
         rtol = 0.0 if absolute or tol is not None else np.finfo(values.dtype).eps * max(A.array.shape[-2:])
     bound = np.maximum(absolute, rtol * values.max(-1, initial=0))
-    return Tensor(np.asarray((values > bound[..., None]).sum(-1)))
+    return as_tensor((values > bound[..., None]).sum(-1))
 
 
 # -- indices and limits -----------------------------------------------------------------------------------------
@@ -185,8 +179,8 @@ class iinfo(_Limits):
 
 
 _OF_ENTRIES: dict[str, Callable[..., Any]] = {
-    "allclose": _all_close, "isclose": _is_close, "equal": _equal, "all": _truth(np.all),
-    "any": _truth(np.any), "nonzero": _nonzero, "argwhere": _nonzero, "unique": _unique,
+    "allclose": lambda *given, **named: bool(_is_close(*given, **named).array.all()), "isclose": _is_close,
+    "equal": _equal, "all": _truth(np.all), "any": _truth(np.any), "nonzero": _nonzero, "argwhere": _nonzero, "unique": _unique,
     "count_nonzero": _count_nonzero, "bincount": _bincount,
 }  # fmt: skip
 _OF_TENSORS: dict[str, Callable[..., Any]] = {
@@ -197,7 +191,7 @@ _OF_TENSORS: dict[str, Callable[..., Any]] = {
 PLAIN_METHODS: dict[str, Callable[..., Any]] = {
     **_OF_TENSORS, "size": lambda x, dim=None: x.shape if dim is None else x.array.shape[dim],
     **dict.fromkeys(("dim", "ndimension"), lambda x: x.array.ndim), "nelement": _OF_TENSORS["numel"],
-    "element_size": lambda x: x.array.itemsize, "data_ptr": lambda x: views.address(x.array),
+    "element_size": lambda x: x.array.itemsize, "data_ptr": lambda x: address(x.array),
 }  # fmt: skip
 METHODS = {name: by_example(function) for name, function in _OF_ENTRIES.items()}
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -255,25 +249,9 @@ def _astype(x: Tensor, dtype: Any, *, copy: bool = True) -> Tensor:
     return _to(x, dtypes.of_numpy(kind), copy=copy)
 
 
-def _type_as(x: Tensor, other: Tensor) -> Tensor:
-    return _to(x, other.dtype)
-
-
 def _in(kind: dtypes.dtype) -> Callable[[Tensor], Tensor]:
     """The method that converts to this dtype."""
     return lambda x: _to(x, kind)
-
-
-def _on_the_processor(x: Tensor, *, memory_format: Any = None) -> Tensor:
-    return x
-
-
-def _pinned(x: Tensor, device: Any = None) -> Tensor:
-    return x
-
-
-def _itself(x: Tensor) -> Tensor:
-    return x
 
 
 def _positive(x: Tensor) -> Tensor:
@@ -283,40 +261,25 @@ def _positive(x: Tensor) -> Tensor:
 
 
 CASTS: dict[str, Callable[..., Any]] = {
-    "to": _to, "astype": _astype, "type": _type, "type_as": _type_as,
-    "float": _in(dtypes.float32), "double": _in(dtypes.float64), "half": _in(dtypes.float16), "bfloat16": _in(dtypes.bfloat16),
-    "long": _in(dtypes.int64),
-    "int": _in(dtypes.int32), "short": _in(dtypes.int16), "bool": _in(dtypes.bool_), "char": _in(dtypes.int8), "byte": _in(dtypes.uint8),
-    "clone": clone_of, "cpu": _on_the_processor, "pin_memory": _pinned,
-    "positive": _positive, "resolve_conj": _itself, "resolve_neg": _itself,
+    "to": _to, "astype": _astype, "type": _type, "type_as": lambda x, other: _to(x, other.dtype),
+    **{name: _in(dtypes.NAMES[name]) for name in words("float double half bfloat16 long int short bool")},
+    "char": _in(dtypes.int8), "byte": _in(dtypes.uint8), "clone": clone_of, "positive": _positive,
+    "cpu": lambda x, *, memory_format=None: x, "pin_memory": lambda x, device=None: x,
+    **dict.fromkeys(("resolve_conj", "resolve_neg"), lambda x: x),
 }  # fmt: skip
 
 
 # -- Methods about a tensor's memory: where its entries are in it, and other arrangements of it ----
 
 
-# -- where it is --------------------------------------------------------------------------------------------------
-
-
 def _stride(x: Tensor, dim: int | None = None) -> Any:
-    found = views.strides(x.array)
+    found = strides(x.array)
     return found if dim is None else found[dim]
-
-
-def _storage_offset(x: Tensor) -> int:
-    return views.start(x.array)
-
-
-def _is_contiguous(x: Tensor, *, memory_format: Any = None) -> bool:
-    return views.stands_in_order(x.array)
-
-
-# -- other arrangements -------------------------------------------------------------------------------------------
 
 
 def _contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if its entries are in memory in their order, or a copy of which that holds."""
-    if views.stands_in_order(x.array):
+    if stands_in_order(x.array):
         return x
     if isinstance(x, Batched):
         found: Tensor = rewrapped(_contiguous(x.physical), x.levels)
@@ -344,7 +307,7 @@ def _sizes(given: Any) -> tuple[int, ...]:
 def _as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of a tensor's storage with these sizes, strides and offset."""
     memory = x.physical.array if isinstance(x, Batched) else x.array
-    offset = views.start(memory) if storage_offset is None else int(storage_offset)
+    offset = start(memory) if storage_offset is None else int(storage_offset)
     return region(x, _sizes(size), _sizes(stride), offset)
 
 
@@ -358,9 +321,8 @@ def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
         state.before_writing(x)
     x._refresh()
     now = Tensor(x.array)
-    now._version_counter, now._inference, now._view = x._version_counter, x._inference, x._view
-    now.node, now._requires_grad, now._accumulator = x.node, x._requires_grad, x._accumulator
-    now._tangents = x._tangents
+    now.__dict__.update(x.__dict__)
+    now.node, now._requires_grad, now._version_counter = x.node, x._requires_grad, x._version_counter
     if state.recorder is not None:
         state.recorder.rename(now, x)
     follow = x.node is not None and x._view is None and not state.inference  # what arrives at a node has the shape of its result
@@ -376,7 +338,8 @@ def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 MEMORY: dict[str, Callable[..., Any]] = {
-    "stride": _stride, "storage_offset": _storage_offset, "is_contiguous": _is_contiguous, "contiguous": _contiguous, "view": _view,
+    "stride": _stride, "storage_offset": lambda x: start(x.array),
+    "is_contiguous": lambda x, *, memory_format=None: stands_in_order(x.array), "contiguous": _contiguous, "view": _view,
     "as_strided": _as_strided,
 }  # fmt: skip
 
@@ -385,24 +348,26 @@ MEMORY: dict[str, Callable[..., Any]] = {
 # without derivatives.
 
 
-def _promoted(name: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Two operands as arrays of their common dtype, which is no float."""
-    arrays = [o.array if isinstance(o, Tensor) else o for o in (x, y)]
-    kind = dtypes.result_type(arrays)
-    if kind.kind in dtypes.FLOATS or (kind.kind == "b" and not booleans):
-        raise dtypes.untaken(name, kind)
-    common_shape(*map(np.shape, arrays))
-    left, right = (np.asarray(a).astype(kind) for a in arrays)  # which wraps around
-    return left, right
+_OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic)
 
 
-def _pairs(name: str, function: Callable[..., Any], booleans: bool = True, numbers: bool = True) -> Callable[[Any, Any], Tensor]:
+def _pairs(name: str, function: Callable[..., Any], booleans: bool = True, others: tuple[type, ...] = _OPERANDS) -> Callable[..., Tensor]:
+    """A function of two operands in their common dtype, which is no float.
+
+    others  what the second one may be beside a tensor, or the first one beside a second tensor
+    """
+
     @by_example
     def run(x: Any, other: Any) -> Tensor:
         for operand, second in ((x, other), (other, x)):
-            if not isinstance(operand, Tensor) and not (numbers and isinstance(second, Tensor) and isinstance(operand, _OPERANDS)):
+            if not isinstance(operand, Tensor) and not (isinstance(second, Tensor) and isinstance(operand, others)):
                 raise TypeError(f"{name}(): an operand must be Tensor, not {type(operand).__name__}")
-        return Tensor(np.asarray(function(*_promoted(name, booleans, x, other))))
+        arrays = [o.array if isinstance(o, Tensor) else o for o in (x, other)]
+        kind = dtypes.result_type(arrays)
+        if kind.kind in dtypes.FLOATS or (kind.kind == "b" and not booleans):
+            raise dtypes.untaken(name, kind)
+        common_shape(*map(np.shape, arrays))
+        return as_tensor(function(*(np.asarray(a).astype(kind) for a in arrays)))  # which wraps around
 
     run.__name__ = run.__qualname__ = name
     return run
@@ -412,36 +377,28 @@ def _pairs(name: str, function: Callable[..., Any], booleans: bool = True, numbe
 def bitwise_not(x: Tensor) -> Tensor:
     if x.array.dtype.kind in dtypes.FLOATS:
         raise dtypes.untaken("bitwise_not", x.array.dtype)
-    return Tensor(np.asarray(np.bitwise_not(x.array)))
+    return as_tensor(np.bitwise_not(x.array))
 
 
-_OF_OPERATORS = {
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
-}  # fmt: skip
-_NAMES = {
-    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+_SIGNS = {
+    "and": ("bitwise_and", np.bitwise_and), "or": ("bitwise_or", np.bitwise_or), "xor": ("bitwise_xor", np.bitwise_xor),
+    "lshift": ("bitwise_left_shift", np.left_shift), "rshift": ("bitwise_right_shift", np.right_shift),
 }  # fmt: skip
 BITS: dict[str, Callable[..., Tensor]] = {
     "bitwise_not": bitwise_not,
-    **{name: _pairs(name, _OF_OPERATORS[sign], "shift" not in sign) for sign, name in _NAMES.items()},
-    "gcd": _pairs("gcd", np.gcd, booleans=False, numbers=False), "lcm": _pairs("lcm", np.lcm, booleans=False, numbers=False),
-}  # fmt: skip
+    **{name: _pairs(name, function, "shift" not in sign) for sign, (name, function) in _SIGNS.items()},
+    **{function.__name__: _pairs(function.__name__, function, False, ()) for function in (np.gcd, np.lcm)},
+}
 
 
 def _operators(sign: str, name: str) -> dict[str, Callable[..., Any]]:
     """The methods of an operator: from the left, from the right, and in place."""
     function = BITS[name]
-
-    def left(x: Tensor, other: Any) -> Any:
-        return function(x, other) if isinstance(other, _OPERANDS) else NotImplemented
-
-    def right(x: Tensor, other: Any) -> Any:
-        return function(other, x) if isinstance(other, _OPERANDS) else NotImplemented
-
-    def in_place(x: Tensor, other: Any) -> Tensor:
-        return update(x, name, (other,), {})
-
-    return {f"__{sign}__": left, f"__r{sign}__": right, f"__i{sign}__": in_place}
+    return {
+        f"__{sign}__": lambda x, other: function(x, other) if isinstance(other, _OPERANDS) else NotImplemented,
+        f"__r{sign}__": lambda x, other: function(other, x) if isinstance(other, _OPERANDS) else NotImplemented,
+        f"__i{sign}__": lambda x, other: update(x, name, (other,), {}),
+    }
 
 
 def _invert(x: Tensor) -> Tensor:
@@ -451,8 +408,7 @@ def _invert(x: Tensor) -> Tensor:
     return found
 
 
-_OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic)
 BIT_OPERATORS: dict[str, Callable[..., Any]] = {
     "__invert__": _invert,
-    **{method: function for sign, name in _NAMES.items() for method, function in _operators(sign, name).items()},
+    **{method: function for sign, (name, _) in _SIGNS.items() for method, function in _operators(sign, name).items()},
 }

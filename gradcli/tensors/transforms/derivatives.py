@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.graph.nodes import reachable
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.tensors.core.backward import grad as tape_gradient
-from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, check_tangent, moving_by, set_tangent, spread, tangent_of
+from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, check_tangent, moving_by, physical, set_tangent, spread, tangent_of
 from gradcli.tensors.core.modes import Mode, Transforming, enable_grad, state
 from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
@@ -63,17 +63,12 @@ def of_some(func: Callable[..., Any], argnums: Argnums, arguments: Sequence[Any]
     def run(*tree: Any) -> Any:
         return func(*replaced(argnums, arguments, tree[0] if isinstance(argnums, int) else tree), **keywords)
 
-    run.__dict__["given"] = tensors_in((arguments, keywords))
+    run.__dict__["given"] = tensors_in((arguments, keywords))  # what else it may write to
     return run
 
 
 def tensors_in(tree: Any) -> list[Tensor]:
     return [part for part in flatten(tree)[0] if isinstance(part, Tensor)]
-
-
-def writable_in(func: Callable[..., Any], xs: Sequence[Tensor]) -> list[Tensor]:
-    """The inputs of a function, and what else it is called with, if it is one of some of its arguments."""
-    return [*xs, *getattr(func, "given", ())]
 
 
 def inputs(tree: Any) -> list[Tensor]:
@@ -92,9 +87,7 @@ def fresh(x: Tensor) -> Tensor:
     if isinstance(x, Batched):
         return Batched(fresh(x.physical), x.levels)
     if x.requires_grad and state.recording:
-        view: Tensor = broadcast_to(x, shape=tuple(x.shape))
-        view._view = None
-        return view
+        return _alias(x)
     leaf = Tensor(x.array, True)
     leaf._inference, leaf._version_counter, leaf._tangents = False, x._version_counter, x._tangents
     return leaf
@@ -128,9 +121,16 @@ class Own:
         found = {level: self.released(tangent) for level, tangent in x._tangents.items()}
         if all(tangent is x._tangents[level] for level, tangent in found.items()):
             return x
-        alias: Tensor = broadcast_to(x, shape=tuple(x.shape))
-        alias._view, alias._tangents = None, found
+        alias = _alias(x)
+        alias._tangents = found
         return alias
+
+
+def _alias(x: Tensor) -> Tensor:
+    """The same entries, in the graph, as a tensor that may be written to: the tensor itself keeps its place in the graph."""
+    alias: Tensor = broadcast_to(x, shape=tuple(x.shape))
+    alias._view = None
+    return alias
 
 
 def detached(x: Tensor) -> Tensor:
@@ -221,7 +221,7 @@ def _products(ys: list[Any], xs: list[Tensor], vs: list[Any] | None, keep: bool,
 
 
 def _still(x: Tensor) -> Tensor:
-    return Tensor(np.zeros(tuple(x.shape), x.dtype.numpy))
+    return Tensor(np.zeros(x.shape, x.dtype.numpy))
 
 
 def tensors_of(output: Any, where: str) -> tuple[list[Tensor], Spec]:
@@ -240,7 +240,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     spec = flatten(primals)[1]
     with enable_grad():
         xs = [fresh(x) for x in inputs(primals)]
-    with enable_grad(), Transforming(writable_in(func, xs)):
+    with enable_grad(), Transforming([*xs, *getattr(func, "given", ())]):
         output, aux = and_aux(func(*spec.unflatten(xs)), has_aux, "vjp(f, *primals)")
         ys, structure = tensors_of(output, "vjp(f, *primals)")
     own = Own(xs)
@@ -261,13 +261,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (value, pull, mapped(outside, aux)) if has_aux else (value, pull)
 
 
-def jacrev(
-    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
-    _preallocate_and_copy: bool = False,
-) -> Callable[..., Any]:  # fmt: skip
-    """The Jacobian, rows first: `vmap` of the vector-Jacobian product over all unit vectors, so many at once as ``chunk_size`` says."""
-    if chunk_size is not None and chunk_size <= 0:
-        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False) -> Callable[..., Any]:
+    """The Jacobian, rows first: `vmap` of the vector-Jacobian product over all unit vectors."""
 
     @functools.wraps(func)
     def run(*arguments: Any, **keywords: Any) -> Any:
@@ -279,7 +274,7 @@ def jacrev(
         if not isinstance(value, (tuple, list)) and not ys:
             raise RuntimeError("jacrev: Expected f to be a function that has non-empty output")
         xs, spec = flatten(tree)
-        rows, start = _rows(pull, ys, structure, chunk_size), 0
+        rows, start = _rows(pull, ys, xs, structure), 0
         blocks = []
         for y in ys:
             stop = start + math.prod(y.shape)
@@ -291,13 +286,12 @@ def jacrev(
     return run
 
 
-def _rows(pull: Callable[..., Any], ys: list[Tensor], structure: Spec, chunk_size: int | None) -> list[Tensor]:
+def _rows(pull: Callable[..., Any], ys: list[Tensor], xs: list[Tensor], structure: Spec) -> list[Tensor]:
     """The products of all unit vectors of the results with the Jacobian, one after the other along a first axis, for each input."""
     seeds, starts = units(ys)
     if starts[-1]:
-        return flatten(vmap(pull, chunk_size=chunk_size)(structure.unflatten(seeds)))[0]
-    found = flatten(pull(structure.unflatten(ys)))[0]
-    return [Tensor(np.zeros((0, *part.shape), part.dtype.numpy)) for part in found]
+        return flatten(vmap(pull)(structure.unflatten(seeds)))[0]
+    return [Tensor(np.zeros((0, *x.shape), x.dtype.numpy)) for x in xs]
 
 
 def units(tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
@@ -311,18 +305,6 @@ def units(tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
 
 
 _JVP = "jvp(f, primals, tangents)"
-
-
-def dual(x: Tensor, tangent: Tensor, level: ForwardLevel) -> Any:
-    """The same entries, moving by a tangent at a level that is not entered yet."""
-    return moving_by(_alias(x), level, tangent)
-
-
-def _alias(x: Tensor) -> Tensor:
-    """The same entries, in the graph, as a tensor that may be written to: the tensor itself keeps its place in the graph."""
-    alias: Tensor = broadcast_to(x, shape=tuple(x.shape))
-    alias._view = None
-    return alias
 
 
 def _check_tensors(tree: Any, name: str) -> None:
@@ -350,8 +332,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     for x, t in zip(xs, ts, strict=True):
         check_tangent(x, t)
     level = ForwardLevel()
-    duals = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
-    with Entered(forward=level), Transforming([*writable_in(func, duals), *ts]):
+    duals = [moving_by(_alias(x), level, t) for x, t in zip(xs, ts, strict=True)]
+    with Entered(forward=level), Transforming([*duals, *getattr(func, "given", ()), *ts]):
         output, aux = and_aux(func(*spec.unflatten(duals)), has_aux, _JVP)
         ys, structure = tensors_of(output, _JVP)
     moving = []
@@ -362,18 +344,18 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
                 "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
                 "strict=True."
             )
-        moving.append(Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)) if tangent is None else tangent)
+        moving.append(_still(y) if tangent is None else tangent)
     found = (structure.unflatten([_without(y, level) for y in ys]), structure.unflatten(moving))
     return (*found, mapped(lambda part: _without(part, level), aux)) if has_aux else found
 
 
 def _without(y: Tensor, level: ForwardLevel) -> Tensor:
     """A result outside of the level, at which it does not move any more."""
-    set_tangent(y.physical if isinstance(y, Batched) else y, level, None)
+    set_tangent(physical(y), level, None)
     return y
 
 
-def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:
+def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors. The function runs once."""
 
     @functools.wraps(func)
@@ -388,7 +370,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
             check_tangent(x, x)
         basis, starts = units(xs)
         push, aux = _linearized(alone, parts, has_aux)[1:]
-        columns = vmap(lambda *tangents: push(tangents), chunk_size=chunk_size)(*spec.unflatten(basis))
+        columns = vmap(lambda *tangents: push(tangents))(*spec.unflatten(basis))
         ys, structure = flatten(columns)
         blocks = []
         for y in ys:
@@ -412,7 +394,7 @@ def _linearized(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: boo
     """
     of_aliases = functools.wraps(func)(lambda *inputs: func(*mapped(_alias, inputs)))  # which may be written to
     value, pull, *aux = vjp(of_aliases, *primals, has_aux=has_aux)
-    _, pushed = vjp(pull, mapped(lambda y: Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)), value))
+    _, pushed = vjp(pull, mapped(_still, value))
 
     def push(tangents: Any) -> Any:
         (found,) = pushed(tangents)
@@ -528,9 +510,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if tangent_of(tangent, _level()) is not None:
         raise RuntimeError("Expected tangent to have none: it has a forward gradient at the same level; unpack it first")
-    alias = _without_tangents(tensor)
-    alias._view = None  # what is written to it does not move the tensor
-    made: Tensor = moving_by(alias, _level(), tangent)
+    made: Tensor = moving_by(_without_tangents(tensor), _level(), tangent)
     return made
 
 
@@ -543,19 +523,13 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     tangent = tangent_of(tensor, _level())
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
-    primal = _without_tangents(tensor)
-    primal._view = None
-    return UnpackedDualTensor(primal, tangent)
+    return UnpackedDualTensor(_without_tangents(tensor), tangent)
 
 
 def _without_tangents(x: Tensor) -> Tensor:
     """The same memory, in the graph, as a tensor that does not move."""
-    before = state.change(forward_levels=tuple([other for other in state.forward_levels if other is not _level()]))
-    try:
-        alias: Tensor = broadcast_to(x, shape=tuple(x.shape))
-    finally:
-        state.change(**before)
-    return alias
+    with Mode(forward_levels=tuple([other for other in state.forward_levels if other is not _level()])):
+        return _alias(x)
 
 
 def _level() -> ForwardLevel:

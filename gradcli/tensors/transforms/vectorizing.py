@@ -1,41 +1,181 @@
-"""``torch.vmap``: a function of one example, applied to many at once."""
+"""Operations on tensors that are batched or move: in place of the slow path while there may be such.
+
+A batched operand makes it an operation on physical tensors, with the levels' axes in front. A tangent makes it the operation as it is
+one level further out, and what the record's rules say of how its result moves, computed there, too: so levels nest to any depth.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from gradcli.ops.arrays.joining_and_splitting import concatenate
+import numpy as np
+
+from gradcli.graph.sweep import guarded
+from gradcli.graph.transforms import ForwardMode
 from gradcli.ops.arrays.reshaping import movedim
-from gradcli.ops.arrays.shapes import getitem
-from gradcli.tensors.core.levels import Batched, BatchLevel, Entered, along_level, at_level
-from gradcli.tensors.core.modes import Transforming
+from gradcli.ops.batching import on_batch
+from gradcli.ops.carrying import multilinear
+from gradcli.ops.spec import Op
+from gradcli.ops.structure import clone
+from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.backward import grad
+from gradcli.tensors.core.in_place import cast
+from gradcli.tensors.core.levels import (
+    Batched,
+    BatchLevel,
+    Entered,
+    Levels,
+    along_level,
+    at_level,
+    extents,
+    in_front,
+    innermost,
+    levels_of,
+    memory_of,
+    one_by_one,
+    rewrapped,
+    set_tangent,
+    tangent_of,
+)
+from gradcli.tensors.core.modes import Mode, Transforming, state
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.apply import apply, plain
+
+
+def interpret(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+    """The result of an operation on operands of which some may be batched, and some may move."""
+    for operand in operands:
+        if isinstance(operand, Batched):
+            return _of_batch(op, operands, static)
+    place = innermost(operands)
+    return plain(op, operands, static) if place is None else _moving(op, operands, static, place)
+
+
+# -- batches ----------------------------------------------------------------------------------------------------
+
+
+def _of_batch(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+    levels = levels_of(operands)
+    if op.elementwise:
+        result = apply(op, _side_by_side(operands, levels), static)
+    else:
+        full = op.core_dims is None  # what is of the last axes broadcasts those in front
+        physical = [None if x is None else in_front(_array(x), levels, full=full) for x in operands]
+        result = on_batch(op, extents(levels), physical, {**op.static, **static})
+        if result is None:
+            return one_by_one(lambda *parts: apply(op, parts, static), operands, {})
+    if isinstance(result, tuple):
+        return tuple(rewrapped(part, levels) for part in result)
+    return rewrapped(result, levels)
+
+
+def _array(x: Any) -> Any:
+    return x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(x)
+
+
+def _side_by_side(operands: Sequence[Any], levels: Levels) -> list[Any]:
+    """Operands as their examples broadcast: axes of one entry stand between the levels' and those of fewer."""
+    rank = max([len(x.shape) for x in operands if isinstance(x, (Tensor, np.ndarray))])
+    kinds = {x.dtype for x in operands if isinstance(x, Tensor)}
+    if len(kinds) > 1:  # the rank of an example counts for its dtype, not that of the batch
+        operands = _promoted(operands)
+    return [in_front(x, levels, rank) if isinstance(x, Batched) else x for x in operands]
+
+
+def _promoted(operands: Sequence[Any]) -> list[Any]:
+    examples = [np.empty((1,) * x.ndim, x.dtype.numpy) if isinstance(x, Tensor) else x for x in operands]
+    common = dtypes.result_type([e for e in examples if e is not None])
+    floats = common.kind in dtypes.FLOATS
+    return [x.to(dtypes.of_numpy(common)) if floats and isinstance(x, Tensor) and x.dtype.is_floating_point else x for x in operands]
+
+
+# -- tangents ---------------------------------------------------------------------------------------------------
+
+
+def _moving(op: Op, operands: Sequence[Any], static: Mapping[str, Any], place: int) -> Any:
+    level = state.forward_levels[place]
+    with Mode(forward_levels=state.forward_levels[:place]):
+        result = apply(op, operands, static)
+        constants = dtypes.set_constants(None if op.always else (result[0] if isinstance(result, tuple) else result).array.dtype)
+        try:
+            tangents = _tangents(op, operands, {**op.static, **static}, result, [tangent_of(x, level) for x in operands])
+        finally:
+            dtypes.set_constants(constants)
+    if tangents is not None:
+        single = not isinstance(result, tuple)
+        for part, tangent in zip((result,) if single else result, (tangents,) if single else tangents, strict=True):
+            if tangent is not None and part.array.dtype.kind in dtypes.FLOATS:
+                own = _apart(tangent, part, operands, level)
+                set_tangent(part, level, own if own.dtype == part.dtype else cast(own, part.array.dtype))
+    return result
+
+
+def _tangents(op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, tangents: Sequence[Any]) -> Any:
+    if isinstance(result, Tensor) and result.array.dtype.kind not in dtypes.FLOATS:
+        return None
+    if op.accuracy.carries is multilinear:
+        parts = [apply(op, [*operands[:i], t, *operands[i + 1 :]], static) for i, t in enumerate(tangents) if t is not None]
+        return sum(parts[1:], parts[0])
+    return _OfTensors().moved(op, operands, static, result, tangents)
+
+
+class _OfTensors(ForwardMode):
+    """How tensors move."""
+
+    times = staticmethod(guarded)
+
+    def __init__(self) -> None:
+        self.keep = state.recording
+
+    def still(self, x: Any) -> Tensor:
+        array = x.array if isinstance(x, Tensor) else np.asarray(x)
+        return Tensor(np.zeros(array.shape, array.dtype))
+
+    def cotangents(self, op: Op, result: Any) -> Sequence[Tensor]:
+        return [Tensor(np.zeros(part.array.shape, part.array.dtype), True) for part in (result if op.outputs > 1 else (result,))]
+
+    def _transposed(self, *given: Any) -> Any:
+        with Mode(recording=True):
+            return super()._transposed(*given)
+
+    def gradients(self, y: Tensor, seed: Tensor, variables: Sequence[Tensor]) -> Sequence[Any]:
+        if not y.requires_grad:
+            return [None] * len(variables)
+        return grad([y], variables, [seed], create_graph=self.keep, allow_unused=True)
+
+
+def _apart(tangent: Tensor, part: Tensor, operands: Sequence[Any], level: Any) -> Tensor:
+    """A tangent in memory of its own, unless what moves by it is a view: whoever writes to the one does not write to the other."""
+    for x in operands:
+        other = tangent_of(x, level)
+        shared = other is not None and np.may_share_memory(memory_of(tangent), memory_of(other))
+        if shared and not np.may_share_memory(memory_of(part), memory_of(x)):
+            copied: Tensor = clone(tangent)
+            return copied
+    return tangent
+
+
+# -- ``torch.vmap``: a function of one example, applied to many at once ---------------------------
+
 
 # -- Trees of tensors: lists, tuples, named tuples and dictionaries, nested, and what stands at
 # their ends.
 
 
-class Spec:
+class Spec(NamedTuple):
     """The structure of a tree: its kind, what its parts are called, and their structures; of an end, nothing."""
 
-    __slots__ = ("kind", "names", "parts")
-
-    def __init__(self, kind: Any = None, names: Any = (), parts: tuple[Spec, ...] = ()) -> None:
-        self.kind, self.names, self.parts = kind, names, parts
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Spec) and (self.kind, self.names, self.parts) == (other.kind, other.names, other.parts)
-
-    def __hash__(self) -> int:
-        return hash((self.kind, self.parts))
+    kind: Any = None
+    names: tuple[Any, ...] = ()
+    parts: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         if self.kind is None:
             return "*"
-        if self.kind in (dict, OrderedDict, defaultdict):
+        if issubclass(self.kind, dict):
             return "{" + ", ".join(f"{name!r}: {part}" for name, part in zip(self.names, self.parts, strict=True)) + "}"
         return ("[{}]" if self.kind is list else "({})").format(", ".join(map(repr, self.parts)))
 
@@ -45,18 +185,12 @@ class Spec:
 
     def unflatten(self, ends: Iterable[Any]) -> Any:
         """The tree with these ends, one after the other."""
-        return self._filled(iter(ends))
-
-    def _filled(self, ends: Iterator[Any]) -> Any:
+        ends = iter(ends)
         if self.kind is None:
             return next(ends)
-        parts = [part._filled(ends) for part in self.parts]
-        if self.kind in (dict, OrderedDict):
+        parts = [part.unflatten(ends) for part in self.parts]
+        if issubclass(self.kind, dict):
             return self.kind(zip(self.names, parts, strict=True))
-        if self.kind is defaultdict:
-            made: Any = defaultdict(None)
-            made.update(zip(self.names, parts, strict=True))
-            return made
         return self.kind(*parts) if self.names else self.kind(parts)
 
 
@@ -65,8 +199,9 @@ _END = Spec()
 
 def flatten(tree: Any) -> tuple[list[Any], Spec]:
     """The ends of a tree, from left to right, and its structure."""
-    kind = type(tree)
-    if kind in (dict, OrderedDict, defaultdict):
+    kind: Any = type(tree)
+    if isinstance(tree, dict):
+        kind = OrderedDict if isinstance(tree, OrderedDict) else dict
         names, parts = tuple(tree), [flatten(part) for part in tree.values()]
     elif kind in (list, tuple) or hasattr(kind, "_fields"):
         names, parts = getattr(kind, "_fields", ()), [flatten(part) for part in tree]
@@ -85,39 +220,42 @@ def spread(prefix: Any, spec: Spec) -> list[Any] | None:
     """The ends of a tree whose own ends stand for whole parts of another structure, one for each end of that; None if they do not fit."""
     if spec.kind is None:
         return [prefix]
-    kind = type(prefix)
-    if kind not in (list, tuple, dict, OrderedDict, defaultdict) and not hasattr(kind, "_fields"):
+    _, own = flatten(prefix)
+    if own.kind is None:
         return [prefix] * spec.count()
-    given = list(prefix.values()) if isinstance(prefix, dict) else list(prefix)
-    if kind is not spec.kind or len(given) != len(spec.parts) or (isinstance(prefix, dict) and tuple(prefix) != spec.names):
+    if (own.kind, len(own.parts)) != (spec.kind, len(spec.parts)) or own.names != spec.names:
         return None
-    found = [spread(part, inner) for part, inner in zip(given, spec.parts, strict=True)]
+    found = [spread(part, inner) for part, inner in zip(prefix.values() if isinstance(prefix, dict) else prefix, spec.parts, strict=True)]
     return None if any(part is None for part in found) else [end for part in found for end in part or ()]
 
 
-def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, *, chunk_size: int | None = None) -> Callable[..., Any]:
+def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
     """The function of batches that a function of examples is.
 
-    in_dims     the axis of each argument that has the examples, None for one that they share
-    out_dims    the axis of each result to have them
-    chunk_size  how many examples are computed at once
+    in_dims   the axis of each argument that has the examples, None for one that they share
+    out_dims  the axis of each result to have them
     """
     name = getattr(func, "__name__", repr(func))
     mapped(lambda end: _check_out_dim(end, name, out_dims), out_dims)
-    if chunk_size is not None and chunk_size <= 0:
-        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
     def wrapped(*arguments: Any, **keywords: Any) -> Any:
         size, dims, ends, spec = _inputs(name, in_dims, arguments)
-        if chunk_size is None or chunk_size >= size:
-            return _run(func, name, size, dims, ends, spec, keywords, out_dims)
-        starts = range(0, size, chunk_size)
-        parts = []
-        for start in starts:
-            chunk = [x if d is None else _slice(x, d, start, start + chunk_size) for x, d in zip(ends, dims, strict=True)]
-            parts.append(_run(func, name, min(chunk_size, size - start), dims, chunk, spec, keywords, out_dims))
-        return _joined(parts, out_dims)
+        level = BatchLevel(size)
+        with Entered(batch=level), Transforming():
+            given = [x if d is None else at_level(moved(x, d, 0), level) for x, d in zip(ends, dims, strict=True)]
+            result = func(*spec.unflatten(given), **keywords)
+            outputs, structure = flatten(result)
+            if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+                places: list[Any] | None = list(out_dims)
+            else:
+                places = None if isinstance(result, Tensor) and not isinstance(out_dims, (int, type(None))) else spread(out_dims, structure)
+            if places is None:
+                raise ValueError(
+                    f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
+                    f"out_dims has structure {flatten(out_dims)[1]} but outputs has structure {structure}."
+                )
+            return structure.unflatten([_output(name, x, place, level) for x, place in zip(outputs, places, strict=True)])
 
     return wrapped
 
@@ -175,27 +313,6 @@ def _inputs(name: str, in_dims: Any, arguments: tuple[Any, ...]) -> tuple[int, l
     return sizes[0], dims, ends, spec
 
 
-def _run(
-    func: Callable[..., Any], name: str, size: int, dims: list[int | None], ends: list[Any], spec: Spec, keywords: dict[str, Any],
-    out_dims: Any,
-) -> Any:  # fmt: skip
-    level = BatchLevel(size)
-    with Entered(batch=level), Transforming():
-        given = [x if d is None else at_level(moved(x, d, 0), level) for x, d in zip(ends, dims, strict=True)]
-        result = func(*spec.unflatten(given), **keywords)
-        outputs, structure = flatten(result)
-        if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
-            places: list[Any] | None = list(out_dims)
-        else:
-            places = None if isinstance(result, Tensor) and not isinstance(out_dims, (int, type(None))) else spread(out_dims, structure)
-        if places is None:
-            raise ValueError(
-                f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. out_dims "
-                f"has structure {flatten(out_dims)[1]} but outputs has structure {structure}."
-            )
-        return structure.unflatten([_output(name, x, place, level) for x, place in zip(outputs, places, strict=True)])
-
-
 def _output(name: str, x: Any, place: int | None, level: BatchLevel) -> Any:
     if place is None:
         if isinstance(x, Batched) and level in x.levels:
@@ -213,16 +330,3 @@ def _output(name: str, x: Any, place: int | None, level: BatchLevel) -> Any:
 def moved(x: Any, source: int, destination: int) -> Any:
     """An axis at another place."""
     return x if source == destination else movedim(x, source=source, destination=destination)
-
-
-def _slice(x: Any, dim: int, start: int, stop: int) -> Any:
-    return getitem(x, index=(*((None, None, None),) * dim, (start, stop, None)))
-
-
-def _joined(parts: list[Any], out_dims: Any) -> Any:
-    """Results of chunks, one after the other."""
-    rows = [flatten(part)[0] for part in parts]
-    structure = flatten(parts[0])[1]
-    places = spread(out_dims[0] if structure.kind is None and isinstance(out_dims, tuple) else out_dims, structure) or []
-    ends = [column[0] if d is None else concatenate(*column, axis=d) for column, d in zip(zip(*rows, strict=True), places, strict=True)]
-    return structure.unflatten(ends)

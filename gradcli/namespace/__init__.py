@@ -1,0 +1,1 @@
+"""NumPy's further functions, made of operations: once, for programs, tensors and traced functions."""

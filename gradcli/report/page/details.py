@@ -1,0 +1,248 @@
+"""What a page tells of one node: its value and adjoint with their pictures, what arrives, what it passes back, and a name's paths."""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from gradcli.inert import one_line, xml_text
+from gradcli.report.data import encoded, plain
+from gradcli.report.explanation import LARGEST, Contribution, ExplainedGradient, ExplainedNode
+from gradcli.report.number_text import size
+from gradcli.report.page.steps import Story
+
+_LISTED = 12  # links, or contributions, beside which further ones are folded
+_MOST_NUMBERS = 200_000  # of arrays that a page writes out
+_ROWS, _COLUMNS = 24, 32  # of the picture of a large array
+_ABOVE, _BELOW, _NOT_FINITE = (232, 125, 30), (45, 125, 220), (160, 80, 190)
+
+
+def element(tag: str, content: str = "", **attributes: Any) -> str:
+    """An element of HTML: its content is HTML, its attributes are text, and left out where they are None."""
+    named = ((name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items() if value is not None)
+    return f"<{tag}{''.join(f' {name}={chr(34)}{xml_text(str(value))}{chr(34)}' for name, value in named)}>{content}</{tag}>"
+
+
+def code(text: str) -> str:
+    return element("code", xml_text(text))
+
+
+def note(text: str) -> str:
+    return element("p", xml_text(text), class_="note")
+
+
+def paragraph(text: str) -> str:
+    return element("p", xml_text(text))
+
+
+class Details:
+    """The nodes of one query, each as an element that opens; ``prefix`` makes their ids unique on the page."""
+
+    def __init__(self, story: Story, prefix: str) -> None:
+        self.story, self.prefix = story, prefix
+        self.explanation = story.explanation
+        self.outgoing: dict[int, list[tuple[int, Contribution]]] = {}
+        for step, each in zip(story.passed, self.explanation.backward, strict=True):
+            self.outgoing.setdefault(each.node, []).append((step, each))
+        self.users: dict[int, list[int]] = {}
+        for node in self.explanation.nodes:
+            for id in dict.fromkeys(node.operands):
+                self.users.setdefault(id, []).append(node.id)
+        self.most = self._most_entries()
+
+    def _most_entries(self) -> int:
+        """The size of the largest array that is written out, so that all of them together have room on the page."""
+        sizes = sorted(np.size(node.value) for node in self.explanation.nodes if not isinstance(node.value, tuple))
+        room = _MOST_NUMBERS
+        for each in sizes:
+            room -= 2 * each
+            if room < 0 or each > LARGEST:
+                return each - 1
+        return LARGEST
+
+    def nodes(self) -> Iterator[str]:
+        """Every node as a row, with its details below it."""
+        number, label = self.story.number, self.story.label
+        for node in self.explanation.nodes:
+            operation = " ".join([node.op, ", ".join(map(str, node.operands))])
+            cells = [str(node.id), label(node.id, 60), operation, number(node.value), number(node.adjoint)]
+            summary = element("summary", "".join(element("span", xml_text(cell)) for cell in cells))
+            yield element(
+                "details", summary + element("div", "".join(self._details(node))), class_="row", id=f"{self.prefix}n{node.id}",
+                data_nodes=node.id, data_operands=" ".join(map(str, node.operands)),
+                data_users=" ".join(map(str, self.users.get(node.id, ()))),
+            )  # fmt: skip
+
+    def link(self, id: int) -> str:
+        return element("a", xml_text(f"{id} {self.story.label(id, 28)}"), class_="link", href=f"#{self.prefix}n{id}")
+
+    def _details(self, node: ExplainedNode) -> Iterator[str]:
+        has_definition = node.name is not None and node.text is not None and node.name != node.text
+        text = f"{node.name} = {one_line(node.text or '', 200)}" if has_definition else self.story.label(node.id, 200)
+        yield element("h2", f"Node {node.id}: {code(text)}")
+        yield note(self._kind(node))
+        yield "<h3>Value</h3>" + self._array("value", node.value)
+        yield "<h3>Adjoint</h3>" + self._adjoint(node)
+        if node.operands:
+            yield "<h3>Made of</h3>" + self._links(dict.fromkeys(node.operands))
+        if node.id in self.users:
+            yield "<h3>Used by</h3>" + self._links(self.users[node.id])
+        yield self._arriving(node)
+        outgoing = self.outgoing.get(node.id)
+        if outgoing:
+            passed = "".join(element("div", self._passed(each), class_="pass", data_step=step) for step, each in outgoing)
+            yield element("div", f"<h3>Passes back</h3>{passed}", data_step=outgoing[0][0])
+        gradient = self.explanation.gradients.get(node.name or "") if node.op == "leaf" else None
+        if gradient is not None:
+            heading = element("h3", xml_text(f"d/d{node.name} by paths"))
+            yield element("div", heading + self.paths(gradient), data_step=self.story.reached.get(node.id, 0))
+
+    def _kind(self, node: ExplainedNode) -> str:
+        own = {"leaf": "a leaf: given, and differentiated by", "frozen": "frozen: given, and held", "const": "a constant"}
+        parts = [own.get(node.op) or (f"{node.op}: {node.operation}" if node.operation else node.op)]
+        parts += [f"the result of {node.function}"] if node.function else []
+        parts += [f"inside of {self.story.label(node.inside)}"] if node.inside is not None else []
+        parts += [f"shape {'×'.join(map(str, node.shape))}" if node.shape else "one number"]
+        if node.grad_fn:
+            parts.append(f"PyTorch: {node.grad_fn}" + (f", keeps {', '.join(node.saved)}" if node.saved else ""))
+        return " · ".join(parts)
+
+    def _adjoint(self, node: ExplainedNode) -> str:
+        if node.adjoint is None:
+            reasons = {"frozen": "it is held", "const": "a constant has no derivative"}
+            return note(f"none: {reasons.get(node.op, 'no derivative is asked for through this node')}")
+        step = self.story.reached.get(node.id, 0)
+        later = element("p", f"comes with step {step}, in the backward pass", class_="note", data_until=step, hidden="")
+        return later + element("div", self._array("adjoint", node.adjoint), data_step=step)
+
+    def _links(self, ids: Iterable[int]) -> str:
+        found = [self.link(id) for id in ids]
+        return _folded(found, "node", ", ")
+
+    def _arriving(self, node: ExplainedNode) -> str:
+        if node.id == self.explanation.result and self.explanation.backward:
+            return element("div", "<h3>Arrives</h3><p>the seed: this is the result</p>", data_step=self.story.reached[node.id])
+        places = self.story.arrived.get(node.id, [])
+        if not places:
+            return ""
+        heading, total, rows = "Arrives", "", []
+        for number, place in enumerate(places, 1):
+            each, step = self.explanation.backward[place], self.story.passed[place]
+            which = f" ({number} of {len(places)})" if len(places) > 1 else ""
+            text = f"from {self.link(each.node)} {code(self.story.number(each.passed))}{which}"
+            rows.append(element("div", text, class_="pass", data_step=step))
+        if len(places) > 1:
+            heading = f"Arrives: {len(places)} contributions, added"
+            total = element("p", f"together {code(self.story.number(node.adjoint))}", data_step=self.story.reached[node.id])
+        return element("div", f"<h3>{heading}</h3>{total}{_folded(rows, 'contribution')}", data_step=self.story.passed[places[0]])
+
+    def _passed(self, each: Contribution) -> str:
+        parts = [f"to {self.link(each.operand)}"]
+        if each.partial is not None:
+            local = self.story.number(each.local)
+            value = "" if local == each.partial else f" = {code(local)}"
+            parts.append(element("p", f"local derivative {code(each.partial)}{value}"))
+        elif each.rule is not None:
+            parts.append(element("p", f"rule {code(each.rule)}"))
+        parts.append(element("p", code(self.story.product(each))))
+        return "".join(parts) + (note(each.summed) if each.summed else "")
+
+    def paths(self, gradient: ExplainedGradient) -> str:
+        """A gradient by its paths, the largest first, each with its share; choosing one shows it in the graph."""
+        if not gradient.paths:
+            return "<p>no path leads from it to the result</p>"
+        largest = size(gradient.paths[0].contribution)
+        found = []
+        for path in gradient.paths:
+            share = size(path.contribution) / largest if 0 < largest < math.inf else 0.0
+            labels = [self.story.label(id, 30) for id in path.nodes]
+            if len(labels) > 7:
+                labels[4:-2] = [f"… {len(labels) - 6} more …"]
+            bar = element("i", style=f"width:{max(2, min(100, round(100 * share)))}%")
+            value, route = self.story.number(path.contribution), f"by {' → '.join(labels)}"
+            content = bar + code(value) + element("span", xml_text(route), class_="note")
+            nodes = " ".join(map(str, path.nodes))
+            found.append(element("button", content, type="button", class_="path", data_path=nodes, aria_pressed="false"))
+        if gradient.left_out:
+            count = gradient.left_out
+            many = f"{count:,}" if count < 10**15 else f"about 10**{Decimal(count).adjusted()}"
+            found.append(note(f"and {many} smaller paths, together {self.story.number(gradient.rest)}"))
+        elif np.any(np.asarray(gradient.rest) != 0):
+            found.append(note(f"{self.story.number(gradient.rest)} is rounding"))
+        return "".join(found)
+
+    def _array(self, what: str, value: Any) -> str:
+        """Numbers in a line; an array also as a picture, which is read out from all its numbers."""
+        line = element("p", code(self.story.number(value)))
+        array = np.asarray(0 if isinstance(value, tuple) else value)
+        if array.size < 2:
+            return line
+        written = array.size <= self.most
+        cells, block = _cells(array.astype(float), written)
+        finite = array[np.isfinite(array)]
+        ends = f"from {float(finite.min()):.3g} to {float(finite.max()):.3g}" if finite.size else "without a finite entry"
+        label = f"Heat map of the {what}, {'×'.join(map(str, array.shape))}, {ends}"
+        label += ". Arrow keys read its entries." if written else f", each cell the mean of up to {block} entries"
+        side = max(2, min(16, 320 // cells.shape[1]))
+        picture = f'<img alt="" width="{side * cells.shape[1]}" height="{side * cells.shape[0]}" src="{_picture(cells)}">'
+        numbers = ""
+        if written:
+            numbers = element("p", class_="note", aria_live="polite")
+            whole = element("pre", xml_text(encoded(plain(array))))
+            numbers += element("details", f"<summary>All its numbers</summary>{whole}")
+        shape = " ".join(map(str, array.shape)) if written else None
+        caption = element("figcaption", xml_text(label.partition(". ")[0]), class_="note")
+        return line + element(
+            "figure", picture + caption + numbers, class_="heat", tabindex=0, role="group", aria_label=label, data_shape=shape
+        )
+
+
+def _folded(parts: Sequence[str], word: str, separator: str = "") -> str:
+    """The first of many, and the rest where it is asked for."""
+    if len(parts) <= _LISTED + 3:
+        return separator.join(parts)
+    rest = parts[_LISTED:]
+    more = f"<summary>and {len(rest):,} more {word}s</summary>{separator.join(rest)}"
+    return separator.join(parts[:_LISTED]) + element("details", more)
+
+
+def _cells(array: np.ndarray, whole: bool) -> tuple[np.ndarray, int]:
+    """An array as a matrix: the last axis by all others, or a vector in rows; of one that is not whole the means of blocks.
+
+    The second number is how many entries the largest block has.
+    """
+    if array.ndim == 1:
+        columns = min(array.size, max(_ROWS, array.size // _ROWS))
+        array = np.concatenate([array, np.zeros(-array.size % columns)]).reshape(-1, columns)
+    matrix = array.reshape(-1, array.shape[-1])
+    if whole:
+        return matrix, 1
+    edges = [
+        np.unique(np.linspace(0, extent, min(extent, most) + 1).astype(int))
+        for extent, most in zip(matrix.shape, (_ROWS, _COLUMNS), strict=True)
+    ]
+    heights, widths = map(np.diff, edges)
+    with np.errstate(all="ignore"):
+        sums = np.add.reduceat(np.add.reduceat(matrix, edges[0][:-1], axis=0), edges[1][:-1], axis=1)
+        return sums / np.outer(heights, widths), int(heights.max() * widths.max())
+
+
+def _picture(cells: np.ndarray) -> str:
+    """A PNG as an address: orange above zero, blue below it, the stronger the larger, and what is not finite violet."""
+    finite = np.isfinite(cells)
+    largest = np.abs(cells[finite]).max(initial=0.0) or 1.0
+    pixels = np.empty((*cells.shape, 4), np.uint8)
+    pixels[..., :3] = np.select([~finite[..., None], cells[..., None] < 0], [_NOT_FINITE, _BELOW], _ABOVE)
+    pixels[..., 3] = 255 * np.where(finite, np.abs(np.where(finite, cells, 0.0)) / largest, 1.0)
+    header = struct.pack(">2I5B", cells.shape[1], cells.shape[0], 8, 6, 0, 0, 0)
+    lines = b"".join(b"\0" + row.tobytes() for row in pixels)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b"")]
+    data = b"".join(struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in chunks)
+    return "data:image/png;base64," + b64encode(b"\x89PNG\r\n\x1a\n" + data).decode()
