@@ -51,7 +51,7 @@ _TABLE = """
         indices_are_sorted unique_indices: flag
         bounds_mode bounds_value: anything
     what a function does without being asked
-        everywhere use_lower: True
+        everywhere use_lower pivot: True
         inplace exact repetition return_rank pivoting promote_integers hermitian allow_singular lower: False
         assume_a: 'gen' 'general'
         reflect_type: 'even'
