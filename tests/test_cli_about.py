@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from helpers import thinned
 
+from gradcli.cli.request import COMMANDS, GROUPS
 from gradcli.report.rules import RULES
 
 
@@ -89,7 +90,7 @@ def test_the_cache(call_cli, tmp_path, monkeypatch):
     (kept / "ab").mkdir(parents=True)
     (kept / "mine.txt").write_text("not ours")
     (kept / "ab" / "notes.md").write_text("not ours")
-    stores = ("verdicts", "verdicts about functions", "compiled code", "digests of gradcli's own code")
+    stores = ("verdicts", "verdicts about functions", "compiled code")
     nothing = [str(kept), *(f"{store}: 0 files, 0.0 kB" for store in stores)]
     assert call_cli("cache").stdout.splitlines() == nothing
     assert call_cli("check", "-e", "x**2*sin(x)", "x=2").returncode == 0
@@ -156,3 +157,21 @@ def test_completion_is_shown_and_costs_nothing_otherwise(run_cli, cli_environmen
     kept = {name: value for name, value in os.environ.items() if name != "_GRADCLI_COMPLETE"}
     done = subprocess.run([sys.executable, "-c", script, "eval", "1"], capture_output=True, text=True, env=kept, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_fits_a_narrow_terminal(run_cli, cli_environment, command):
+    shown = run_cli(*command.split(), "--help", env={**cli_environment, "COLUMNS": "40"}).stdout
+    assert max(map(len, shown.splitlines())) <= 40
+
+
+@pytest.mark.parametrize("command", ["info", "functions", "functions softmax", "help", "help unknown-name", "cache"])
+def test_what_is_said_of_gradcli_fits_a_narrow_terminal(call_cli, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "40")
+    words = [word for line in call_cli(*command.split()).stdout.splitlines() if len(line) > 40 for word in line.split()]
+    assert all(len(word) > 30 for word in words)  # a path
+
+
+def test_help_of_check_has_all_options_by_their_subjects():
+    options = [name for name in COMMANDS["check"][0].options() if name != "arguments"]
+    assert sorted(" ".join(GROUPS["check"].values()).split()) == sorted(options)

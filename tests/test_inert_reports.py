@@ -277,7 +277,7 @@ MAKERS = {
     "dumps": {"report/data.py", "report/identities.py", "cli/write/expectations.py", "cli/write/saving.py",
               "query/baseline.py", "cli/decide/about.py"},
     "writer": {"report/table.py"},
-    "quote": {"inert.py", "cli/inputs/"}, "translate": {"inert.py", "report/derivative_record.py"},
+    "quote": {"inert.py", "cli/repl/"}, "translate": {"inert.py", "report/derivative_record.py"},
     "html": set(),
     "escape": {"pytest_plugin.py"},
 }  # fmt: skip
@@ -307,7 +307,7 @@ WITNESSES = {  # what each writer of text must have from `inert`, directly or by
     "report/junit.py": "xml_text", "report/github.py": "workflow_command", "report/markdown.py": "markdown_code",
     "report/html_report.py": "xml_text",
     "report/sarif.py": "sarif_message",
-    "report/gitlab.py": "one_line", "report/json_report.py": "encoded", "cli/write/terminal.py": "shown", "cli/write/streams.py": "shown",
+    "report/json_report.py": "one_line", "cli/write/terminal.py": "shown", "cli/write/streams.py": "shown",
     "cli/write/results.py": "shown", "errors.py": "shown", "notation.py": "latex_text", "cli/completion.py": "is_one_word",
     "pytest_plugin.py": "shown", "cli/write/progress.py": "one_line",
 }  # fmt: skip

@@ -26,7 +26,7 @@ from gradcli.report.junit import _class
 from gradcli.report.sarif import _artifact
 from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage import digests
-from gradcli.storage.cache import SOURCES, VERDICTS, folder
+from gradcli.storage.cache import VERDICTS, folder
 
 # -- processes, pipes, paths -----------------------------------------------------------------------------------------
 
@@ -149,7 +149,6 @@ def installed(place: Path, content: str = "x = 1\n") -> Path:
     return place
 
 
-@pytest.mark.usefixtures("cache")
 def test_the_same_code_is_the_same_wherever_and_whenever_it_was_installed(tmp_path: Path) -> None:
     one, two, other = installed(tmp_path / "one"), installed(tmp_path / "two"), installed(tmp_path / "other", "x = 2\n")
     os.utime(two / "other.py", (1, 1))
@@ -158,14 +157,6 @@ def test_the_same_code_is_the_same_wherever_and_whenever_it_was_installed(tmp_pa
     assert digests.code(one) == digests.code(other)
     (one / "other.py").rename(one / "another.py")
     assert digests.code(one) != digests.code(other)
-
-
-def test_code_is_read_once(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = installed(tmp_path / "one")
-    found = digests.code(root)
-    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("read again"))
-    assert digests.code(root) == found
-    assert SOURCES.files() == [path for path in cache.rglob("*") if path.is_file()] != []
 
 
 def test_the_key_has_the_format_of_long_doubles(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,7 +173,7 @@ MISUSES = {
     "two files": (["m.grad", "good.grad", "--line", "1"], "--line is about one file"),
     "beside an expression": (["m.grad", "-e", "x", "--line", "1"], "--line is about one file"),
     "of a function": (["--function", "m:f", "--gradient", "m:g", "--at", "x=1", "--line", "1"], "--function and --line exclude each other"),
-    "with a baseline": (["m.grad", "--line", "1", "--baseline", "b.json"], "--baseline is about all cases, and --line about one"),
+    "with a baseline": (["m.grad", "--line", "1", "--baseline", "b.json"], "--line and --baseline exclude each other"),
     "a line without a case": (["m.grad", "--line", "1"], "there is nothing to check in line 1 of 'm.grad'"),
     "a line beyond the end": (["r.jsonl", "--line", "10"], "there is nothing to check in line 10 of 'r.jsonl'"),
     "no number": (["m.grad", "--line", "0"], "--line must be a whole number from 1, not 0"),

@@ -24,7 +24,7 @@ from gradcli.report.kinds import KINDS, make
 from gradcli.report.markdown import ROOM, Page
 from gradcli.report.outcomes import FAILED, PASSED, SKIPPED, XFAILED
 from gradcli.report.rules import RULES
-from gradcli.report.sarif_tool import driver
+from gradcli.report.sarif import driver
 from gradcli.report.verdicts import Verdict
 
 DATA = Path(__file__).parent / "data"

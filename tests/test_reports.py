@@ -21,9 +21,8 @@ from gradcli.report import sarif
 from gradcli.report.data import encoded
 from gradcli.report.describing import block, location, message
 from gradcli.report.kinds import KINDS, make
-from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, STATUSES, XFAILED, XPASSED
+from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, STATUSES, XFAILED, XPASSED, Worst, gravity
 from gradcli.report.places import Fingerprints, Place, place_of
-from gradcli.report.ranking import Worst, gravity
 from gradcli.report.records import Asserted, Failure, Record
 from gradcli.report.rules import RULES
 from gradcli.report.verdicts import Verdict

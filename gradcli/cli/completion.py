@@ -15,12 +15,13 @@ DATA = (".npy", ".npz", ".csv", ".tsv", ".txt", ".dat", ".json")
 PROGRAMS = (".grad", ".jsonl", ".ndjson")
 _NAMES = ("wrt", "freeze")  # options that take names, between commas
 _BOUND = ("jvp", "hvp", "grad", "grad_formula", "save")  # options that take NAME=...
+_FILES = ("file", "files", "config", "baseline")
 
 
 def prepare(command: Any) -> None:
     """Let the parameters of a command offer what is known of them."""
     for param in command.params:
-        if param.name in _OFFERS or "|" in (param.metavar or ""):
+        if param.name in ("arguments", "words", "code", *_FILES, *_NAMES, *_BOUND) or "|" in (param.metavar or ""):
             param._custom_shell_complete = _offer
     parse = command.parse_args
     open_ended = {name for param in command.params if not getattr(param, "is_flag", False) for name in param.opts if name.startswith("-")}
@@ -35,89 +36,59 @@ def prepare(command: Any) -> None:
 def _offer(context: Any, param: Any, incomplete: str) -> list[str]:
     """Return what may stand in the place of a half typed word."""
     typed = [str(word) for word in context.params.get("arguments") or ()]
-    found = _cut_off(typed, incomplete)
-    if found is None:
-        offer = _OFFERS.get(param.name)
-        offered = offer(context, incomplete) if offer is not None else param.metavar.split("|")
-        found = [word for word in offered if word.startswith(incomplete)]
+    if incomplete in ("=@", "="):  # bash cuts x=@data at "=" and "@", and takes the place of the last piece only
+        found: Iterable[str] = files("", DATA) if incomplete == "=@" else ()
+    elif typed[-1:] == ["=@"] or (typed[-1:] == ["="] and incomplete.startswith("@")):
+        found = files(incomplete.removeprefix("@"), DATA, before=incomplete[:1] if incomplete.startswith("@") else "")
+    else:
+        found = [word for word in _offered(context, param, incomplete, typed) if word.startswith(incomplete)]
     return [word for word in found if is_one_word(word)]  # names of files may say what a shell, put into its line, would do
 
 
-def _cut_off(typed: list[str], incomplete: str) -> Iterable[str] | None:
-    """Files for what bash hands over of ``x=@data``: it cuts words at "=" and "@", and takes the place of the last piece only."""
-    if incomplete in ("=@", "="):
-        return files("", DATA) if incomplete == "=@" else ()
-    if typed and typed[-1] == "=@":
-        return files(incomplete, DATA)
-    return files(incomplete[1:], DATA, before="@") if typed and typed[-1] == "=" and incomplete.startswith("@") else None
+def _offered(context: Any, param: Any, incomplete: str, typed: list[str]) -> Iterable[str]:
+    """Return all that an option or argument may be."""
+    before, comma, _ = incomplete.rpartition(",")
+    if param.name in _FILES:
+        return files(incomplete, ("",))
+    if param.name in _NAMES:
+        return [before + comma + name for name in _names_of(context, typed)]
+    if param.name in _BOUND:
+        return [] if "=" in incomplete else [f"{name}=" for name in _names_of(context, typed)]
+    if param.name == "words":
+        from gradcli.query import catalogue
 
+        return [name for _, record in catalogue.functions() for name in (record.name, *record.aliases)]
+    if param.name == "code":
+        from gradcli.report.rules import RULES
 
-def _positionals(context: Any, incomplete: str) -> Iterable[str]:
-    """Bindings of the names that an expression has, and files for them; of ``check``, programs and records."""
+        return [name.removeprefix("error-") for name in RULES]
+    if param.name != "arguments":
+        return str(param.metavar).split("|")
     name, equals, value = incomplete.partition("=")
     if equals:
         return files(value[1:], DATA, before=f"{name}=@") if value.startswith("@") else [f"{name}=@"] if not value else []
-    names = _unbound(context, [str(word) for word in context.params.get("arguments") or ()])
-    programs = files(incomplete, PROGRAMS) if context.command.name == "check" else ()
-    return [*(name + end for name in names for end in ("=", "=@")), *programs]
-
-
-def _unbound(context: Any, typed: list[str]) -> list[str]:
-    """The names of the expression without a value so far; none where it cannot be read."""
-    from gradcli.cli.inputs.positionals import BINDING
-
-    expressions = [context.params.get("expression"), *(word for word in typed if not BINDING.match(word))]
     given = {word.partition("=")[0] for word in typed if "=" in word}
-    return [name for name in _names_of([text for text in expressions if text]) if name not in given]
+    programs = files(incomplete, PROGRAMS) if context.command.name == "check" else ()
+    return [*(name + end for name in _names_of(context, typed) if name not in given for end in ("=", "=@")), *programs]
 
 
-def _names_of(texts: list[str]) -> list[str]:
+def _names_of(context: Any, typed: list[str]) -> list[str]:
+    """Return the names of the expression that it does not bind itself; none where it cannot be read."""
+    from gradcli.cli.inputs.positionals import BINDING
     from gradcli.errors import text_lines
     from gradcli.language.run import statements
     from gradcli.ops.constants import NAMED
     from gradcli.ops.registry import registry
     from gradcli.query.unused_names import names_among
 
-    found: dict[str, None] = {}
-    for text in texts[:1]:
-        bound, mentioned = names_among(list(statements(text_lines(text))))
-        names = sorted(mentioned - bound - NAMED.keys() - {"None"})
-        found |= dict.fromkeys(name for name in names if name not in registry() or f"{name}(" not in text)
-    return list(found)
-
-
-def _listed_names(context: Any, incomplete: str) -> Iterator[str]:
-    """Names after the last comma."""
-    before, comma, _ = incomplete.rpartition(",")
-    texts = [context.params.get("expression"), *(context.params.get("arguments") or ())]
-    for name in _names_of([str(text) for text in texts if text]):
-        yield before + comma + name
-
-
-def _bound_names(context: Any, incomplete: str) -> Iterator[str]:
-    if "=" not in incomplete:
-        yield from (f"{name}=" for name in _listed_names(context, ""))
-
-
-def _functions(context: Any, incomplete: str) -> Iterator[str]:
-    from gradcli.query import catalogue
-
-    for _, record in catalogue.functions():
-        yield from (record.name, *record.aliases)
-
-
-def _codes(context: Any, incomplete: str) -> Iterator[str]:
-    from gradcli.report.rules import RULES
-
-    yield from (name.removeprefix("error-") for name in RULES)
-
-
-def _any_file(context: Any, incomplete: str) -> Iterable[str]:
-    return files(incomplete, ("",))
+    texts = [context.params.get("expression"), *(word for word in typed if not BINDING.match(word))]
+    text = str(next(filter(None, texts), ""))
+    bound, mentioned = names_among(list(statements(text_lines(text))))
+    return [name for name in sorted(mentioned - bound - NAMED.keys() - {"None"}) if name not in registry() or f"{name}(" not in text]
 
 
 def files(typed: str, suffixes: tuple[str, ...], before: str = "") -> Iterator[str]:
-    """Files of these kinds, and the folders that lead to them, as they would be typed on."""
+    """Yield files of these kinds, and the folders that lead to them, as they would be typed on."""
     folder, slash, start = typed.rpartition("/")
     try:
         entries = sorted(os.scandir(folder + slash or "."), key=lambda entry: entry.name)
@@ -127,10 +98,3 @@ def files(typed: str, suffixes: tuple[str, ...], before: str = "") -> Iterator[s
         hidden = entry.name.startswith(".") and not start.startswith(".")
         if entry.name.startswith(start) and not hidden and (entry.is_dir() or entry.name.lower().endswith(suffixes)):
             yield f"{before}{folder}{slash}{entry.name}{'/' if entry.is_dir() else ''}"
-
-
-_OFFERS: dict[str, Any] = {
-    "arguments": _positionals, "words": _functions, "code": _codes,
-    **dict.fromkeys(("file", "files", "config", "baseline"), _any_file),
-    **dict.fromkeys(_NAMES, _listed_names), **dict.fromkeys(_BOUND, _bound_names),
-}  # fmt: skip

@@ -98,11 +98,6 @@ def asked(app: Callable[..., Any]) -> Callable[[], int] | int:
 _SAID = {  # by the framework, and in our words
     r"Option '(\S+)' requires an argument": r"\1 needs a value",
     r"Option '(\S+)' does not take a value": r"\1 takes no value",
-    r"Invalid value for '(\S+)'.*: .*valid integer.*": r"\1 takes a whole number",
-    r"Invalid value for '(\S+)'.*: .*valid (number|float).*": r"\1 takes a number",
-    r"Invalid value for '(\S+)'.*: Input should be less than or equal to (.*)": r"\1 is at most \2",
-    r"Invalid value for '(\S+)'.*: Input should be greater than or equal to (.*)": r"\1 is at least \2",
-    r"Invalid value for '(\S+)'.*: (\S+) is not in the range (\S+)": r"\1 is in the range \3, which \2 is not",
     r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)": r"too many arguments: \1",
 }
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
+import textwrap
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gradcli.cli import interrupts
-from gradcli.cli.request import COMMANDS
+from gradcli.cli.request import COMMANDS, GROUPS
 from gradcli.errors import UsageError
 
 STYLE: dict[str, Any] = {
@@ -21,7 +24,57 @@ STYLE: dict[str, Any] = {
 _COMPLETING = "_GRADCLI_COMPLETE" in os.environ  # a shell asks what can follow
 
 
-class OnceCommand(TyperCommand):
+_Plain: Any = TyperCommand.context_class.formatter_class
+
+
+class _Formatter(_Plain):  # type: ignore[misc]
+    """Wraps help to the terminal, however narrow; where there is no room for two columns, text stands below what it is about."""
+
+    def __init__(self, **_: Any) -> None:
+        super().__init__(width=min(shutil.get_terminal_size().columns, 80) - 2)
+
+    def write_dl(self, rows: Any, *columns: Any, **more: Any) -> None:
+        if self.width >= 60:
+            super().write_dl(rows, *columns, **more)
+            return
+        for first, second in rows:
+            for text, indent in ((first, 2), (second, 6)):
+                lines = textwrap.wrap(text, self.width - indent, break_on_hyphens=False)
+                self.write("".join(f"{' ' * indent}{line}\n" for line in lines))
+
+
+class _Helped:
+    """A command whose help has its options by their subjects, and first sentences whole.
+
+    ``--help`` is off where it is not given, rather than None, for which typer would import pydantic.
+    """
+
+    context_class: Any = type("Context", (TyperCommand.context_class,), {"formatter_class": _Formatter})
+    help: str | None
+    groups: Mapping[str, str] = {}  # names of options by their subjects
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        option.default = False
+        return option
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        return (self.help or "").partition("\n")[0].removesuffix(".")
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        subjects = {name: subject for subject, names in self.groups.items() for name in names.split()}
+        found: dict[str, list[tuple[str, str]]] = {subject: [] for subject in ("Arguments", *self.groups, "Options")}
+        for param in self.get_params(ctx):  # type: ignore[attr-defined]
+            subject = "Arguments" if param.param_type_name == "argument" else subjects.get(param.name, "Options")
+            record = param.get_help_record(ctx)
+            found[subject].append((record[0].split(" <")[0], record[1]))
+        for subject, rows in found.items():
+            if rows:
+                with formatter.section(subject):
+                    formatter.write_dl(rows)
+
+
+class OnceCommand(_Helped, TyperCommand):
     """A command whose options stand once in its words, but for those that list what they are given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -68,11 +121,23 @@ def _command(name: str) -> Any:
     single = typer.Typer(**STYLE)
     kind = ExpressionCommand if "arguments" in request.options() else OnceCommand
     single.command(name, cls=kind, help=request.__doc__, epilog=request.epilog)(request.reader(name, place))
-    return typer.main.get_command(single)
+    command: Any = typer.main.get_command(single)
+    command.groups = GROUPS.get(name, {})
+    for param in command.params:  # texts stay as they are typed: typer would import pydantic for them, which takes longer than to evaluate
+        param.process_value = _as_typed
+    return command
 
 
-class Commands(TyperGroup):
+def _as_typed(context: Any, value: Any) -> Any:
+    return value
+
+
+class Commands(_Helped, TyperGroup):
     """Makes a command when it is asked for: the options of all take longer than to evaluate an expression."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
 
     names = tuple(COMMANDS)
 
@@ -122,19 +187,7 @@ def _version(wanted: bool) -> None:
 def root(
     version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
-    _refuse_unread(sys.argv[1:])
-
-
-def _refuse_unread(arguments: list[str]) -> None:
-    """Where the locale is not of UTF-8, letters of an expression may be none: names of files are read all the same."""
-    if sys.getfilesystemencoding() == "utf-8":
-        return
-    for before, text in zip(["", *arguments], arguments, strict=False):
-        unread = any("\udc80" <= letter <= "\udcff" for letter in text)
-        if unread and not (text.startswith("-") or before.startswith("-") or "@" in text or os.path.exists(text)):
-            from gradcli.cli.inputs.positionals import argument_text
-
-            argument_text(text)
+    """The root of all commands."""
 
 
 def run() -> None:

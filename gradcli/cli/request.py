@@ -95,10 +95,10 @@ class Request(Fixed):
         """Return the function whose parameters are the options; it gives the command, which stands in a place, with its request."""
 
         def read(context: typer.Context, **given: Any) -> Callable[[], int]:
-            from gradcli.files.option_table import option_value
+            from gradcli.files.option_table import typed_value
 
             said: dict[str, Any] = {
-                name: tuple(value) if isinstance(value, list) else option_value(f"{command}.{name}", value, cls.word_of(name))
+                name: tuple(value) if isinstance(value, (list, tuple)) else typed_value(f"{command}.{name}", value, cls.word_of(name))
                 for name, value in given.items()
                 if value is not None
             }
@@ -384,7 +384,7 @@ class CheckRequest(Request):
     ] = None
     forward: Annotated[bool, typer.Option("--forward", help="With --by torch or jax: its forward mode is checked.")] = False
     functions: Annotated[bool, typer.Option("--functions", help="Check the functions that the settings list, too: it runs them.")] = False
-    order: Annotated[int, typer.Option(help="2: the gradient of --function is its Hessian.")] = 1
+    order: Annotated[int, typer.Option(metavar="N", help="2: the gradient of --function is its Hessian.")] = 1
     at: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="An argument of --function, by the name of its parameter.")] = ()
     changed_since: Annotated[
         str | None, typer.Option(metavar="REF", help="Only files and functions whose sources changed since a commit or branch of git.")
@@ -400,8 +400,8 @@ class CheckRequest(Request):
     fail_on: Annotated[
         str | None, typer.Option(metavar="VERDICTS", help="Verdicts that fail (default: mismatch,undetermined,undefined), or none.")
     ] = None
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of claims that are numbers (default by dtype).")] = None
-    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of claims that are numbers (default 0).")] = None
+    rtol: Annotated[float | None, typer.Option(metavar="R", help="Relative tolerance of claimed numbers (default by dtype).")] = None
+    atol: Annotated[float | None, typer.Option(metavar="A", help="Absolute tolerance of claimed numbers (default 0).")] = None
     convention: Annotated[
         str | None,
         typer.Option(
@@ -411,7 +411,7 @@ class CheckRequest(Request):
     over: Annotated[
         Texts, typer.Option(metavar="NAME=BEGIN..END", help="Hold asserts, formula claims, else the rules, for all numbers of a range.")
     ] = ()
-    points: Annotated[int | None, typer.Option(help="Points for names without values (16); draws of --at.")] = None
+    points: Annotated[int | None, typer.Option(metavar="N", help="Points for names without values (16); draws of --at.")] = None
     random_state: Annotated[int | None, typer.Option(metavar="N", help="The seed of these points, rand and randn.")] = None
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes (default 1).")] = None
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None
@@ -562,6 +562,19 @@ class CacheRequest(Request):
 
     clear: Annotated[bool, typer.Option("--clear", help="Remove what is kept.")] = False
 
+
+# By the names of commands: the subjects of their options, for help.
+GROUPS = {
+    "check": {
+        "What is checked": "expression files input_format line changed_since over points random_state",
+        "What is claimed": "grad grad_formula rtol atol convention",
+        "Python functions": "function gradient jvp_of adjoint implicit fixed_point parameters by forward functions order at",
+        "How it is calculated": "wrt freeze seed dialect dtype backend threads limit",
+        "What fails": "fail_on baseline update allow_empty fail_fast config",
+        "How long it takes": "jobs timeout budget cache",
+        "Output": "reports output_format save verbose quiet color",
+    }
+}
 
 # By the names of commands: their options, and what runs them.
 COMMANDS: dict[str, tuple[type[Request], str]] = {

@@ -26,7 +26,7 @@ from gradcli.language.tree import Expression, Frame, Name, Number, Query
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import alias, derivative
-from gradcli.report.explanation import Contribution, ExplainedNode, Explanation
+from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Why
 from gradcli.report.number_text import short
 
 ALL = 32  # paths to a name up to which all are listed
@@ -354,6 +354,16 @@ class Entries:
             return f"{node.op} inside of {ends_of(self.node(node.inside).label, _LONGEST)}"
         return ends_of(node.name or node.text or node.op, _LONGEST)
 
+    def valued(self, node: ExplainedNode) -> str:
+        return f"{self.called(node.id)} = {shown(node.value)}"
+
+    def algebra(self, id: int) -> str:
+        op = self.op(id)
+        return "" if op is None else op.algebra
+
+    def story(self, kind: str, lines: list[str], node: int, operand: int | None = None, repair: str | None = None) -> Why:
+        return Why(self.text, kind, lines, node, operand, self.index, repair)
+
     def arguments(self, id: int) -> list[ExplainedNode]:
         """The operands of a node; of the result of a built-in function its arguments, whatever it was expanded to."""
         found: dict[int, None] = {}
@@ -388,13 +398,12 @@ class Entries:
         except ValueError:  # one axis of the operand's was summed
             return np.ones(shape, bool)
 
-    def number(self, value: Any, mask: Mask | None = None) -> Any:
-        """The entry of an array that is meant, or the first of them."""
-        array = np.asarray(value)
-        if mask is None or not array.ndim:
-            return array if array.ndim else array[()]
-        chosen = np.broadcast_to(array, mask.shape)[mask]
-        return chosen.ravel()[0] if chosen.size else array.ravel()[0]
+    def number(self, value: Any, mask: Mask) -> Any:
+        """The first of the entries that are meant; the whole of what goes not entry by entry with them."""
+        try:
+            return value if isinstance(value, tuple) else np.broadcast_to(np.asarray(value), mask.shape)[mask][0]
+        except (ValueError, IndexError):
+            return value
 
 
 def shown(number: Any) -> str:

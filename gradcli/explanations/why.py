@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,18 @@ from gradcli.characters import normalized
 from gradcli.errors import UsageError, suggestion
 from gradcli.explanations.paths import Entries, Mask, entry_text, shown
 from gradcli.ops.elementwise.logic import Pieces
-from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why
+from gradcli.ops.spec import Op
+from gradcli.report.explanation import Contribution, Explanation, Path, Why
 from gradcli.report.number_text import size
 
 # -- Where a number that is infinite, or none, comes from: the first operation, forward or
 # backward, that made it of finite ones.
 
 
-def nonfinite_value(entries: Entries) -> Why:
+def nonfinite_value(entries: Entries, number: Any) -> Why:
     """Of the result."""
-    number = entries.number(entries.node(entries.id).value, entries.mask)
     id, words = _born(entries, entries.id)
-    first = f"{entries.text} is {shown(number)}: {words}"
-    return _told(entries, first, [], id, None)
+    return _with_repair(entries, [f"{entries.text} is {shown(number)}: {words}"], id)
 
 
 def nonfinite_gradient(entries: Entries, number: Any) -> Why:
@@ -35,24 +35,27 @@ def nonfinite_gradient(entries: Entries, number: Any) -> Why:
     found = _way_back(entries)
     if found is None:
         id, words = _born(entries, entries.explanation.result)
-        return _told(entries, f"{begin}: {words}", [], id, None)
+        return _with_repair(entries, [f"{begin}: {words}"], id)
     part, mask = found
-    lines = []
+    lines = [f"{begin}: {_product(entries, part, mask)}"]
     bad = [operand for operand in (entries.node(part.node), *entries.operands(part.node)) if _bad(operand.value)]
-    if bad:
-        id, words = _born(entries, bad[0].id)
-        lines.append(f"in the forward pass {words}")
+    lines += [f"in the forward pass {_born(entries, bad[0].id)[1]}"] if bad else []
     lines += [f"from there it flows to {entries.name} through every factor"] if part.operand != entries.id else []
-    return _told(entries, f"{begin}: {_product(entries, part, mask)}", lines, part.node, part.operand)
+    return _with_repair(entries, lines, part.node, part.operand)
 
 
-def _told(entries: Entries, first: str, more: list[str], node: int, operand: int | None) -> Why:
+def _with_repair(entries: Entries, lines: list[str], node: int, operand: int | None = None) -> Why:
+    repair, told = _repair(entries)
+    return entries.story("nonfinite", [*lines, *(f"a finite number there: {line}" for line in told)], node, operand, repair)
+
+
+def _repair(entries: Entries) -> tuple[str | None, list[str]]:
+    """An expression with a better number, and the line that says so, where the cross-check knows one."""
     check = entries.explanation.record.check
-    repair = None
-    if check is not None and check.repairs:
-        repair = check.rewrite.text if check.rewrite is not None else check.repairs[0].partition(" as ")[2]
-        more = [*more, f"a finite number there: write {check.repairs[0]}"]
-    return Why(entries.text, "nonfinite", [first, *more], node, operand, entries.index, repair)
+    if check is None or not check.repairs:
+        return None, []
+    text = check.rewrite.text if check.rewrite is not None else check.repairs[0].partition(" as ")[2]
+    return text, [f"write {check.repairs[0]}"]
 
 
 def _bad(value: Any) -> bool:
@@ -77,17 +80,12 @@ def _born(entries: Entries, id: int) -> tuple[int, str]:
     where = f" at index {list(place)}" if place else ""
     if not node.operands:
         return first, f"{entries.called(first)}, which was given, is {shown(array[place])}{where}"
-    of = [_at(each.value, place, array.shape) for each in entries.operands(first)]
-    known = f", of {' and '.join(of)}" if all(of) else ""
-    return first, f"{entries.called(first)} is {shown(array[place])}{where}{known}"
-
-
-def _at(value: Any, place: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    """The operand's entry that goes with one of the result, where they go together entry by entry."""
-    try:
-        return shown(np.broadcast_to(np.asarray(value), shape)[place])
+    found = f"{entries.called(first)} is {shown(array[place])}{where}"
+    try:  # where operands go with the result entry by entry
+        of = [shown(np.broadcast_to(np.asarray(each.value), array.shape)[place]) for each in entries.operands(first)]
     except ValueError:
-        return ""
+        return first, found
+    return first, f"{found}, of {' and '.join(of)}"
 
 
 def _way_back(entries: Entries) -> tuple[Contribution, Mask] | None:
@@ -150,17 +148,15 @@ def imprecise(entries: Entries, number: Any) -> Why | None:
     lost = sorted(_cancellations(entries), reverse=True)
     begin = f"{entries.text} = {shown(number)} has lost {part.lost} bits"
     if not lost:
-        return Why(entries.text, "imprecise", [f"{begin} to rounding along its way"], entries.id, None, entries.index)
-    bits, node, operand, words = lost[0]
-    repair = check.rewrite.text if check.rewrite is not None else check.repairs[0].partition(" as ")[2] if check.repairs else None
-    lines = [f"{begin}: {words}, which costs {bits} bits"]
-    lines += [f"{more[3]}, {more[0]} bits" for more in lost[1:3] if more[0] > 3]
-    lines += [f"write {check.repairs[0]}"] if check.repairs else []
-    return Why(entries.text, "imprecise", lines, node, operand or None, entries.index, repair)
+        return entries.story("imprecise", [f"{begin} to rounding along its way"], entries.id)
+    bits, node, words = lost[0]
+    repair, told = _repair(entries)
+    lines = [f"{begin}: {words}, which costs {bits} bits", *(f"{more}, {fewer} bits" for fewer, _, more in lost[1:3] if fewer > 3)]
+    return entries.story("imprecise", [*lines, *told], node, None, repair)
 
 
-def _cancellations(entries: Entries) -> Iterator[tuple[int, int, int, str]]:
-    """Sums of what nearly cancels, forward and backward: bits, the node, the operand, in words."""
+def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
+    """Sums of what nearly cancels, forward and backward: bits, the node, in words."""
     for node in entries.explanation.nodes:
         op = entries.op(node.id)
         if op is None or isinstance(node.value, tuple) or node.kind != "float":
@@ -168,20 +164,20 @@ def _cancellations(entries: Entries) -> Iterator[tuple[int, int, int, str]]:
         terms = [each.value for each in entries.operands(node.id)]
         if op.algebra in ("sum", "difference") and all(not isinstance(term, tuple) for term in terms):
             bits = _bits(terms, node.value)
-            named = " and ".join(f"{entries.called(each.id)} = {shown(each.value)}" for each in entries.operands(node.id))
             if bits:
-                yield bits, node.id, 0, f"{entries.called(node.id)} subtracts what is nearly equal, {named}"
+                named = " and ".join(map(entries.valued, entries.operands(node.id)))
+                yield bits, node.id, f"{entries.called(node.id)} subtracts what is nearly equal, {named}"
         elif op.algebra == "total":
             bits = _bits([np.abs(np.asarray(terms[0])).sum()], np.asarray(node.value))
             if bits:
-                yield bits, node.id, 0, f"the terms of {entries.called(node.id)} nearly cancel"
+                yield bits, node.id, f"the terms of {entries.called(node.id)} nearly cancel"
     for id, parts in entries.arrived.items():
         node = entries.node(id)
         if len(parts) > 1 and not isinstance(node.adjoint, tuple) and node.adjoint is not None:
             bits = _bits([part.passed for part in parts], node.adjoint)
             if bits:
                 named = " and ".join(shown(part.passed) for part in parts[:3])
-                yield bits, id, 0, f"the contributions to {entries.called(id)}, {named}, nearly cancel"
+                yield bits, id, f"the contributions to {entries.called(id)}, {named}, nearly cancel"
 
 
 def _bits(terms: list[Any], total: Any) -> int:
@@ -193,35 +189,31 @@ def _bits(terms: list[Any], total: Any) -> int:
     return int(math.log2(worst)) if worst >= 2 else 0
 
 
+def _kind(number: Any) -> str:
+    magnitude = abs(float(number))
+    return "large" if magnitude >= _LARGE else "small" if magnitude <= _SMALL else "plain"
+
+
 def sized_gradient(entries: Entries, number: Any) -> Why:
     """Large, small or plain: what flows along the largest path, and the factors there."""
     gradient = entries.explanation.gradients[entries.name]
-    magnitude = abs(float(number))
-    kind = "large" if magnitude >= _LARGE else "small" if magnitude <= _SMALL else "plain"
+    kind = _kind(number)
     begin = f"{entries.text} has gradient {shown(number)}"
-    paths = sorted(
-        gradient.paths, key=lambda path: -abs(float(np.broadcast_to(path.contribution, np.shape(gradient.value))[entries.index]))
-    )
+    paths = sorted(gradient.paths, key=lambda path: -abs(_share(path, entries)))
     if not paths:
-        return Why(entries.text, kind, [begin], entries.id, None, entries.index)
-    path = paths[0]
-    lines = []
-    steps = entries.steps(path.nodes)
-    share = _share(path, entries)
-    factors = list(_factors(entries, path))
-    node, operand = (factors[0][1], factors[0][2]) if factors else (entries.id, None)
+        return entries.story(kind, [begin], entries.id)
+    shares = [f"{shown(_share(path, entries))} by {entries.steps(path.nodes)}" for path in paths[:_FACTORS]]
+    factors = list(_factors(entries, paths[0]))
     if kind == "plain":
-        whole = "all of it" if len(paths) == 1 and not gradient.left_out else shown(share)
-        first = f"{begin}: {whole} by {steps}"
+        alone = len(paths) == 1 and not gradient.left_out
+        shares[0] = f"{begin}: {f'all of it by {entries.steps(paths[0].nodes)}' if alone else shares[0]}"
     else:
         told = ", ".join(f"{shown(factor)} at {entries.called(user)}" for factor, user, _ in factors[:_FACTORS])
-        first = f"{begin}: the {'largest' if kind == 'large' else 'smallest'} factors on its way are {told}" if told else begin
-        lines.append(f"{shown(share)} by {steps}")
-    for other in paths[1:_FACTORS]:
-        lines.append(f"{shown(_share(other, entries))} by {entries.steps(other.nodes)}")
+        size_word = "largest" if kind == "large" else "smallest"
+        shares.insert(0, f"{begin}: the {size_word} factors on its way are {told}" if told else begin)
     more = max(0, len(paths) - _FACTORS) + gradient.left_out
-    lines += [f"and {more:,} smaller paths"] if more else []
-    return Why(entries.text, kind, [first, *lines], node, operand, entries.index)
+    shares += [f"and {more:,} smaller paths"] if more else []
+    return entries.story(kind, shares, *(factors[0][1:] if factors else (entries.id,)))
 
 
 def _share(path: Path, entries: Entries) -> float:
@@ -248,11 +240,9 @@ def _factors(entries: Entries, path: Path) -> Iterator[tuple[float, int, int]]:
 def sized_value(entries: Entries, number: Any) -> Why:
     """The operation that gives the result, and what of."""
     node = entries.node(entries.id)
-    magnitude = abs(float(number))
-    kind = "large" if magnitude >= _LARGE else "small" if magnitude <= _SMALL else "plain"
-    of = [f"{entries.called(each.id)} = {shown(each.value)}" for each in entries.arguments(node.id)]
-    made = f": {node.function or node.op} of {' and '.join(of)}" if of else ", as it was given"
-    return Why(entries.text, kind, [f"{entries.text} is {shown(number)}{made}"], node.id, None, entries.index)
+    of = " and ".join(map(entries.valued, entries.arguments(node.id)))
+    made = f": {node.function or node.op} of {of}" if of else ", as it was given"
+    return entries.story(_kind(number), [f"{entries.text} is {shown(number)}{made}"], node.id)
 
 
 # -- Why a number is zero: what does not depend on it, what is flat where it is, what it is
@@ -260,36 +250,24 @@ def sized_value(entries: Entries, number: Any) -> Why:
 
 
 _TOLD = 3  # ways whose reasons are told
+_FAR_OUT = 15.0  # where a smooth function is flat only because floats end
 
 
 def zero_value(entries: Entries) -> Why:
     """Of the result: the operands that make it so."""
-    node = entries.node(entries.id)
-    op = entries.op(node.id)
-    named = f"{entries.text} is 0"
-    zeros = [each for each in entries.operands(node.id) if not isinstance(each.value, tuple) and np.all(np.asarray(each.value) == 0)]
-    if not node.operands:
+    node, algebra = entries.node(entries.id), entries.algebra(entries.id)
+    operands = list(entries.operands(node.id))
+    zeros = [each for each in operands if not isinstance(each.value, tuple) and np.all(np.asarray(each.value) == 0)]
+    terms = " and ".join(f"{entries.called(each.id)} = {shown(entries.number(each.value, entries.mask))}" for each in operands)
+    if not operands:
         words = "it was given as 0"
-    elif op is not None and op.algebra in ("product", "matrix product", "quotient") and zeros:
+    elif algebra in ("product", "matrix product", "quotient") and zeros:
         words = f"its factor {entries.called(zeros[0].id)} is 0"
-    elif op is not None and op.algebra in ("sum", "difference", "total"):
-        terms = [f"{entries.called(each.id)} = {shown(_entry(each, entries))}" for each in entries.operands(node.id)]
-        words = f"the terms {' and '.join(terms)} cancel" if len(zeros) != len(terms) else " and ".join(terms)
+    elif algebra in ("sum", "difference", "total"):
+        words = terms if len(zeros) == len(operands) else f"the terms {terms} cancel"
     else:
-        terms = [f"{entries.called(each.id)} = {shown(_entry(each, entries))}" for each in entries.operands(node.id)]
-        words = f"{node.op} of {' and '.join(terms)} is 0"
-    return Why(entries.text, "zero", [f"{named}: {words}"], node.id, zeros[0].id if zeros else None, entries.index)
-
-
-def _entry(node: ExplainedNode, entries: Entries) -> Any:
-    if isinstance(node.value, tuple):
-        return node.value
-    array = np.asarray(node.value)
-    shape = np.shape(entries.node(entries.id).value)
-    try:
-        return np.broadcast_to(array, shape)[entries.index]
-    except ValueError:
-        return array
+        words = f"{node.op} of {terms} is 0"
+    return entries.story("zero", [f"{entries.text} is 0: {words}"], node.id, zeros[0].id if zeros else None)
 
 
 def zero_gradient(entries: Entries) -> Why:
@@ -301,7 +279,7 @@ def zero_gradient(entries: Entries) -> Why:
     more = [f"also, {words}" for _, _, words, _ in reasons[1:_TOLD]]
     if len(reasons) > _TOLD:
         more.append(f"and {len(reasons) - _TOLD} more ways are zero")
-    return Why(entries.text, "zero", [f"{begin}: {first}", *more], node, operand, entries.index)
+    return entries.story("zero", [f"{begin}: {first}", *more], node, operand)
 
 
 _Reason = tuple[int, int | None, str, bool]  # the node, the operand, words, and whether that is so by nature rather than at this point
@@ -317,33 +295,27 @@ def _reasons(entries: Entries, id: int, mask: Mask) -> list[_Reason]:
             continue
         seen.add(here)
         parts = entries.arrived.get(here, [])
-        stopped = _stops(entries, here, {part.node for part in parts})
-        for reason in stopped:
-            found.setdefault(reason[2], reason)
+        reasons = _stops(entries, here, {part.node for part in parts})
         passed = [np.broadcast_to(np.asarray(part.passed), entry.shape)[entry] for part in parts if not isinstance(part.passed, tuple)]
         if not all(np.isfinite(part).all() for part in passed):
             words = f"on the way from {entries.called(here)} zero meets infinity, and what the product tends to is 0"
-            found.setdefault(words, (here, None, words, False))
-            continue
-        if any(np.any(part != 0) for part in passed):
+            reasons.append((here, None, words, False))
+        elif any(np.any(part != 0) for part in passed):
             terms = " and ".join(
                 f"{shown(part.ravel()[0])} from {entries.called(each.node)}" for each, part in zip(parts, passed, strict=False)
             )
-            reason = (here, None, f"the contributions {terms} cancel", False)
+            reasons.append((here, None, f"the contributions {terms} cancel", False))
+        else:
+            for part in parts:
+                above = entries.above(part, entry)
+                adjoint = entries.node(part.node).adjoint
+                if isinstance(adjoint, tuple) or np.any(np.asarray(adjoint)[above] != 0):
+                    reasons.append((part.node, part.operand, _flat(entries, part, above), False))
+                else:
+                    pending.append((part.node, above))
+        for reason in reasons:
             found.setdefault(reason[2], reason)
-            continue
-        for part in parts:
-            above = entries.above(part, entry)
-            adjoint = entries.node(part.node).adjoint
-            if isinstance(adjoint, tuple) or np.any(np.asarray(adjoint)[above] != 0):
-                reason = (part.node, part.operand, _flat(entries, part, above), False)
-                found.setdefault(reason[2], reason)
-            else:
-                pending.append((part.node, above))
-    if not found:
-        reason = (id, None, f"the seed is 0 where {entries.name} counts", False)
-        found[reason[2]] = reason
-    return list(found.values())
+    return list(found.values()) or [(id, None, f"the seed is 0 where {entries.name} counts", False)]
 
 
 def _stops(entries: Entries, id: int, passing: set[int]) -> list[_Reason]:
@@ -375,52 +347,37 @@ def _stops(entries: Entries, id: int, passing: set[int]) -> list[_Reason]:
 def _flat(entries: Entries, part: Contribution, mask: Mask) -> str:
     """Why an operation passes back nothing of an adjoint that is not zero."""
     user, by, op = entries.called(part.node), entries.called(part.operand), entries.op(part.node)
-    algebra = op.algebra if op is not None else ""
-    others = [each for place, each in enumerate(entries.operands(part.node)) if place != part.place]
-    if algebra == "choice":
-        condition = next(entries.operands(part.node))
-        is_chosen = entries.number(np.broadcast_to(condition.value, mask.shape), mask) if np.ndim(condition.value) <= mask.ndim else "other"
-        return f"{user} takes the other branch there: {entries.called(condition.id)} is {shown(is_chosen)}"
+    operands = list(entries.operands(part.node))
+    others = [entries.called(each.id) for place, each in enumerate(operands) if place != part.place]
+    if op is not None and op.algebra == "choice":
+        taken = shown(entries.number(operands[0].value, mask))
+        return f"{user} takes the other branch there: {entries.called(operands[0].id)} is {taken}"
     if part.local is None or op is None:
         return _structural(entries, part)
-    node = entries.node(part.node)
-    adjoint = entries.number(node.adjoint, mask)
     local = entries.number(part.local, mask)
     if local != 0:
+        adjoint = entries.number(entries.node(part.node).adjoint, mask)
         return f"{user} passes back {shown(adjoint)} times {shown(local)}, which is below the smallest float"
-    operand = np.asarray(entries.node(part.operand).value)
-    input = entries.number(np.broadcast_to(operand, mask.shape), mask) if operand.ndim <= mask.ndim else operand
-    if algebra in ("product", "chain") and others:
-        factor = entries.called(others[0].id)
-        return f"in {user}, {by} is multiplied by {factor}" + (", which is 0" if factor != "0" else "")
-    if op.kinks and _on_kink(entries, part, mask):
-        kink = next(kink for kink in op.kinks)
-        return f"{by} = {shown(input)} is at a kink of {user}, where the derivative is chosen: {kink.convention}"
+    input = entries.number(entries.node(part.operand).value, mask)
+    if op.algebra in ("product", "chain") and others:
+        return f"in {user}, {by} is multiplied by {others[0]}" + (", which is 0" if others[0] != "0" else "")
+    if _on_kink(op, [entries.number(each.value, mask) for each in operands]):
+        return f"{by} = {shown(input)} is at a kink of {user}, where the derivative is chosen: {op.kinks[0].convention}"
     if op.partials is not None and isinstance(op.partials[part.place], Pieces):
-        if op.selects and len(others) > 0:
-            return f"{user} takes {entries.called(others[0].id)} there, not {by} = {shown(input)}"
+        if op.selects and others:
+            return f"{user} takes {others[0]} there, not {by} = {shown(input)}"
         return f"{user} is flat there: its input {by} is {shown(input)}, and the derivative {part.partial or 'by it'} is 0"
-    if op.kind == "smooth" and part.partial is not None and _vanishes(part, input):
+    if op.kind == "smooth" and part.partial is not None and np.ndim(input) == 0 and abs(float(input)) > _FAR_OUT:
         return f"{user} is saturated: its derivative at {by} = {shown(input)} is below the smallest float"
     formula = f" {part.partial}" if part.partial is not None else ""
     return f"the derivative{formula} of {user} by {by} is 0 at {by} = {shown(input)}"
 
 
-def _vanishes(part: Contribution, input: Any) -> bool:
-    """Return whether a smooth function is flat only because floats end: far out."""
-    return bool(np.abs(np.asarray(input, float)) > 15) if np.ndim(input) == 0 else False
-
-
-def _on_kink(entries: Entries, part: Contribution, mask: Mask) -> bool:
-    op = entries.op(part.node)
-    assert op is not None
-    values = [entries.number(np.broadcast_to(np.asarray(each.value), mask.shape), mask) for each in entries.operands(part.node)]
+def _on_kink(op: Op, values: Sequence[Any]) -> bool:
     for kink in op.kinks:
-        try:
+        with suppress(TypeError, ValueError):
             if bool(kink.where(*map(float, values))):
                 return True
-        except (TypeError, ValueError):
-            continue
     return False
 
 
@@ -434,8 +391,8 @@ def _structural(entries: Entries, part: Contribution) -> str:
     if op is not None and op.linear and len(op.operands) == 1:
         return f"{user} does not contain {what}"
     if op is not None and op.elementwise:
-        given = entries.number(entries.node(part.operand).value, entries.mask if part.operand == entries.id else None)
-        return f"{user} is flat there: {what} is {shown(given)}"
+        value = entries.node(part.operand).value
+        return f"{user} is flat there: {what} is {shown(entries.number(value, entries.mask) if part.operand == entries.id else value)}"
     return f"{user} does not depend on {what} near this point: its derivative by it is 0"
 
 
@@ -466,7 +423,7 @@ def why(explanation: Explanation, target: str) -> Why:
 def _of_value(explanation: Explanation, index: tuple[int, ...], number: Any) -> Why:
     entries = Entries(explanation, VALUE, explanation.result, index)
     if not np.isfinite(number):
-        return nonfinite_value(entries)
+        return nonfinite_value(entries, number)
     if number == 0:
         return zero_value(entries)
     return imprecise(entries, number) or sized_value(entries, number)

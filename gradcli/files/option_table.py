@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -90,6 +91,15 @@ def option_value(name: str, value: Any, written: str, kind: type[GradcliError] =
     if not (isinstance(value, (bool, np.bool_)) or (isinstance(value, int) and value in (0, 1))):
         raise kind(f"{written} must be True or False, not {value!r}")
     return bool(value)
+
+
+def typed_value(name: str, text: Any, written: str) -> Any:
+    """Return the value of an option from its text on the command line. Raises UsageError."""
+    values = VALUES.get(name) or VALUES.get(name.partition(".")[2])
+    if isinstance(values, Number) and isinstance(text, str):
+        with suppress(ValueError):
+            return option_value(name, int(text) if values.whole else float(text), written)
+    return option_value(name, text, written)
 
 
 def _as_number(value: Any, values: Number) -> str | None:

@@ -223,7 +223,7 @@ class Sums(Powers):
         """With (1 - cos(x))*(1 + cos(x)) as sin(x)**2, and products of conjugate roots as what they are."""
         bases = self.bases
         while True:
-            sums = [(b, e) for b, e in value[1] if b in bases.sums and self._is_algebraic(b)]
+            sums = [(b, e) for b, e in value[1] if b in bases.sums]
             for i, (left, exponent) in enumerate(sums):
                 for right, other in sums[i + 1 :]:
                     if (exponent < 0) != (other < 0):
@@ -239,16 +239,6 @@ class Sums(Powers):
                 break
             else:
                 return value
-
-    def _is_algebraic(self, number: int) -> bool:
-        """Return whether squares of what is in a sum are something else."""
-        for monomial in self.bases[number].terms or {}:
-            for base, exponent in monomial:
-                op = self.bases[base].op
-                squares = op is not None and op.algebra in ("circular", "hyperbolic", "sign")
-                if exponent.denominator != 1 or base in self.bases.reducible or squares:
-                    return True
-        return False
 
     def _conjugates(self, left: int, right: int) -> Value | None:
         """The product of two sums, where it is shorter than either."""

@@ -30,7 +30,7 @@ def filled(node: Expr, value: float) -> Expr:
 class ForwardMode:
     """How results of operations move as their operands do, for carriers of any kind."""
 
-    def times(self, tangent: Any, partial: Any) -> Any:
+    def times(self, tangent: Any, partial: Any, /) -> Any:
         """A tangent times a partial."""
         raise NotImplementedError
 

@@ -14,7 +14,7 @@ from gradcli.language.names import FreeVariable, Function, Indices, Module, Resu
 from gradcli.language.scope import Builder
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.meanings import is_part, qualified
-from gradcli.ops.calling.prefixes import MODULES, NUMPY, ROOT_MODULES, TORCH, has, library_of, named_constant, owner
+from gradcli.ops.calling.prefixes import MODULES, NUMPY, TORCH, has, library_of, named_constant, owner
 
 
 def attribute(builder: Builder, base: Any, name: str) -> Any:
@@ -59,12 +59,9 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
             return Function(function, library)
     if is_part(name, library_of(base)) and name != "Tensor":  # whose methods are declared, and which is a type
         return Module(path)
-    from gradcli.language import blocks, library_names
+    from gradcli.language import library_names
 
-    beside = blocks.OF_MODULES.get(base, {}).get(name) or (blocks.TABLES.get(owner(base), {}).get(name) if base in ROOT_MODULES else None)
-    if beside is not None:
-        return beside
-    found = library_names.of_library(builder, library_of(base), name)
+    found = library_names.of_library(builder, base, name)
     if found is not library_names.MISSING:
         return found
     calls.refuse(name, library_of(base))

@@ -82,7 +82,7 @@ def derivative(builder: Builder, node: Call, name: str, arguments: list[Any], ke
 # methods.
 
 
-IDENTITIES = frozenset({"requires_grad_", "numpy", "cpu", "tolist"})  # methods that give the value itself
+IDENTITIES = words("requires_grad_ numpy cpu tolist")  # methods that give the value itself
 # Attributes and methods that array_methods.py has; of those that are in the catalogue, too, it is asked first.
 OF_VALUES = words("""
     A1 H all any argwhere astype at bfloat16 block_until_ready bool byte char clone conj
@@ -91,7 +91,7 @@ OF_VALUES = words("""
     new_zeros nonzero numel pin_memory real resolve_conj resolve_neg short to type type_as
 """)
 OF_PYTHON = words("Ellipsis bool divmod float int list range slice sys tuple")
-OF_SYMPY = frozenset({"Abs", "Heaviside", "Max", "Min", "Piecewise", "Rational", "piecewise"})
+OF_SYMPY = words("Abs Heaviside Max Min Piecewise Rational piecewise")
 METHODS = IDENTITIES | {"dim", "detach"}  # of tensors, beside the functions of libraries
 
 
@@ -158,7 +158,7 @@ _OF_PYTHON = {
 # What programs call by names of their own, which are near to those of functions.
 _OF_PROGRAMS = words("model net network module criterion loss_fn policy encoder decoder layer forward")
 _PAIR = 2
-_DEGREES = frozenset({"deg", "degree", "degrees"})
+_DEGREES = words("deg degree degrees")
 _IMAGINARY = frozenset("ijIJ")
 _LONGEST = 40  # characters of a name that may be several names written together
 _BRACKET = re.compile(r"\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))")
@@ -294,15 +294,12 @@ def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:
         return
     argument = frame.source.text[node.arguments[0].start : node.arguments[0].end]
     argument = argument[1:-1] if argument.startswith("(") and argument.endswith(")") and argument.count("(") == 1 else argument
-    prefix = "math" if _is_in(name, MATH) else "scipy.special" if _is_in(name, SCIPY) else "np" if _is_in(name, NUMPY) else "torch"
+    prefixes = {MATH: "math", SCIPY: "scipy.special", NUMPY: "np"}
+    prefix = next((prefix for library, prefix in prefixes.items() if lookup(name, library) is not None), "torch")
     raise AmbiguousError(
         f"'{name}(...)' has two readings: '{name}' is a function, and has a value here",
         help=f"write {name}*({argument}) or {prefix}.{name}({argument})",
     )
-
-
-def _is_in(name: str, library: str) -> bool:
-    return lookup(name, library) is not None
 
 
 # -- Objects: what a library's class makes and keeps arguments for its functions, and names that
@@ -310,7 +307,7 @@ def _is_in(name: str, library: str) -> bool:
 
 
 # Methods that no object has here, and what is said of them.
-_DRAWN = frozenset({"sample", "rsample", "sample_n", "rvs", "random_state"})
+_DRAWN = words("sample rsample sample_n rvs random_state")
 
 
 class Instance(Thing):
@@ -412,7 +409,7 @@ def constructed(builder: Builder, of: Class, arguments: list[Any], keywords: dic
     return Instance(of, kept)
 
 
-_UFUNC_KEYWORDS = frozenset({"out", "where", "casting", "order", "dtype", "subok"})
+_UFUNC_KEYWORDS = words("out where casting order dtype subok")
 _ROWS = (tuple, list, Indices)
 
 

@@ -179,7 +179,7 @@ def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: 
             raise ArgumentError("geomspace needs two ends of one sign, neither of them 0")
         if builder.varies([start, stop]):
             return compositions.ratios(first, last, count, ends), None
-        return builder.graph.constant(np.geomspace(*known, count, endpoint=ends)), None
+        return builder.graph.constant(np.geomspace(known[0], known[1], count, endpoint=ends)), None
 
     return _spaced(builder, "geomspace", ratios, start, stop, num, endpoint, dtype, axis)[0]
 

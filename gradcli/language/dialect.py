@@ -19,7 +19,7 @@ from gradcli.ops.calling.prefixes import CONSTANTS, DIALECTS, NUMPY, ROOTS, TORC
 
 _CHAIN = re.compile(r"""\#[^\n]*|'[^'\n]*'|"[^"\n]*"|(\.\s*)?([^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)(\s*\()?""")
 _DOTTED = re.compile(r"\.\s*[^\W\d]")
-_BEFORE_EQUALS = re.compile(r"(^|;)?([\w\s,()]++)(=(?!=))?")  # what stands before the "=" of a statement, and what does not
+_TARGETS = re.compile(r"[\w\s,()]*")  # of a binding or a definition
 _NAMES = re.compile(r"[^\W\d]\w*")
 _OF_NUMBERS = re.compile(r"(?:[\s\d.+\-*/()]|\b(?:np|numpy|math|torch|jnp)\s*\.\s*\w+|\d[eE])*")
 _LONGEST_CONSTANT = 80  # characters
@@ -74,16 +74,10 @@ class Evidence:
                 self.methods.setdefault(TORCH, source.position(match.start())[0])
 
 
-def _bound_in(text: str) -> Iterator[str]:
-    """The names that the statements of a text seem to bind: what stands before an "=", from a line on that begins with a name."""
-    for found in _BEFORE_EQUALS.finditer(text):
-        if found[3] is None:
-            continue
-        lines = found[2].split("\n")
-        first = 0 if found[1] is not None else 1
-        begun = next((place for place in range(first, len(lines)) if lines[place].strip()[:1] not in "0123456789(),"), None)
-        names = _NAMES.findall("\n".join(lines[begun:])) if begun is not None else []
-        yield from names[1:] if names[:1] == ["const"] and names[1:] else names
+def _bound_in(text: str) -> set[str]:
+    """The names that the statements of a text seem to bind: those before an "=", in lines that are no arguments."""
+    heads = [head for line in re.split("[\n;]", text) for head, sign, _ in [line.partition("=")] if sign]
+    return {name for head in heads if _TARGETS.fullmatch(head) for name in _NAMES.findall(head)}
 
 
 def _is_constant(name: str, text: str, end: int, called: bool) -> bool:

@@ -25,7 +25,6 @@ from gradcli.language.tree import (
     Name,
     Node,
     Sequence,
-    Slice,
     Statement,
     Subscript,
     Unary,
@@ -78,7 +77,7 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
                 _add(table, _made(tree, result, frame), tree, frame)
             expansion = frame.expansions.get(tree.place)
             if expansion is not None:  # what arguments became before the call was expanded
-                given = _between(nodes_in(expansion.given), nodes_in([frame.results[part.place] for part in _parts(tree)]))
+                given = _between(nodes_in(expansion.given), nodes_in([frame.results[part.place] for part in tree.children()]))
                 _add(table, {node: () for node in given if node not in table}, tree, frame)
         if frame.coerced is not None:
             root = frame.expression.root
@@ -100,7 +99,7 @@ def _made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
     if expansion is None:
         if tree.place in frame.expansions:  # a call of a user's function, whose nodes are of its own text
             return {}
-        ends = [frame.results[part.place] for part in _parts(tree)]
+        ends = [frame.results[part.place] for part in tree.children()]
         return dict.fromkeys(_between(nodes_in(result), nodes_in(ends)), ())
     made: dict[Expr, tuple[str, ...]] = {}
     pending: list[tuple[Expansion, tuple[str, ...]]] = [(expansion, ())]
@@ -125,28 +124,6 @@ def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
             found.append(node)
             pending += [operand for operand in node.operands if operand is not None]
     return found
-
-
-def _parts(tree: Node) -> list[Node]:
-    """The parts of an expression whose results it is made of."""
-    match tree:
-        case Unary():
-            return [tree.operand]
-        case Binary():
-            return [tree.left, tree.right]
-        case Conditional():
-            return [tree.value, tree.condition, tree.otherwise]
-        case Call():
-            return [tree.callee, *tree.arguments, *(value for _, value in tree.keywords)]
-        case Attribute():
-            return [tree.base]
-        case Subscript():
-            return [tree.base, *tree.items]
-        case Sequence():
-            return tree.items
-        case Slice():
-            return [part for part in tree.parts if part is not None]
-    return []
 
 
 def _spelling(tree: Node, frame: Frame) -> str:

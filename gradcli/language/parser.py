@@ -75,6 +75,7 @@ from gradcli.language.tree import (
 from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE
 from gradcli.ops.text import ARGUMENT, ATOM, BINDING, COMPARISON, DISJUNCTION, EXPRESSION, MASK, NEGATION, POWER, PRODUCT, TERM
+from gradcli.spelling import words
 
 LEVELS = 5_000  # of what is nested: brackets, and functions without brackets
 _SHALLOW = 8  # levels that Python's usual limit of recursion has room for
@@ -82,6 +83,7 @@ _FRAMES = 20  # calls of a level, at most
 _ROOM = Lock()  # held by the one parser that has raised that limit
 
 _OPEN, _GROUP, _ARRAY, _ARGUMENTS, _SUBSCRIPTS, _BARS = range(6)  # rules of what is in a bracket
+_SLICE = 3  # parts
 _CLOSING = {"(": ")", "[": "]", "|": "|"}
 _PREFIXES = frozenset(("-", "+", "~", *ROOTS))
 _ENDS = frozenset(("", ")", "]", ",", "if", "else"))  # texts of tokens that an expression ends before
@@ -95,13 +97,13 @@ _PRODUCTS = "(a*b)*c or a*(b*c)"
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
 _LONGEST_BASE = 24  # characters of a base that is quoted
 _LONGEST = 80  # characters of a reading
-_CONSTANT_BASES = frozenset({"e", "E", "pi", "π"})
+_CONSTANT_BASES = words("e E pi π")
 _OPERATORS = {"mod": "%", "div": "//"}  # of other languages
 # Words of Python between values, which are no names here; not "lambda", which physics needs.
-_WORDS = frozenset((
-    "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "except", "finally", "for", "from", "global", "import",
-    "in", "is", "nonlocal", "pass", "raise", "return", "try", "while", "with", "yield",
-))  # fmt: skip
+_WORDS = words("""
+    as assert async await break class continue def del except finally for from global import in is nonlocal pass raise return try while
+    with yield
+""")
 
 
 _Item = TypeVar("_Item")
@@ -684,20 +686,21 @@ class _Parser:
 
     def subscript(self) -> Node:
         """subscript = expression | slice, slice = [ expression ] ":" [ expression ] [ ":" [ expression ] ]"""
-        first = None if self.is_next(":") else self.expression()
-        if first is not None and not self.is_next(":"):
-            return first
-        parts = [first]
-        while self.is_next(":"):
-            if len(parts) > 2:
-                span = self.tokens[self.at].span
-                self.fail("a slice has at most three parts", span, "start:stop:step")
-            self.at += 1
-            empty = self.tokens[self.at].text in (":", ",", "]", ")")
+        start = self.tokens[self.at].start
+        parts: list[Node | None] = []
+        while True:
+            token = self.tokens[self.at]
+            if len(parts) == _SLICE:
+                self.fail("a slice has at most three parts", self.tokens[self.at - 1].span, "start:stop:step")
+            empty = token.text == ":" or (parts and token.text in (",", "]", ")"))
             parts.append(None if empty else self.expression())
+            if not self.is_next(":"):
+                break
+            self.at += 1
+        if len(parts) == 1 and parts[0] is not None:
+            return parts[0]
         given = [part for part in parts if part is not None]
-        start = given[0].start if given else self.tokens[self.at].start
-        return self.push(Slice(parts, start, given[-1].end if given else start + 1))
+        return self.push(Slice(parts, given[0].start if given else start, given[-1].end if given else start + 1))
 
     # -- what has two readings ---------------------------------------------------------------------
 

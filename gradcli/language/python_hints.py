@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from gradcli.errors import ParseError, Source, Span, UnknownNameError, suggestion
 from gradcli.language.deviations import refuse_sign
 from gradcli.language.parser import parsed
-from gradcli.language.tokens import END, NAME, STRING, SYMBOL, Token, outside, tokenize
+from gradcli.language.tokens import END, NAME, STRING, SYMBOL, Token, end_of, outside
 from gradcli.language.tree import Expression, Import, Imported, Lost, Statement
 from gradcli.ops.calling.prefixes import MODULES, ROOTS
 from gradcli.spelling import words
@@ -126,8 +126,8 @@ _OPENING = {
     "yield": _GENERATOR,
     "return": _Words("the language has no 'return': an expression alone is the result", "write the value alone: y"),
 }
-_ALONE = ("return", "pass", "break", "continue", "yield", "try", "else")  # words with nothing after them
-_BEFORE_BRACKETS = ("return", "yield", "if", "while", "with")
+_ALONE = words("return pass break continue yield try else")  # words with nothing after them
+_BEFORE_BRACKETS = words("return yield if while with")
 _OPERATORS = words("= + * / . , ) ] ** // % @ == < > <= >= != ' ^")
 _IS = _Words("the language has no 'is'", "write x == y to compare")
 _IS_NONE = _Words("the language has no 'is': no value is None", "leave the condition out")
@@ -141,7 +141,7 @@ _METHODS = {
     "zero_grad": _Words("gradients do not add up here: there is nothing to clear", _LEFT_OUT),
     "sort": _Words("{}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy", "write sort({})"),
 }
-_OF_NUMPY = frozenset({"ix_", "c_", "r_", "s_"})
+_OF_NUMPY = words("ix_ c_ r_ s_")
 _UPDATES = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power"}
 _LONGEST = 2_000  # characters of a text beyond ASCII that Python is asked about
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
@@ -370,24 +370,21 @@ def _of_a_value(part: Part) -> list[Token] | None:
 def _annotated(part: Part) -> list[Token] | None:
     """``x: float = 2.0`` without its type."""
     tokens = part.tokens[part.start : part.stop]
-    equals = next((place for place, token in enumerate(tokens) if token.text == "="), 0)
-    kinds = [token.kind in (NAME, STRING) or token.text in (".", "[", "]", ",", "...") for token in tokens[2:equals]]
-    return [tokens[0], *tokens[equals:], Token(END, "", part.span.end)] if kinds and all(kinds) else None
+    equals = next(iter(part.places("=")), 0)
+    of_type = [token.kind in (NAME, STRING) or token.text in (".", "[", "]", ",", "...") for token in tokens[2:equals]]
+    return [tokens[0], *tokens[equals:], Token(END, "", part.span.end)] if of_type and all(of_type) else None
 
 
 def _printed(part: Part) -> list[Token] | None:
     """``print(y)`` is y."""
-    inner = part.tokens[part.start + 2 : part.stop - 1]
-    if part.token(1).text != "(" or part.closing(1) != part.stop - part.start - 1:
+    last = part.stop - part.start - 1
+    if part.token(1).text != "(" or part.closing(1) != last:
         return None
-    if not inner:
+    if part.token(2).text == ")":
         raise _refusal(part, "there is nothing to print", _LEFT_OUT, 0)
-    depth = 0
-    for token in inner:
-        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
-        if depth == 0 and token.text in (",", "="):
-            raise _refusal(part, "print takes one value here", "write print(y) for each", 0)
-    return [*inner, Token(END, "", inner[-1].start + len(inner[-1].text))]
+    if part.places(",", 2, last) or part.places("=", 2, last):
+        raise _refusal(part, "print takes one value here", "write print(y) for each", 0)
+    return [*part.tokens[part.start + 2 : part.stop - 1], Token(END, "", end_of(part.token(last - 1)))]
 
 
 def _refuse_first_word(part: Part) -> None:
@@ -418,24 +415,24 @@ _HELP = "leave it out; write import numpy as np, import torch, from scipy import
 
 def import_line(part: Part) -> Import:
     """import = "import" module { "," module } | "from" path "import" names, which Python reads. Raises ParseError."""
-    python = Python(part.source, *part.span)
-    items: list[Imported] = []
-    for node in python.nodes:
-        if isinstance(node, ast.ImportFrom) and node.level:
-            raise _import_refusal(part, "there are no modules beside this text", part.token(1).span)
-        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
-            start = python.begin + python.start(alias)
-            span = Span(start, start + len(alias.name))
-            if isinstance(node, ast.ImportFrom):
-                if alias.name == "*":
-                    span = part.token(1).span
-                items.append(Imported(node.module or "", alias.name, alias.asname or alias.name, span))
-            else:  # without an alias, the name is that of the library
-                name = alias.asname or alias.name.partition(".")[0]
-                items.append(Imported(alias.name, None, name, span, alias.asname is not None))
+    if part.token(1).text == ".":
+        raise _import_refusal(part, "there are no modules beside this text", part.token(1).span)
+    items = list(_imported(Python(part.source, *part.span)))
     if not items:
         raise _import_refusal(part, "Python does not read this import", part.span)
     return Import(part.source, part.span, items)
+
+
+def _imported(python: Python) -> Iterator[Imported]:
+    """What import lines take."""
+    for node in python.nodes:
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            start = python.begin + python.start(node if alias.name == "*" else alias)
+            span = Span(start, start + len("from" if alias.name == "*" else alias.name))
+            if isinstance(node, ast.ImportFrom):
+                yield Imported(node.module or "", alias.name, alias.asname or alias.name, span)
+            else:  # without an alias, the name is that of the library
+                yield Imported(alias.name, None, alias.asname or alias.name.partition(".")[0], span, alias.asname is not None)
 
 
 def _import_refusal(part: Part, message: str, span: Span) -> SaidError:
@@ -468,27 +465,15 @@ def modules_imported(source: Source) -> dict[str | None, str] | None:
     if not any(part.split(None, 1)[0] in ("import", "from") for part in source.text.split(";") if part.strip()):
         return None
     found: dict[str | None, str] = {}
-    try:
-        for item in _items(source):
-            path = item.path if item.name is None else f"{item.path}.{item.name}"
-            if item.name is None and item.path in MODULES:
-                found[item.alias] = item.path if item.aliased else item.alias
-            elif path in MODULES:
-                found[item.alias] = path
-            elif item.path in MODULES:
-                found[None] = item.path
-    except ParseError:
-        pass  # which is said where the line is read
+    for item in _imported(Python(source, 0, len(source.text))):
+        path = item.path if item.name is None else f"{item.path}.{item.name}"
+        if item.name is None and item.path in MODULES:
+            found[item.alias] = item.path if item.aliased else item.alias
+        elif path in MODULES:
+            found[item.alias] = path
+        elif item.path in MODULES:
+            found[None] = item.path
     return found
-
-
-def _items(source: Source) -> Iterator[Imported]:
-    tokens = tokenize(source)
-    start = 0
-    for stop in ends(source, tokens):
-        if stop > start + 1 and tokens[start].text in ("import", "from") and tokens[start + 1].kind == NAME:
-            yield from import_line(Part(source, tokens, start, stop, Span(tokens[start].start, len(source.text)))).items
-        start = stop + 1
 
 
 def everything_in(path: str) -> Any:
@@ -512,7 +497,7 @@ def everything_in(path: str) -> Any:
 
 _PROMPT = re.compile(r"(?:>>>(?:[ \t]|(?=\r?\n|\Z))|In \[\d*\]:(?:[ \t]|(?=\r?\n|\Z)))")
 _MORE = re.compile(r"^(?:\.\.\.(?:[ \t]|(?=\r?$))|[ \t]*\.\.\.:(?:[ \t]|(?=\r?$)))", re.MULTILINE)
-_HEADERS = ("for", "while", "if", "elif", "else", "with", "try", "except", "finally", "class", "def", "async")  # that a block follows
+_HEADERS = words("for while if elif else with try except finally class def async")  # that a block follows
 _HEADER = re.compile(rf"[ \t]*(?:{'|'.join(_HEADERS)})\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
 _JOINED = re.compile(r"[ \t]*(?:elif|else|except|finally)\b")
 _BLANK = re.compile(r"[ \t]*(?:#.*)?\r?\n?\Z")

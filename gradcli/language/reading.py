@@ -60,12 +60,12 @@ def names_bound_by(statement: Statement) -> list[str]:
 
 def names_quantified_by(statement: Statement) -> list[str]:
     """The names that stand for all numbers of a range in a statement."""
-    return [each.name for each in statement.ranges] if isinstance(statement, Assertion) else []
+    return [each.name for each in getattr(statement, "ranges", ())]
 
 
 def names_imported_by(statement: Statement) -> list[str]:
     """The names that an import line binds."""
-    return [item.alias for item in statement.items] if isinstance(statement, Import) else []
+    return [item.alias for item in getattr(statement, "items", ())]
 
 
 def words_of(statement: Statement) -> set[str]:

@@ -133,9 +133,6 @@ def _joined(items: list[list[Part]]) -> list[Part]:
 # quotient where d or dx has a meaning.
 
 
-_MOST = 16  # readings of one expression that are kept
-
-
 def as_read(expression: Expression, scope: Scope, own: Container[str] = ()) -> Expression:
     """The expression as it is read where names have the meanings that they have now. ``own`` are those of a function's parameters.
 
@@ -152,13 +149,7 @@ def as_read(expression: Expression, scope: Scope, own: Container[str] = ()) -> E
             values.append(f"{name}()")  # which is called, as a function of the program's own
     if not values:
         return expression
-    key = frozenset(values)
-    if expression.readings is None or len(expression.readings) >= _MOST:
-        expression.readings = {}
-    found = expression.readings.get(key)
-    if found is None:
-        found = expression.readings[key] = read_again(expression, key)
-    return found
+    return read_again(expression, frozenset(values))
 
 
 def _is_value(name: str, scope: Scope, own: Container[str]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -61,46 +60,41 @@ class Bound(Fixed):
     mentions: bool
 
 
-@dataclass(eq=False, repr=False)
 class Scope:
     """Names, functions and leaf values of one program."""
 
-    limits: Limits = DEFAULT
-    precision: str = "float64"
-    random_state: int = 0
-    graph: Graph = field(init=False)
-    names: dict[str, Expr] = field(default_factory=dict)  # what they mean in the text that follows
-    leaves: dict[str, Expr] = field(default_factory=dict)  # what they mean in results: a leaf, also after x = x/2
-    functions: dict[str, Definition] = field(default_factory=dict)
-    objects: dict[str, Any] = field(default_factory=dict)  # what names stand for that are no values: nn.MSELoss(), F.relu
-    values: dict[Expr, Any] = field(default_factory=dict)  # of leaves, in the program's precision
-    whole: set[Expr] = field(default_factory=set)  # leaves bound to whole numbers
-    deviations: dict[Expr, Any] = field(default_factory=dict)  # standard deviations of leaves that are not exact
-    frozen: set[Expr] = field(default_factory=set)  # leaves bound with const
-    replaced: set[str] = field(default_factory=set)  # names that were bound to something else before
-    bindings: dict[Expr, Binding | DataBinding] = field(default_factory=dict)  # what made leaves and named nodes of the program
-    mentioned: set[str] = field(default_factory=set)  # names that stand in the text so far
-    static_uses: dict[str, dict[StaticUse, None]] = field(default_factory=dict)  # leaves whose values a name's binding has taken beforehand
-    outside: dict[str, Any] = field(default_factory=dict)  # values that replace the program's own bindings
-    deferred: list[Deferred] = field(default_factory=list)  # bindings that `gradcli check` tries values for
-    lost: dict[str, Expr] = field(default_factory=dict)  # what names meant before a binding that has failed
-    imported: dict[str, Any] = field(default_factory=dict)  # what import lines have bound names to: modules, functions, constants
-    everything: list[str] = field(default_factory=list)  # modules all of whose names were imported
-    dialect: Dialect = field(default_factory=Dialect)
-    detached: dict[Expr, str] = field(default_factory=dict)  # nodes that a conversion has detached, with the conversion
-    failed: dict[str, int] = field(default_factory=dict)  # names whose binding has an error, with its line
-    causes: dict[int, int] = field(default_factory=dict)  # lines of bindings that failed because one before had, and the line of that
-    lowered: list[Frame] = field(default_factory=list)  # expressions, and what each node of their trees became
-    load: Callable[[str], Any] | None = None  # reads the data file that a program names
-    needed: bool = False  # whether a name in wrt that has no value is an error; else it may be another query's
-    serial: int = 0
-    held: HeldBindings = field(default_factory=HeldBindings)  # bindings that have not been run, and need not be
-    in_passing: bool = False  # names hold one trial point of many, or columns of them: verdicts without sympy, and without repairs
-    _random: np.random.Generator | None = None
-    _integral: dict[Expr, bool] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.graph = Graph(self.limits)
+    def __init__(self, limits: Limits = DEFAULT, precision: str = "float64", random_state: int = 0) -> None:
+        self.limits, self.precision, self.random_state = limits, precision, random_state
+        self.graph = Graph(limits)
+        self.names: dict[str, Expr] = {}  # what they mean in the text that follows
+        self.leaves: dict[str, Expr] = {}  # what they mean in results: a leaf, also after x = x/2
+        self.functions: dict[str, Definition] = {}
+        self.objects: dict[str, Any] = {}  # what names stand for that are no values: nn.MSELoss(), F.relu
+        self.values: dict[Expr, Any] = {}  # of leaves, in the program's precision
+        self.whole: set[Expr] = set()  # leaves bound to whole numbers
+        self.deviations: dict[Expr, Any] = {}  # standard deviations of leaves that are not exact
+        self.frozen: set[Expr] = set()  # leaves bound with const
+        self.replaced: set[str] = set()  # names that were bound to something else before
+        self.bindings: dict[Expr, Binding | DataBinding] = {}  # what made leaves and named nodes of the program
+        self.mentioned: set[str] = set()  # names that stand in the text so far
+        self.static_uses: dict[str, dict[StaticUse, None]] = {}  # leaves whose values a name's binding has taken beforehand
+        self.outside: dict[str, Any] = {}  # values that replace the program's own bindings
+        self.deferred: list[Deferred] = []  # bindings that `gradcli check` tries values for
+        self.lost: dict[str, Expr] = {}  # what names meant before a binding that has failed
+        self.imported: dict[str, Any] = {}  # what import lines have bound names to: modules, functions, constants
+        self.everything: list[str] = []  # modules all of whose names were imported
+        self.dialect = Dialect()
+        self.detached: dict[Expr, str] = {}  # nodes that a conversion has detached, with the conversion
+        self.failed: dict[str, int] = {}  # names whose binding has an error, with its line
+        self.causes: dict[int, int] = {}  # lines of bindings that failed because one before had, and the line of that
+        self.lowered: list[Frame] = []  # expressions, and what each node of their trees became
+        self.load: Callable[[str], Any] | None = None  # reads the data file that a program names
+        self.needed = False  # whether a name in wrt that has no value is an error; else it may be another query's
+        self.serial = 0
+        self.held = HeldBindings()  # bindings that have not been run, and need not be
+        self.in_passing = False  # names hold one trial point of many, or columns of them: verdicts without sympy, and without repairs
+        self._random: np.random.Generator | None = None
+        self._integral: dict[Expr, bool] = {}
 
     @property
     def random(self) -> np.random.Generator:
@@ -238,8 +232,9 @@ NO_RANGES: Mapping[str, Quantity] = MappingProxyType({})
 @contextmanager
 def quantified(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterator[Mapping[str, Quantity]]:
     """Names as variables: where one is bound to a number, it is this number's leaf, so that what depends on it is meant with it."""
-    before = {name: [table.get(name) for table in (scope.names, scope.leaves, scope.objects)] for name in ends}
-    replaced, found = set(scope.replaced), {}
+    tables = scope.names, scope.leaves, scope.objects
+    before, replaced = [dict(table) for table in tables] if ends else [], set(scope.replaced)
+    found = {}
     try:
         for name, (low, high) in ends.items():
             leaf = scope.names.get(name)
@@ -248,11 +243,9 @@ def quantified(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterato
             found[name] = Quantity(leaf, low, high)
         yield found
     finally:
-        for name, meanings in before.items():
-            for table, meaning in zip((scope.names, scope.leaves, scope.objects), meanings, strict=True):
-                table.pop(name, None)
-                if meaning is not None:
-                    table[name] = meaning
+        for table, meanings in zip(tables, before, strict=False):
+            table.clear()
+            table.update(meanings)
         scope.replaced = replaced
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gradcli.containment import contained
@@ -13,7 +15,7 @@ from gradcli.language.assertions import parse_assertion
 from gradcli.language.deviations import has_sign, of_data, refuse_measured, refuse_sign, sign_in
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.parser import first, parsed
-from gradcli.language.python_hints import Part, SaidError, ends, import_line
+from gradcli.language.python_hints import Part, SaidError, ends, explained, import_line, lost, refused, usable
 from gradcli.language.scope import Builder
 from gradcli.language.tokens import (
     END,
@@ -22,7 +24,6 @@ from gradcli.language.tokens import (
     PYTHON_WORDS,
     RESERVED,
     ROOTS,
-    SUPERSCRIPT,
     SYMBOL,
     Token,
     superscript_value,
@@ -31,6 +32,7 @@ from gradcli.language.tokens import (
 from gradcli.language.tree import Binary, Binding, Call, DataBinding, Definition, Expression, Name, Query, Several, Statement
 from gradcli.ops.arrays import shapes
 from gradcli.ops.text import BINDING, TERM
+from gradcli.spelling import words
 
 # -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``, ``n, _ =
 # x.shape``.
@@ -41,7 +43,14 @@ from gradcli.ops.text import BINDING, TERM
 # names = NAME "," { NAME "," } [ NAME ]
 
 
-_PLAIN = "write names with commas between them: a, b = ..."
+_NESTED = "names within names are not read", "name one level at a time: a, b = ..."
+_NO_NAMES = {  # what stands in the place of a name
+    "*": ("a name for all the rest is not in the language", "name each value, or take a part: x[1:]"),
+    "(": _NESTED,
+    "[": _NESTED,
+    "[]": ("values are bound to names only; nothing is stored", None),
+    "": ("expected a name before '='", None),
+}
 
 
 def equals_of(part: Part) -> int:
@@ -88,28 +97,16 @@ def several(part: Part) -> Several:
 def _targets(part: Part, equals: int) -> list[Token]:
     in_brackets = part.token(0).text in ("(", "[") and part.closing(0) == equals - 1
     written = [part.token(place) for place in range(in_brackets, equals - in_brackets)]
-    for token, after in zip(written[::2], [*written[1::2], None][: len(written[::2])], strict=False):
-        if token.text == "*":
-            raise SaidError(
-                "a name for all the rest is not in the language", span=token.span, source=part.source,
-                help="name each value, or take a part: x[1:]",
-            )  # fmt: skip
+    for place in range(0, len(written), 2):
+        token, after = written[place], written[place + 1] if place + 1 < len(written) else None
         if token.kind != NAME or token.text in RESERVED or (after is not None and after.text != ","):
-            raise _no_name(part, token, after or token)
+            stored = after is not None and after.text in ("[", ".")
+            message, help = _NO_NAMES.get(token.text) or _NO_NAMES["[]" if stored else ""]
+            span = Span(token.start, after.start + 1) if stored and after is not None and token.kind == NAME else token.span
+            raise SaidError(message, span=span, source=part.source, help=help)
     if not written:
-        raise SaidError("expected a name before '='", span=part.token(0).span, source=part.source, help=_PLAIN)
+        raise SaidError(_NO_NAMES[""][0], span=part.token(0).span, source=part.source)
     return written[::2]
-
-
-def _no_name(part: Part, token: Token, after: Token) -> SaidError:
-    if token.text in ("(", "["):
-        return SaidError(
-            "names within names are not read", span=token.span, source=part.source, help="name one level at a time: a, b = ..."
-        )
-    if after.text in ("[", "."):
-        span = Span(token.start, after.start + 1)
-        return SaidError("values are bound to names only; nothing is stored", span=span, source=part.source, help=_PLAIN)
-    return SaidError("expected a name before '='", span=token.span, source=part.source, help=_PLAIN)
 
 
 def parts_of(builder: Builder, result: Any, count: int) -> list[Expr]:
@@ -131,8 +128,7 @@ def parts_of(builder: Builder, result: Any, count: int) -> list[Expr]:
     return [builder.value(part) for part in result]
 
 
-_METHODS = frozenset({"backward", "requires_grad", "requires_grad_", "retain_grad", "sort", "zero_grad"})  # of a name, and alone
-_AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
+_AUGMENTED = words("+= -= *= /= **= @= //= %=")
 
 
 def parse_statements(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
@@ -140,8 +136,6 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | Gradcli
     try:
         yield from _parsed(source, limit)
     except Exception as error:
-        from gradcli.language.python_hints import lost
-
         yield contained(error).at(Span(0, len(source.text)), source)
         yield from lost(source, 0, source.text)
 
@@ -156,15 +150,11 @@ def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
         )  # fmt: skip
         return
     if type(source) is not Source:
-        from gradcli.language.python_hints import refused
-
         yield from refused(source)
         return
     try:
         tokens = tokenize(source)
     except ParseError as error:
-        from gradcli.language.python_hints import explained
-
         yield explained(source, 0, len(source.text), error)
         return
     start = 0
@@ -175,8 +165,6 @@ def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
                 if found is not None:
                     yield found
             except ParseError as error:
-                from gradcli.language.python_hints import explained, lost
-
                 begin, last = tokens[start].start, tokens[stop - 1]
                 end = last.start + len(last.text)
                 yield with_readings(error) if isinstance(error, AmbiguousError) else explained(source, begin, end, error)
@@ -223,6 +211,7 @@ def statements_in(source: Source) -> list[Statement]:
     return found
 
 
+@lru_cache(64)
 def read_again(expression: Expression, values: frozenset[str]) -> Expression:
     """An expression where some of the names before brackets are known to be values. Raises AmbiguousError for what has two readings."""
     source, span = expression.source, expression.span
@@ -254,9 +243,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
         return import_line(part)
     if kind == SYMBOL and text == "," and equals_of(part):
         return several(part)
-    if first.text in PYTHON_WORDS or (kind == SYMBOL and (text == ":" or (text == "." and _is_of_statements(part.token(2).text)))):
-        from gradcli.language.python_hints import usable
-
+    if first.text in PYTHON_WORDS or (kind == SYMBOL and text in (":", ".")):
         others = usable(part)
         if others is not None:
             return statement(source, others, 0, len(others) - 1) if others else None
@@ -271,11 +258,6 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     if kind == SYMBOL and text == "(" and (equals := _definition_end(tokens, start + 2, stop)) is not None:
         return definition(part, equals - start)
     return query(part)
-
-
-def _is_of_statements(method: str) -> bool:
-    """Return whether a method is one that statements of Python consist of: it changes something in place, or nothing here."""
-    return method in _METHODS or (method[-1:] == "_" != method[:1])
 
 
 def query(part: Part) -> Query:
@@ -353,12 +335,7 @@ def _changed(part: Part, values: frozenset[str]) -> Expression:
     name, sign = part.token(0), part.token(1)
     change = part.expression(2, values)
     before = Name(name.text, name.start, name.start + len(name.text))
-    whole = Binary(sign.text.removesuffix("="), before, change.root)
-    nodes = [*change.nodes]
-    for node in (before, whole):
-        node.place = len(nodes)
-        nodes.append(node)
-    made = Expression(whole, nodes).like(change)
+    made = change.extended(before, Binary(sign.text.removesuffix("="), before, change.root))
     made.span, made.read = part.span, _changed
     return made
 
@@ -399,23 +376,25 @@ class Head(NamedTuple):
     body: int
 
 
+_LONGEST_HEAD = 4 * _HIGHEST  # tokens
+_ORDER = r"(?:\*\* ([0-9]+) |([⁰¹²³⁴-⁹]+) )?"
+_HEADS = {sign: re.compile(rf"{sign} {_ORDER}/ ((?:{sign}\S+ {_ORDER}){times})") for sign, times in (("d", ""), ("∂", "+"))}  # in tokens
+
+
 def head(tokens: list[Token], start: int, stop: int) -> Head | None:
     """The operator that a statement begins with; None where it is none, or nothing follows that it could be applied to."""
     sign = tokens[start].text
-    order, at = _order(tokens, start + 1, stop)
-    if at + 1 >= stop or tokens[at].text != "/" or tokens[at].kind != SYMBOL:
+    found = _HEADS[sign].match("".join([f"{token.text} " for token in tokens[start : min(stop, start + _LONGEST_HEAD)]]))
+    if found is None:
         return None
-    at += 1
     variables: list[str] = []
     words = {sign}
-    while at < stop and tokens[at].kind == NAME and len(tokens[at].text) > 1 and tokens[at].text.startswith(sign):
-        if variables and sign == "d":
-            break
-        words.add(tokens[at].text)
-        names = [tokens[at].text[1:]] if sign == "d" else [name for name in tokens[at].text.split(sign) if name]
-        times, at = _order(tokens, at + 1, stop)
-        variables += [*names, *[names[-1]] * (times - 1)]
-    if not variables or len(variables) != order or order > _HIGHEST or at >= stop:
+    for joined, *order in re.findall(rf"{sign}(\S+) {_ORDER}", found[3]):
+        words.add(sign + joined)
+        names = [joined] if sign == "d" else [name for name in joined.split(sign) if name]
+        variables += [*names, *names[-1:] * (_order(*order) - 1)]
+    at = start + found[0].count(" ")
+    if len(variables) != _order(*found.groups("")[:2]) or len(variables) > _HIGHEST or at >= stop:
         return None
     kind, text, _ = tokens[at]
     if kind == SYMBOL and text not in ("(", "[", "|", *ROOTS):
@@ -423,13 +402,9 @@ def head(tokens: list[Token], start: int, stop: int) -> Head | None:
     return Head(variables, frozenset(words), at) if kind in (NAME, NUMBER, SYMBOL) and text not in BINDING else None
 
 
-def _order(tokens: list[Token], at: int, stop: int) -> tuple[int, int]:
-    """The exponent at a place, 1 if there is none, and the place after it; of a high one no more than that it is too high."""
-    if at < stop and tokens[at].kind == SUPERSCRIPT:
-        return int(min(superscript_value(tokens[at].text), _HIGHEST + 1)), at + 1
-    if at + 1 < stop and tokens[at].text == "**" and tokens[at + 1].kind == NUMBER and tokens[at + 1].text.isdigit():
-        return min(int(tokens[at + 1].text[:4]), _HIGHEST + 1), at + 2
-    return 1, at
+def _order(digits: str, superscript: str) -> int:
+    """The order that an exponent says, 1 without one; of a high one no more than that it is too high."""
+    return int(digits[:4] or superscript_value(superscript[:4] or "¹"))
 
 
 def derivative(part: Part, found: Head, values: frozenset[str]) -> Expression:
@@ -446,14 +421,10 @@ def derivative(part: Part, found: Head, values: frozenset[str]) -> Expression:
         if place < stop:
             raise _two_readings(part, found, place)
     begin, end = part.span.start, tokens[at].start
-    nodes, result = [*body.nodes], body.root
+    made = body
     for variable in found.variables:
         name, callee = Name(variable, begin, end), Name("grad", begin, end)
-        result = Call(callee, [result, name], [], 0, part.span.end)
-        for node in (name, callee, result):
-            node.place = len(nodes)
-            nodes.append(node)
-    made = Expression(result, nodes).like(body)
+        made = made.extended(name, callee, Call(callee, [made.root, name], [], 0, part.span.end))
     made.implied, made.differentials, made.source, made.span = True, found.differentials, source, part.span
     return made
 

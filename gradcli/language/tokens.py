@@ -10,15 +10,15 @@ from typing import NamedTuple
 from gradcli.characters import FRACTIONS as FRACTION_SIGNS
 from gradcli.characters import NAME as NAME_PATTERN
 from gradcli.errors import ParseError, Source, Span
+from gradcli.spelling import words
 
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)  # from 1 on, the groups of _TOKEN
 
-RESERVED = frozenset({"if", "else", "and", "or", "not"})  # names that stand for nothing
+RESERVED = words("if else and or not")  # names that stand for nothing
 # Words that statements of Python begin with; first_words.py is asked about these.
-PYTHON_WORDS = frozenset((
-    "async", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "for", "global", "if", "nonlocal", "pass",
-    "print", "raise", "return", "try", "while", "with", "yield",
-))  # fmt: skip
+PYTHON_WORDS = words("""
+    async break class continue def del elif else except finally for global if nonlocal pass print raise return try while with yield
+""")
 
 
 class Token(NamedTuple):

@@ -7,11 +7,11 @@ that list; whatever walks a statement is a loop over it, so nothing recurses how
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from gradcli.errors import AmbiguousError, Source, Span, TypeMismatchError
+from gradcli.errors import AmbiguousError, GradcliError, Source, Span, TypeMismatchError
 from gradcli.ops.text import Expansion
 
 
@@ -26,6 +26,15 @@ class Node:
     @property
     def span(self) -> Span:
         return Span(self.start, self.end)
+
+    def children(self) -> Iterator[Node]:
+        """The parts that it is made of."""
+        for slot in self.__slots__:
+            value = getattr(self, slot)
+            for part in value if isinstance(value, list) else [value]:
+                inner = part[1] if isinstance(part, tuple) else part  # of a keyword
+                if isinstance(inner, Node):
+                    yield inner
 
 
 class Number(Node):
@@ -147,7 +156,6 @@ class Expression:
     notes          what is to be said of it, always or where a name is bound
     source, span   the tokens that it was read from, where that is needed to read them again
     read           reads them, given the names that are values; an expression and nothing else, if None
-    readings       what it is where names are values
     """
 
     called: frozenset[str] = frozenset()
@@ -157,15 +165,17 @@ class Expression:
     source: Source | None = None
     span: tuple[int, int] | None = None
     read: Callable[..., Expression] | None = None
-    readings: dict[frozenset[str], Expression] | None = None
 
     def __init__(self, root: Node, nodes: list[Node]) -> None:
         self.root, self.nodes = root, nodes
 
-    def like(self, other: Expression) -> Expression:
-        """This one, which was made of another, with what is known of that."""
-        self.called, self.implied, self.notes, self.source = other.called, other.implied, other.notes, other.source
-        return self
+    def extended(self, *nodes: Node) -> Expression:
+        """An expression with further nodes, the last of which is its root, and what is known of this one."""
+        made = Expression(nodes[-1], [*self.nodes, *nodes])
+        for place, node in enumerate(nodes, len(self.nodes)):
+            node.place = place
+        made.called, made.implied, made.notes, made.source = self.called, self.implied, self.notes, self.source
+        return made
 
 
 @dataclass(eq=False, repr=False)
@@ -339,7 +349,6 @@ class Frame:
 # ``&`` and ``~`` of numbers.
 
 
-_COMMENT = re.compile(r"#[^\n]*")
 _LONGEST = 60
 _FACTOR = re.compile(r"\|\s*((?:\w+\s*)?\([^()|\n]*\)|\w+)")
 CONDITIONS = {"or": "or", "and": "and", "|": "or", "&": "and"}  # operators of booleans, and the operations that they are
@@ -350,41 +359,33 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
 
     ``left`` and ``right`` are their kinds.
     """
+    sign = "^" if node.operator == "**" else node.operator
     a, b = (_text(source, part.start, part.end) for part in (node.left, node.right))
-    if node.operator in ("|", "&"):
+    first, second = _condition(a, left), _condition(b, right)
+    error: type[GradcliError] = AmbiguousError
+    if sign in CONDITIONS:
         if left == right == "bool":
             return
-        raise TypeMismatchError(
-            f"'{node.operator}' is of conditions, not of numbers", span=_sign(node, source, node.operator), source=source,
-            help=_repaired(node, (a, left), (b, right), source),
-        )  # fmt: skip
-    if node.operator in ("or", "and"):
-        if left == right == "bool":
-            return
-        word, first, second = node.operator, _condition(a, left), _condition(b, right)
-        chosen = f"where({first}, {a}, {b})" if word == "or" else f"where({first}, {b}, {a})"
-        raise TypeMismatchError(
-            f"'{word}' is of conditions; of numbers, Python gives one of them", span=_sign(node, source, word), source=source,
-            help=f"write {first} {word} {second} for a condition, {chosen} for one of them",
-        )  # fmt: skip
-    if node.operator in ("+", "-"):
-        if right == "bool":
-            sign, truth = node.operator, f"{a} or {b}" if node.operator == "+" else f"{a} != {b}"
-            raise AmbiguousError(
-                f"'{sign}' of booleans has two readings: of the numbers 0 and 1, and of truths", span=_sign(node, source, sign),
-                source=source, help=f"write {a}*1 {sign} {b}*1 for numbers, {truth} for a condition",
-            )  # fmt: skip
+        error, message, help = TypeMismatchError, f"'{sign}' is of conditions, not of numbers", ""
+        if sign in ("|", "&"):
+            help = _repaired(node, (a, left), (b, right), source)
+        else:
+            message = f"'{sign}' is of conditions; of numbers, Python gives one of them"
+            chosen = f"where({first}, {a}, {b})" if sign == "or" else f"where({first}, {b}, {a})"
+            help = f"write {first} {sign} {second} for a condition, {chosen} for one of them"
+    elif sign in ("+", "-") and right == "bool":
+        truth = f"{a} or {b}" if sign == "+" else f"{a} != {b}"
+        message = f"'{sign}' of booleans has two readings: of the numbers 0 and 1, and of truths"
+        help = f"write {a}*1 {sign} {b}*1 for numbers, {truth} for a condition"
+    elif sign == "^" and sign in source.text[node.left.end : node.right.start]:  # '**' is a power everywhere
+        other = f"{a} != {b}" if right == "bool" else f"{first} != ({b} != 0)"
+        message = "'^' of booleans has two readings: exclusive or, and power"
+        help = f"write {other} for exclusive or, {a}**{b} for the power"
+    else:
         return
-    if node.operator != "**":
-        return
-    span = _sign(node, source, "^")
-    if source.text[span.start] != "^":
-        return  # '**' is a power everywhere
-    other = f"{a} != {b}" if right == "bool" else f"{_condition(a, left)} != ({b} != 0)"
-    raise AmbiguousError(
-        "'^' of booleans has two readings: exclusive or, and power", span=span, source=source,
-        help=f"write {other} for exclusive or, {a}**{b} for the power",
-    )  # fmt: skip
+    start = source.text.find(sign, node.left.end, node.right.start)
+    span = node.span if start < 0 else Span(start, start + len(sign))
+    raise error(message, span=span, source=source, help=help)
 
 
 def _repaired(node: Binary, left: tuple[str, str], right: tuple[str, str], source: Source) -> str:
@@ -401,13 +402,6 @@ def refuse_complement(node: Unary, source: Source) -> None:
     text = _text(source, node.operand.start, node.operand.end)
     sign = Span(node.start, node.start + 1)
     raise TypeMismatchError("'~' is of conditions, not of numbers", span=sign, source=source, help=f"write ~({text} != 0) or -({text})")
-
-
-def _sign(node: Binary, source: Source, sign: str) -> Span:
-    """Return where the operator stands: between the operands, and not in a comment."""
-    between = _COMMENT.sub(lambda found: " " * len(found[0]), source.text[node.left.end : node.right.start])
-    start = node.left.end + max(between.find(sign), 0)
-    return Span(start, start + len(sign)) if sign in between else Span(node.left.end, node.left.end + 1) if between else node.span
 
 
 def _text(source: Source, start: int, end: int) -> str:

@@ -105,7 +105,8 @@ def because(backend: str, asked: str, work: Work, calls: int, hindrance: str) ->
 
 def insist(backend: str) -> None:
     """Raise NativeError, which says what to install, where native code is asked for and no compiler works."""
-    from gradcli.plans.native.compiler import found, missing
+    if backend == "native":
+        from gradcli.plans.native.compiler import found, missing
 
-    if backend == "native" and found() is None:
-        raise missing()
+        if found() is None:
+            raise missing()

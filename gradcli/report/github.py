@@ -12,9 +12,8 @@ from typing import TextIO
 from gradcli.inert import printable, workflow_command
 from gradcli.report.describing import id_of, location, message
 from gradcli.report.markdown import ROOM, Page
-from gradcli.report.outcomes import Outcome, Report, Summary
+from gradcli.report.outcomes import Outcome, Report, Summary, Worst
 from gradcli.report.places import Place, place_of
-from gradcli.report.ranking import Worst
 
 _MOST = 9
 _SUMMARY_LIMIT = 1 << 20  # bytes of a step's summary; GitHub refuses a longer one as a whole

@@ -8,9 +8,8 @@ from typing import TextIO
 from gradcli.inert import one_line, shown, xml_text
 from gradcli.report.describing import block, id_of, location_in_repository
 from gradcli.report.explanation import Explanation
-from gradcli.report.outcomes import Outcome, Report, Summary
+from gradcli.report.outcomes import Outcome, Report, Summary, Worst
 from gradcli.report.places import address_of, place_of
-from gradcli.report.ranking import Worst
 
 _MOST = 200  # cases that a page shows
 _MOST_NODES = 150  # of an explanation whose graph is drawn

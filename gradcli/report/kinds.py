@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TextIO
 
 from gradcli.report.github import GitHubReport
-from gradcli.report.gitlab import GitLabReport
 from gradcli.report.html_report import HtmlReport
-from gradcli.report.json_report import JsonLinesReport, JsonReport
+from gradcli.report.json_report import GitLabReport, JsonLinesReport, JsonReport
 from gradcli.report.junit import JUnitReport
 from gradcli.report.markdown import MarkdownReport
 from gradcli.report.outcomes import Report

@@ -8,9 +8,8 @@ from typing import NamedTuple, TextIO
 from gradcli.inert import markdown_block, markdown_code, markdown_link
 from gradcli.report.data import id_text
 from gradcli.report.describing import block, location_in_repository
-from gradcli.report.outcomes import Outcome, Report, Summary
+from gradcli.report.outcomes import Outcome, Report, Summary, Worst
 from gradcli.report.places import address_of, place_of
-from gradcli.report.ranking import Worst
 
 ROOM = 60_000  # bytes of a page: a comment on GitHub has 65,536 characters at most, and a summary that is longer loads slowly
 _MOST = 50  # cases that a page shows

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+from functools import cache
 from typing import Any, TextIO
 
 from gradcli.inert import one_line, sarif_message, uri
 from gradcli.report.data import encoded, id_text
 from gradcli.report.describing import message
-from gradcli.report.outcomes import XFAILED, Outcome, Report, Summary
+from gradcli.report.outcomes import XFAILED, Outcome, Report, Summary, Worst
 from gradcli.report.places import Fingerprints, Place, place_of
-from gradcli.report.ranking import Worst
-from gradcli.report.rules import RULES
-from gradcli.report.sarif_tool import driver
+from gradcli.report.rules import RULES, Rule
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _MOST = 25_000  # results; GitHub refuses a file with more
@@ -92,3 +92,49 @@ def _artifact(path: str) -> dict[str, str]:
     """A reference from the root of the repository, or the whole address of a file elsewhere."""
     elsewhere = path.startswith("//") or os.path.isabs(path)
     return {"uri": uri(path)} if elsewhere else {"uri": uri(path), "uriBaseId": _ROOT}
+
+
+# -- The tool itself: its version, its addresses, and every rule with its help ---------------------
+
+_SEVERITIES = {"note": "recommendation", "warning": "warning", "error": "error"}  # GitHub's words for SARIF's levels
+_SEMANTIC = re.compile(r"\d+\.\d+\.\d+")
+
+
+@cache
+def driver() -> dict[str, Any]:
+    """The tool component; without what the installed package does not say."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        package = metadata("gradcli")
+    except PackageNotFoundError:
+        known, addresses = {}, {}
+    else:
+        known = {"version": package["Version"]}
+        addresses = dict(line.split(", ", 1) for line in package.get_all("Project-URL") or ())
+    if _SEMANTIC.fullmatch(known.get("version", "")):
+        known["semanticVersion"] = known["version"]
+    documentation = addresses.get("Documentation")
+    home = next((addresses[name] for name in ("Homepage", "Repository", "Documentation") if name in addresses), None)
+    if home is not None:
+        known["informationUri"] = home
+    return {"name": "gradcli", **known, "rules": [_descriptor(name, rule, documentation) for name, rule in RULES.items()]}
+
+
+def _descriptor(name: str, rule: Rule, documentation: str | None) -> dict[str, Any]:
+    code = name.removeprefix("error-")
+    where = f"`gradcli help {code}` says so in a terminal."
+    return {
+        "id": name,
+        "name": "".join(word.capitalize() for word in code.split("-")),
+        "shortDescription": {"text": f"{rule.description}."},
+        "fullDescription": {"text": f"{rule.description}. {rule.advice}"},
+        "help": {"text": f"{rule.advice}\n\n{where}", "markdown": f"**{rule.description}.**\n\n{rule.advice}\n\n{where}"},
+        **({} if documentation is None else {"helpUri": documentation}),
+        "defaultConfiguration": {"level": rule.level},
+        "properties": {
+            "tags": ["gradients", "error" if code != name else "verdict"],
+            "precision": rule.precision,
+            "problem.severity": _SEVERITIES[rule.level],
+        },
+    }

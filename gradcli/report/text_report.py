@@ -6,8 +6,7 @@ from typing import TextIO
 
 from gradcli.inert import one_line, shown
 from gradcli.report.describing import block, id_of, location, notes, remark
-from gradcli.report.outcomes import Outcome, Report, Summary
-from gradcli.report.ranking import Worst
+from gradcli.report.outcomes import Outcome, Report, Summary, Worst
 
 _MOST = 1000  # failures that are shown in full
 _MOST_NOTES = 100  # of claims that are right

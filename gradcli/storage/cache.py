@@ -13,7 +13,6 @@ import os
 import re
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -52,14 +51,13 @@ class Store(ABC):
 
     name     that of its folder
     holds    what it keeps, in words
-    shards   folders among which its entries are, by the beginning of their keys: 1 or 256
-    most     files in each of these
+    most     files in each of its folders
     room     bytes in each of these
     largest  bytes of an entry
     """
 
-    def __init__(self, name: str, holds: str, *, shards: int, most: int, room: int, largest: int) -> None:
-        self.name, self.holds, self.shards, self.most, self.room, self.largest = name, holds, shards, most, room, largest
+    def __init__(self, name: str, holds: str, *, most: int, room: int, largest: int) -> None:
+        self.name, self.holds, self.most, self.room, self.largest = name, holds, most, room, largest
 
     def folder(self) -> Path | None:
         where = folder()
@@ -86,18 +84,16 @@ class Store(ABC):
             with suppress(OSError):
                 place.rmdir()
 
-    def _places(self, where: Path) -> Iterator[Path]:
-        if self.shards == 1:
-            yield where
-        else:
-            yield from (place for place in where.iterdir() if re.fullmatch("[0-9a-f]{2}", place.name) and place.is_dir())
+    def _places(self, where: Path) -> list[Path]:
+        """Return the folders among which its entries are."""
+        return [where]
 
     def _keep(self, path: Path, content: bytes) -> bool:
         """Write an entry, and make room if there are too many. Whether there is one now."""
         if len(content) > self.largest:
             return False
         try:
-            _make(path.parent, self.shards > 1)
+            _make(path.parent)
             put_entry(path, content, NEW)
             self._make_room(path)
         except OSError:
@@ -128,7 +124,13 @@ class Store(ABC):
 
 
 class Entries(Store):
-    """A store of bytes under keys, which are hexadecimal digests; each entry begins with a digest of its key and content."""
+    """A store of bytes under keys, which are hexadecimal digests; each entry begins with a digest of its key and content.
+
+    Entries are in a folder by the beginning of their keys.
+    """
+
+    def _places(self, where: Path) -> list[Path]:
+        return [place for place in where.iterdir() if re.fullmatch("[0-9a-f]{2}", place.name) and place.is_dir()]
 
     def read(self, key: str) -> bytes | None:
         """Return what is kept under a key, if it is there and whole."""
@@ -150,7 +152,7 @@ class Entries(Store):
 
     def path_of(self, key: str) -> Path | None:
         where = self.folder()
-        return None if where is None else where / key if self.shards == 1 else where / key[:2] / key[2:]
+        return None if where is None else where / key[:2] / key[2:]
 
     def _head(self, key: str, content: bytes) -> bytes:
         return f"gradcli {self.name} 1 {hashlib.sha256(key.encode() + content).hexdigest()}".encode()
@@ -196,7 +198,7 @@ class Libraries(Store):
             return None
         try:
             if make:
-                _make(where, False)
+                _make(where)
             there = where.lstat()
             is_own = stat.S_ISDIR(there.st_mode) and _own(there) and not any(_open(above.stat()) for above in where.resolve().parents)
         except OSError:
@@ -235,13 +237,11 @@ def content_of(path: Path, largest: int, *, owned: bool = False) -> bytes | None
         os.close(handle)
 
 
-def _make(where: Path, in_store: bool) -> None:
+def _make(where: Path) -> None:
     """Make a folder of a store, with those above it up to that of all stores, for the user alone."""
-    if where.is_dir():
-        return
-    above = [where.parent.parent, where.parent] if in_store else [where.parent]
-    above[0].parent.mkdir(parents=True, exist_ok=True)
-    for place in [*above, where]:
+    top = folder() or where
+    top.parent.mkdir(parents=True, exist_ok=True)
+    for place in (*(above for above in reversed(where.parents) if above.is_relative_to(top)), where):
         with suppress(FileExistsError):
             place.mkdir(mode=0o700)
 
@@ -256,8 +256,7 @@ def _open(there: os.stat_result) -> bool:
     return there.st_uid not in (0, os.geteuid()) or there.st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH
 
 
-VERDICTS = Entries("verdicts", "verdicts", shards=256, most=128, room=1 << 20, largest=64 << 10)
-FUNCTIONS = Entries("functions", "verdicts about functions", shards=256, most=64, room=2 << 20, largest=256 << 10)
-NATIVE = Libraries("native", "compiled code", shards=1, most=4096, room=256 << 20, largest=64 << 20)
-SOURCES = Entries("sources", "digests of gradcli's own code", shards=1, most=128, room=1 << 20, largest=1 << 10)
-STORES = (VERDICTS, FUNCTIONS, NATIVE, SOURCES)
+VERDICTS = Entries("verdicts", "verdicts", most=128, room=1 << 20, largest=64 << 10)
+FUNCTIONS = Entries("functions", "verdicts about functions", most=64, room=2 << 20, largest=256 << 10)
+NATIVE = Libraries("native", "compiled code", most=4096, room=256 << 20, largest=64 << 20)
+STORES = (VERDICTS, FUNCTIONS, NATIVE)

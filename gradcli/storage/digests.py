@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.storage.cache import SOURCES
-
 _FORMAT = "4"
 _SHORT = 64  # bytes of a value that are its own hash
 
@@ -35,16 +33,9 @@ def versions() -> str:
 
 
 def code(root: Path) -> str:
-    """Return a hash of the modules below a folder. It is kept by their sizes and times, since reading them takes longer than a check."""
+    """Return a hash of the modules below a folder."""
     paths = sorted(root.rglob("*.py"))
-    seen = [(str(path), s.st_size, s.st_mtime_ns, s.st_ino) for path in paths for s in [path.stat()]]
-    stamp = digest_of(seen)
-    kept = SOURCES.read(stamp)
-    if kept is not None:
-        return kept.decode("ascii", "replace")
-    found = digest_of([(path.relative_to(root).as_posix(), hashlib.sha256(path.read_bytes()).digest()) for path in paths])
-    SOURCES.keep(stamp, found.encode())
-    return found
+    return digest_of([(path.relative_to(root).as_posix(), hashlib.sha256(path.read_bytes()).digest()) for path in paths])
 
 
 def digest_of(*things: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 import sys
 import textwrap
@@ -44,8 +45,7 @@ def explain_code(request: HelpRequest) -> int:
         close = suggestion(name, list(codes))
         help = f"write gradcli {name} --help" if name in COMMANDS else f"did you mean {close}?" if close else "gradcli help lists all"
         raise UsageError(f"there is no code '{name}'", help=help)
-    advice = textwrap.wrap(codes[name].advice, 96, initial_indent="  ", subsequent_indent="  ")
-    return _put(request, "\n".join([f"{name}: {codes[name].description}.", *advice]))
+    return _put(request, "\n".join([f"{name}: {codes[name].description}.", *_paragraph(codes[name].advice, "  ")]))
 
 
 def show_info(request: InfoRequest) -> int:
@@ -56,7 +56,7 @@ def show_info(request: InfoRequest) -> int:
         return _put(request, encoded(known, 2))
     lines = {name: " ".join(value) if isinstance(value, list) else str(value) for name, value in known.items()}
     width = max(map(len, lines))
-    return _put(request, "\n".join([*(f"{name:<{width}}  {printable(text)}" for name, text in lines.items()), "", DEPENDS]))
+    return _put(request, "\n".join([*(f"{name:<{width}}  {printable(text)}" for name, text in lines.items()), "", *_paragraph(DEPENDS)]))
 
 
 def show_cache(request: CacheRequest) -> int:
@@ -89,8 +89,32 @@ def _prepare(request: Request) -> None:
 
 
 def _put(request: Request, text: str) -> int:
-    (put if request.output_format == "json" else put_text)(text + "\n")
+    if request.output_format == "json":
+        put(text + "\n")
+    else:
+        put_text("".join(f"{line}\n" for row in text.split("\n") for line in _wrapped(row)))
     return FINE
+
+
+def _columns() -> int:
+    """Return the columns of a terminal, or those that are asked for; what goes into a pipe is not wrapped."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000
+
+
+def _wrapped(row: str) -> list[str]:
+    """Return a row in lines of a terminal: its text goes on below where it begins, after the label."""
+    columns = _columns()
+    if len(row) <= columns:
+        return [row]
+    label = re.match(r" *(?:\S+(?: \S+)* {2,})?", row)
+    begin = label.end() if label is not None else 0
+    if begin > columns // 2:  # too narrow for two columns
+        return [row[:begin].rstrip(), *textwrap.wrap(row[begin:], columns, initial_indent="    ", subsequent_indent="    ")]
+    return textwrap.wrap(row, columns, subsequent_indent=" " * begin, break_long_words=False, break_on_hyphens=False)
+
+
+def _paragraph(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, min(96, _columns()), initial_indent=indent, subsequent_indent=indent)
 
 
 # -- The catalogue as text or JSON: a list of functions, or what there is to say of one --------------
@@ -123,18 +147,10 @@ def listed(words: Sequence[str], output_format: str) -> str:
         if family != before and not words:
             lines += ["", family] if lines else [family]
             before = family
-        lines += _listed(record, width)
+        lines.append(f"  {record.name:<{width}}  {catalogue.summary(record)}".rstrip())
     count = "1 function" if len(functions) == 1 else f"{len(functions)} functions"
     further = "" if words else ", and WORD... those that have it"
     return "\n".join([*lines, "", f"{count}; gradcli functions NAME shows one{further}"])
-
-
-def _listed(record: catalogue.Function, width: int) -> list[str]:
-    """A function with the first sentence of its description, which a terminal has in as many lines as it takes."""
-    text = catalogue.summary(record)
-    room = max(30, shutil.get_terminal_size().columns - width - 4) if sys.stdout.isatty() else len(text)
-    first, *rest = textwrap.wrap(text, max(room, 1)) or [""]
-    return [f"  {record.name:<{width}}  {first}".rstrip(), *(f"{'':{width + 4}}{line}" for line in rest)]
 
 
 def _json(data: Any) -> str:
@@ -147,7 +163,7 @@ def _kink(kink: dict[str, str]) -> str:
 
 
 def _text(entry: catalogue.Entry) -> str:
-    lines = [entry.signature, *textwrap.wrap(entry.doc, 96, initial_indent="  ", subsequent_indent="  ")]
+    lines = [entry.signature, *_paragraph(entry.doc, "  ")]
     rows: list[tuple[str, str]] = [(f"d/d{name}", text) for name, text in entry.derivative.items()]
     rows += [("domain", entry.domain)] if entry.domain else []
     rows += [("kink", _kink(kink)) for kink in entry.kinks]
@@ -176,8 +192,8 @@ _PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "ty
 _OPTIONAL = {"gmpy2": "gmpy2", "python-flint": "flint"}
 
 DEPENDS = (
-    "Values and gradients may differ in last bits between versions of NumPy and SciPy and between processor features, those of native\n"
-    "code also with the compiler, verdicts of large arrays with the width of long double; none with the number of threads, nor with\n"
+    "Values and gradients may differ in last bits between versions of NumPy and SciPy and between processor features, those of native "
+    "code also with the compiler, verdicts of large arrays with the width of long double; none with the number of threads, nor with "
     "what else runs."
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradcli.report.explanation import Explanation
 from gradcli.report.pictures.folding import Box, Edge, drawing, lines_of
-from gradcli.report.pictures.theme import LIGHT, ROLES
+from gradcli.report.pictures.svg import LIGHT, ROLES
 
 _LABELLED = 90  # edges up to which each has its number
 

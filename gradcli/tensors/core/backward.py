@@ -15,7 +15,7 @@ from gradcli.ops.arrays.shapes import transpose
 from gradcli.ops.reductions.sums import sum_to
 from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.dtypes import holds_halves, narrowed, widened
+from gradcli.tensors.core.dtypes import holds_halves, narrowed, set_constants, widened
 from gradcli.tensors.core.in_place import cast
 from gradcli.tensors.core.levels import (
     Batched,
@@ -79,11 +79,9 @@ def passed_on(hooks: Hooks, node: Node, parts: Sequence[Any], cotangent: Any, te
 
 def _fitted(node: Node, parts: Sequence[Any]) -> tuple[Any, ...]:
     """Return what a node passes to its operands, in their shapes."""
-    return tuple([
-        None if part is None or operand is None
+    return tuple(None if part is None or operand is None
         else as_tensor(part if tuple(part.shape) == operand.shape else sum_to(as_tensor(part), shape=operand.shape))
-        for part, operand in zip(parts, node.operands, strict=True)
-    ])  # fmt: skip
+        for part, operand in zip(parts, node.operands, strict=True))  # fmt: skip
 
 
 def _hooked(hooks: Hooks, given: tuple[Any, ...], tensors: bool, *more: Any) -> list[Any]:
@@ -213,7 +211,7 @@ def run(
                 node.saved = FREED
         kind = node.dtype
         if tensors:
-            dtypes.set_constants(None if op.always else kind[0] if isinstance(kind, tuple) else kind)  # a user's rule has its own
+            set_constants(None if op.always else kind[0] if isinstance(kind, tuple) else kind)  # a user's rule has its own
             if op is not output:  # one of several results keeps nothing
                 values = saved_tensors(node, values)
         if kind is _SINGLE or kind is _DOUBLE or tensors or op is output or op.always or not holds_halves(kind):
@@ -232,14 +230,14 @@ def run(
             adjoints[node] = seeds[place] if node not in adjoints else adjoints[node] + seeds[place]
     recording, outer, errors = state.recording, state.run, ERRORS.set(IGNORED)
     state.recording, state.run = create_graph, (needed, {})
-    constants = dtypes.set_constants(None) if tensors else None
+    constants = set_constants(None) if tensors else None
     try:
         sweep(order, adjoints, watched(pull) if anomaly else pull, _cast_tensor if tensors else cast_array)
     finally:
         ERRORS.reset(errors)
         state.recording, state.run = recording, outer
         if tensors:
-            dtypes.set_constants(constants)
+            set_constants(constants)
     return found
 
 
@@ -280,7 +278,7 @@ def called(node: Node, *gradients: Any) -> Any:
     if node.saved is FREED:
         raise RuntimeError(SECOND_TIME)
     cotangent: Any = Parts.like(node, gradients) if count > 1 else gradients[0]
-    wanted = tuple([operand is not None for operand in node.operands])
+    wanted = tuple(operand is not None for operand in node.operands)
     parts = contributions(node, wanted, cotangent, saved_tensors(node, node.saved), guarded)
     fitted = _fitted(node, parts or [None] * len(node.operands))
     return fitted[0] if len(fitted) == 1 else fitted
@@ -336,7 +334,7 @@ def _examples(x: Any, levels: Levels) -> Any:
     whole = physical(x)
     if order != sorted(order):
         whole = transpose(whole, axes=(*order, *range(len(order), whole.ndim)))
-    return rewrapped(whole, tuple([every[place] for place in order]))
+    return rewrapped(whole, tuple(every[place] for place in order))
 
 
 def of_moving(

@@ -33,7 +33,7 @@ def root(array: np.ndarray) -> np.ndarray:
 
 def strides(array: np.ndarray) -> tuple[int, ...]:
     """The steps from entry to entry, counted in entries."""
-    return tuple([step // array.itemsize for step in array.strides])
+    return tuple(step // array.itemsize for step in array.strides)
 
 
 def in_order(shape: tuple[int, ...]) -> tuple[int, ...]:

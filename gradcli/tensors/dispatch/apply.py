@@ -18,7 +18,7 @@ from gradcli.ops.pytorch import naming, node_name
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.dtypes import FLOATS, computed_with, is_half
+from gradcli.tensors.core.dtypes import FLOATS, computed_with, constant_float, is_half
 from gradcli.tensors.core.in_place import common_shape
 from gradcli.tensors.core.levels import Batched, levels_of, physical, rewrapped, same_region, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Mode, silent, state
@@ -311,7 +311,7 @@ def _several(
         shapes, kinds = tuple([r.shape for r in results]), tuple([r.dtype for r in results])
         node = Node(node_name(op, arrays, static), op, tuple(sources), static, shapes, kinds, values, versions)
         for place, tensor in enumerate(tensors):
-            if tensor.array.dtype.kind in dtypes.FLOATS:
+            if tensor.array.dtype.kind in FLOATS:
                 tensor.node = node_of_part(node, place, tensor)
                 tensor._requires_grad = True
         if state.anomaly:
@@ -349,20 +349,20 @@ def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any]
         if a is not None and i not in free and not isinstance(a, tuple)
     ]
     if not deciding:
-        return dtypes.constant_float() if op.result == "float" else None
+        return constant_float() if op.result == "float" else None
     target, whole = dtypes.result_type(deciding), None
     if op.algebra == "square" and target.kind == "b":  # which is a power by the number 2
         target = dtypes.int64.numpy
     error = None if op.torch.refuses is None else op.torch.refuses(target, arrays)
     if error is not None:
         raise error
-    if target.kind not in dtypes.FLOATS:
+    if target.kind not in FLOATS:
         if op.result == "same" or (op.integral and not op.text.transparent):
             if not op.elementwise:
                 return None
             whole = target
         else:
-            target = dtypes.constant_float()
+            target = constant_float()
     # NumPy has no arithmetic of booleans for all that PyTorch has: it is that of zeros and ones
     kind = np.dtype(np.uint8) if whole is not None and whole.kind == "b" and op.result == "float" else target
     for i, array in enumerate(arrays):

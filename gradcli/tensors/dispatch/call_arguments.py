@@ -15,6 +15,7 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_int
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.dtypes import FLOATS, of_numpy, result_type
 from gradcli.tensors.core.in_place import as_tensor, cast
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
@@ -108,8 +109,8 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
             raise RuntimeError(f"{name}: the mask must be of booleans, not of {second.name}")
         if name in _ONE_DTYPE and first != second:
             raise RuntimeError(f"{name}: the tensors must have one dtype, not {first.name} and {second.name}")
-    if arrays and not any(array.dtype.kind in dtypes.FLOATS for array in arrays):
-        common = dtypes.result_type(arrays)
+    if arrays and not any(array.dtype.kind in FLOATS for array in arrays):
+        common = result_type(arrays)
         if _refuses(name, common):  # PyTorch raises RuntimeError for some, which this is as well
             raise NotImplementedError(f"{name} takes no tensors of {common.name}; x.float() makes floats of them")
     fewest, most = _RANKS.get(name, (0, 64))
@@ -224,10 +225,10 @@ def _labels(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception 
     if x is None or target is None:
         return None
     shares, kind = x.shape == target.shape, target.dtype
-    if kind.kind in dtypes.FLOATS if shares else kind in _LABELS:
+    if kind.kind in FLOATS if shares else kind in _LABELS:
         return None
     wanted = "shares of the classes are floats" if shares else "labels are int64 or uint8"
-    return RuntimeError(f"target: {wanted}, not {dtypes.of_numpy(kind).name}")
+    return RuntimeError(f"target: {wanted}, not {of_numpy(kind).name}")
 
 
 def _no_chances(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
@@ -282,9 +283,9 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     kinds = [a.array.dtype for a in arguments if isinstance(a, Tensor)]
     if name in _SCALING:
         return _scaled(name, arguments, keywords)
-    whole = bool(kinds) and not any(kind.kind in dtypes.FLOATS for kind in kinds)
+    whole = bool(kinds) and not any(kind.kind in FLOATS for kind in kinds)
     if rule in ("double", "promoted"):
-        common = dtypes.get_default_dtype() if whole else dtypes.of_numpy(reduce(dtypes.joined, kinds))
+        common = dtypes.get_default_dtype() if whole else of_numpy(reduce(dtypes.joined, kinds))
         return Settled(_in_dtype(arguments, dtypes.float64 if rule == "double" else common), dict(keywords), None)
     if not whole or (rule is None and name not in _DIVISIONS):
         return None
@@ -298,15 +299,15 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     kind = np.dtype(np.int64) if rule == "long" else kinds[0] if rule == "first" else _common(arguments)
     index = 2 if name == "scatter_add" else -1  # which stays one of whole numbers
     given = [_as_float(a, name) if isinstance(a, Tensor) and place != index else a for place, a in enumerate(arguments)]
-    return Settled(tuple(given), keywords, dtypes.of_numpy(kind))
+    return Settled(tuple(given), keywords, of_numpy(kind))
 
 
 def _in_dtype(arguments: Sequence[Any], kind: dtypes.dtype) -> tuple[Any, ...]:
-    return tuple([a.to(kind) if isinstance(a, Tensor) else a for a in arguments])
+    return tuple(a.to(kind) if isinstance(a, Tensor) else a for a in arguments)
 
 
 def _common(arguments: Sequence[Any]) -> np.dtype[Any]:
-    return dtypes.result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
+    return result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
 
 
 def _of_its_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
@@ -314,7 +315,7 @@ def _of_its_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Set
     if len(arguments) < 2 or not all(isinstance(a, Tensor) for a in arguments[:2]):
         return None
     first, source, *rest = arguments
-    if first.array.dtype.kind in dtypes.FLOATS:
+    if first.array.dtype.kind in FLOATS:
         return Settled((first, source.to(first.dtype), *rest), dict(keywords), None)
     floats = [_as_float(a.to(first.dtype), "scatter") for a in (first, source)]
     return Settled((*floats, *rest), dict(keywords), first.dtype)
@@ -327,7 +328,7 @@ def _scaled(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) ->
     numbers = numbers and isinstance(alpha, (bool, int, float))
     if len(arguments) != 2 or not numbers or (name == "rsub" and len(tensors) < 2):
         return None
-    kind = dtypes.of_numpy(_common(arguments))
+    kind = of_numpy(_common(arguments))
     if kind.is_floating_point and not isinstance(alpha, bool):
         return None
     if isinstance(alpha, bool) and kind is not dtypes.bool_:
@@ -405,7 +406,7 @@ class Host:
         if of is not None:
             _refuse_no_tensor(argument, of, ())
         tensor = as_tensor(argument)
-        if tensor.array.dtype.kind in dtypes.FLOATS and not tensor.array.size:
+        if tensor.array.dtype.kind in FLOATS and not tensor.array.size:
             tensor = Tensor(tensor.array.astype(np.int64))
         if tensor.array.dtype.kind not in "iub":
             raise RuntimeError(f"expected index tensors to have type torch.long, not {tensor.dtype}")
@@ -455,9 +456,7 @@ def _refuse_no_tensor(argument: Any, of: binding.Use, numbers: Any = (bool, int,
 
 def _constant(number: Any) -> Tensor:
     array = np.asarray(number)
-    return Tensor(
-        array.astype(dtypes.constant_float()) if array.dtype.kind in dtypes.FLOATS and not array.ndim else as_tensor(number).array
-    )
+    return Tensor(array.astype(dtypes.constant_float()) if array.dtype.kind in FLOATS and not array.ndim else as_tensor(number).array)
 
 
 class NumpyHost(Host):
@@ -479,7 +478,7 @@ class NumpyHost(Host):
         if kind is None:
             return as_tensor(np.asarray(argument))
         made = Host.value(argument)
-        floats_among_others = isinstance(argument, (list, tuple)) and kind.kind not in dtypes.FLOATS and made.dtype.is_floating_point
+        floats_among_others = isinstance(argument, (list, tuple)) and kind.kind not in FLOATS and made.dtype.is_floating_point
         return as_tensor(argument, dtypes.float64) if floats_among_others else made
 
     @staticmethod
@@ -491,7 +490,7 @@ def _common_kind(parts: Any, without: Any = 0.0) -> Any:
     """The dtype of the tensors and arrays in nested lists; without any, that of a number, or None."""
     if isinstance(parts, (list, tuple)):
         kinds = [np.empty(0, kind) for part in parts if (kind := _common_kind(part, without)) is not None]
-        return dtypes.result_type(kinds or [without]) if kinds or without is not None else None
+        return result_type(kinds or [without]) if kinds or without is not None else None
     return parts.array.dtype if isinstance(parts, Tensor) else getattr(parts, "dtype", None)
 
 
@@ -501,7 +500,7 @@ def _stacked(parts: Any, kind: Any) -> Any:
         return parts
     if requires_grad(parts):
         return apply(stack, [_stacked(part, kind) for part in parts], {"axis": 0})
-    return as_tensor(parts, None if hasattr(parts, "dtype") else dtypes.of_numpy(kind))
+    return as_tensor(parts, None if hasattr(parts, "dtype") else of_numpy(kind))
 
 
 class ScipyHost(NumpyHost):
@@ -510,7 +509,7 @@ class ScipyHost(NumpyHost):
     @staticmethod
     def whole(argument: Any, of: binding.Use | None = None) -> Any:
         tensor = as_tensor(argument)
-        if tensor.array.dtype.kind in dtypes.FLOATS and bool(np.all(tensor.array == np.rint(tensor.array))):
+        if tensor.array.dtype.kind in FLOATS and bool(np.all(tensor.array == np.rint(tensor.array))):
             tensor = Tensor(tensor.array.astype(np.int64))
         return Host.whole(tensor)
 

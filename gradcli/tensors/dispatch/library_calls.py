@@ -21,7 +21,7 @@ from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.dtypes import float32, is_half
+from gradcli.tensors.core.dtypes import float32, is_half, set_constants
 from gradcli.tensors.core.in_place import as_tensor, cast, check_places, check_writable, one_of_several, update
 from gradcli.tensors.core.levels import Batched, NotBatchedError, levels_in, moves, one_by_one
 from gradcli.tensors.core.modes import Mode, state, warn
@@ -82,11 +82,11 @@ class _Function:
     def __init__(self, program: Program, label: str, dtype: np.dtype[Any]) -> None:
         self.program = program
         self.label = label
-        before = dtypes.set_constants(dtype)  # that of floats that say nothing else
+        before = set_constants(dtype)  # that of floats that say nothing else
         try:
             self.steps = [(_way(step, program), step.places, step.static) for step in program.steps]
         finally:
-            dtypes.set_constants(before)
+            set_constants(before)
 
     def __call__(self, tensors: list[Any]) -> Any:
         program = self.program
@@ -498,13 +498,13 @@ def _applied(host: Any, record: Op | Composite, name: str, signature: Signature,
         result = in_float32(operands, lambda wide: _applied(host, record, name, signature, wide, static))
         if result is not None:
             return result
-    before = dtypes.set_constants(common)
+    before = set_constants(common)
     if common is None:  # inside of another function, the floats that it computes with
-        dtypes.set_constants(before or (dtypes.get_default_dtype() if host is HOST else dtypes.float64).numpy)
+        set_constants(before or (dtypes.get_default_dtype() if host is HOST else dtypes.float64).numpy)
     try:
         return binding.applied(host, record, name, signature, operands, static)
     finally:
-        dtypes.set_constants(before)
+        set_constants(before)
 
 
 def _only_axis(argument: Any) -> Any:

@@ -19,7 +19,7 @@ from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.nn.softmax_and_attention import softmax
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.dtypes import array_of, default_float
+from gradcli.tensors.core.dtypes import FLOATS, array_of, default_float, untaken
 from gradcli.tensors.core.in_place import as_tensor, assign, check_places, check_writable, common_shape, replace
 from gradcli.tensors.core.levels import check_no_examples
 from gradcli.tensors.core.modes import check_device, warn
@@ -166,7 +166,7 @@ def tensor(
 def copied(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of its own entries."""
     array = np.array(array_of(data, dtype))
-    if requires_grad and array.dtype.kind not in dtypes.FLOATS:
+    if requires_grad and array.dtype.kind not in FLOATS:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return Tensor(array).requires_grad_(requires_grad)
 
@@ -286,7 +286,7 @@ def eye(n: int, m: int | None = None, *, kind: _Kind) -> np.ndarray:
 
 def _of_numbers(name: str, kind: np.dtype[Any], entries: np.ndarray) -> np.ndarray:
     if kind.kind == "b":
-        raise dtypes.untaken(name, kind)
+        raise untaken(name, kind)
     return entries.astype(kind)
 
 
@@ -348,8 +348,8 @@ def _source(generator: Generator | None) -> Generator:
 
 
 def _of_floats(name: str, kind: np.dtype[Any]) -> np.dtype[Any]:
-    if kind.kind not in dtypes.FLOATS:
-        raise dtypes.untaken(name, kind)
+    if kind.kind not in FLOATS:
+        raise untaken(name, kind)
     return kind
 
 
@@ -461,7 +461,7 @@ def exponential_(source: Generator, x: np.ndarray, lambd: float = 1.0) -> np.nda
 @_fills
 def random_(source: Generator, x: np.ndarray, low: Any = None, high: Any = None) -> np.ndarray:
     """Draw from low to high, or from all whole numbers from 0 on that the dtype holds."""
-    if low is None and x.dtype.kind in dtypes.FLOATS:
+    if low is None and x.dtype.kind in FLOATS:
         low, high = 0, (2 << dtypes.limits(x.dtype).nmant) + 1
     elif low is None:
         low, high = 0, 2 if x.dtype.kind == "b" else min(int(np.iinfo(x.dtype).max), 2**63 - 1) + 1

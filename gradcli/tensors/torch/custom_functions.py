@@ -102,8 +102,8 @@ class _FunctionNode(_FunctionOutput):
 def function_node(cls: type[Any], ctx: Context, tensors: list[Tensor | None], sources: Sources, made: Sequence[Any]) -> Node:
     """The node of a call, which has made these."""
     op, kind = _record(cls, len(tensors), len(made))  # type: ignore[arg-type]  # a class, which is hashable
-    shapes: Any = tuple([p.array.shape if isinstance(p, Tensor) else () for p in made])
-    kinds: Any = tuple([p.array.dtype if isinstance(p, Tensor) else None for p in made])
+    shapes: Any = tuple(p.array.shape if isinstance(p, Tensor) else () for p in made)
+    kinds: Any = tuple(p.array.dtype if isinstance(p, Tensor) else None for p in made)
     if len(made) == 1:
         (shapes,), (kinds,) = shapes, kinds
     saved = (None,) * (len(tensors) + 1)
@@ -154,7 +154,7 @@ def _pulled(cls: type[Any]) -> Any:
             raise RuntimeError(
                 f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(wanted)}, got {len(parts)})"
             )
-        return tuple([_checked(cls, i, part, node.inputs[i], state.recording) for i, part in enumerate(parts[: len(wanted)])])
+        return tuple(_checked(cls, i, part, node.inputs[i], state.recording) for i, part in enumerate(parts[: len(wanted)]))
 
     return vjp
 
@@ -244,7 +244,7 @@ def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> 
     ctx = Context()
     recording = state.recording
     tensors = [a if isinstance(a, Tensor) else None for a in arguments]
-    wanted = ctx.needs_input_grad = tuple([t is not None and t.requires_grad for t in tensors])
+    wanted = ctx.needs_input_grad = tuple(t is not None and t.requires_grad for t in tensors)
     sources = [t.source() if t is not None and recording else None for t in tensors]  # before anything is written to
     state.recording = False
     try:
@@ -263,7 +263,7 @@ def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> 
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
                 "must all be outputs of the Function."
             )
-    made = tuple([_own(part, ctx) if _is_among(part, tensors) else part for part in parts])
+    made = tuple(_own(part, ctx) if _is_among(part, tensors) else part for part in parts)
     if recording and True in wanted:
         if ctx._dirty:
             _check_written(ctx, tensors, made)
@@ -438,7 +438,7 @@ class _Final(Function):
 
     @staticmethod
     def forward(ctx: Any, *parts: Any) -> Any:
-        return tuple([None if part is None else part.detach() for part in parts])
+        return tuple(None if part is None else part.detach() for part in parts)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.dtypes import as_numbers
+from gradcli.tensors.core.dtypes import FLOATS, NAMES, Size, as_numbers
 from gradcli.tensors.core.levels import tangent_of
 from gradcli.tensors.core.modes import check_device, device, state
 from gradcli.tensors.core.tensor import Tensor
 
 _DEFAULT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 OPTIONS = SimpleNamespace(**_DEFAULT)
-_PROFILES = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": math.inf}}
+_PROFILES: dict[str, dict[str, Any]] = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": math.inf}}
 
 
 def set_printoptions(
@@ -45,7 +45,7 @@ class _Column:
     """One notation and one width for all entries."""
 
     def __init__(self, array: np.ndarray) -> None:
-        self.floating = array.dtype.kind in dtypes.FLOATS
+        self.floating = array.dtype.kind in FLOATS
         self.whole, self.scientific, self.width = True, False, 1
         flat = array.reshape(-1)
         if not self.floating:
@@ -129,7 +129,10 @@ def shown(x: Tensor, *, tensor_contents: Any = None) -> str:
     return f"Parameter containing:\n{text}" if x._is_param else text
 
 
-def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool, prefix: str = "tensor(") -> str:
+_PREFIX = "tensor("
+
+
+def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool) -> str:
     """An array as the tensor of its entries, of its node's name, or of one that requires a gradient."""
     suffixes = []
     kind = dtypes.of_numpy(array.dtype)
@@ -145,12 +148,12 @@ def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool, prefix: st
         suffixes.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
-    text = prefix + contents(array, len(prefix))
+    text = _PREFIX + contents(array, len(_PREFIX))
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if length + len(suffix) + 2 > OPTIONS.linewidth:
-            text += ",\n" + " " * len(prefix) + suffix
-            length = len(prefix) + len(suffix)
+            text += ",\n" + " " * len(_PREFIX) + suffix
+            length = len(_PREFIX) + len(suffix)
         else:
             text += ", " + suffix
             length += len(suffix) + 2
@@ -168,8 +171,8 @@ def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool, prefix: st
 _FORMAT = "gradcli tensors 1"
 # What JSON has no form for: its type, what is written of it, and what is made of that again.
 _KINDS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "dtype": (dtypes.dtype, lambda x: x.name, dtypes.NAMES.__getitem__),
-    "device": (device, str, device), "Size": (dtypes.Size, list, dtypes.Size),
+    "dtype": (dtypes.dtype, lambda x: x.name, NAMES.__getitem__),
+    "device": (device, str, device), "Size": (Size, list, Size),
     "dict": (dict, lambda x: [list(pair) for pair in x.items()], dict),
     "tuple": (tuple, list, tuple),
 }  # fmt: skip
@@ -251,7 +254,7 @@ def _decoded(tree: Any, archive: zipfile.ZipFile, tensors: dict[int, Tensor]) ->
     number = tree["tensor"]
     if number not in tensors:
         array = np.lib.format.read_array(io.BytesIO(archive.read(f"tensors/{number}.npy")), allow_pickle=False)
-        tensors[number] = Tensor(array.view(dtypes.NAMES[tree["dtype"]].numpy), bool(tree["requires_grad"]))
+        tensors[number] = Tensor(array.view(NAMES[tree["dtype"]].numpy), bool(tree["requires_grad"]))
     return tensors[number]
 
 
@@ -265,7 +268,7 @@ def _rebuilt(storage: np.ndarray, offset: int, shape: Any, strides: Any, learned
         places = places[..., None] + int(step) * np.arange(int(n))
     if places.size and not 0 <= places.min() <= places.max() < len(storage):
         raise RuntimeError("the file is damaged: a tensor lies outside of its storage")
-    return Tensor(storage[places], bool(learned) and storage.dtype.kind in dtypes.FLOATS)
+    return Tensor(storage[places], bool(learned) and storage.dtype.kind in FLOATS)
 
 
 def _rebuilt_parameter(data: Tensor, learned: bool, hooks: Any = None) -> Tensor:
@@ -279,10 +282,8 @@ class _Unpickler(pickle.Unpickler):
         ("torch._utils", "_rebuild_tensor_v2"): _rebuilt,
         ("torch._utils", "_rebuild_parameter"): _rebuilt_parameter,
         ("collections", "OrderedDict"): OrderedDict,
-        ("torch", "Size"): dtypes.Size,
-        **{
-            ("torch", name): kind for alias, kind in dtypes.NAMES.items() for name in (alias, kind.tensor_type.replace("Tensor", "Storage"))
-        },
+        ("torch", "Size"): Size,
+        **{("torch", name): kind for alias, kind in NAMES.items() for name in (alias, kind.tensor_type.replace("Tensor", "Storage"))},
     }
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:

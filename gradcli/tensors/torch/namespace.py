@@ -15,12 +15,13 @@ import numpy as np
 
 from gradcli.namespace.compositions import lettered
 from gradcli.ops.calling import meanings
-from gradcli.ops.calling.meanings import CALL, Class, Refused, class_of, classes, lookup, qualified
+from gradcli.ops.calling.meanings import CALL, Class, Refused, class_of, classes, qualified
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import find, named, public_names
 from gradcli.ops.spec import REQUIRED, Composite
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes, modes
+from gradcli.tensors.core.dtypes import Size, as_numpy, of_numpy
 from gradcli.tensors.core.in_place import as_tensor, clone_of, update
 from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.modes import device, get_default_device, set_default_device
@@ -98,7 +99,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
     found: Tensor = named("einsum")(*tensors, subscripts=equation)
-    return found.to(dtypes.of_numpy(dtypes.result_type([x.array for x in tensors])))  # whole numbers wrap around
+    return found.to(of_numpy(dtypes.result_type([x.array for x in tensors])))  # whole numbers wrap around
 
 
 def _sums(equation: str) -> bool:
@@ -144,23 +145,23 @@ def result_type(tensor: Any, other: Any) -> dtypes.dtype:
     for operand in (tensor, other):
         if not isinstance(operand, (Tensor, bool, int, float)):
             raise TypeError(f"result_type(): an operand must be Tensor or Number, not {type(operand).__name__}")
-    return dtypes.of_numpy(dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in (tensor, other)]))
+    return of_numpy(dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in (tensor, other)]))
 
 
 def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
     """The dtype of the smallest size and kind that holds both."""
-    return dtypes.of_numpy(dtypes.joined(dtypes.as_numpy(first), dtypes.as_numpy(second)))
+    return of_numpy(dtypes.joined(as_numpy(first), as_numpy(second)))
 
 
 def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
     """Return whether results of a dtype may be written to tensors of another one."""
-    return dtypes.can_cast(dtypes.as_numpy(found), dtypes.as_numpy(wanted))
+    return dtypes.can_cast(as_numpy(found), as_numpy(wanted))
 
 
-def broadcast_shapes(*shapes: Any) -> dtypes.Size:
+def broadcast_shapes(*shapes: Any) -> Size:
     given = [tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]
     try:
-        return dtypes.Size(np.broadcast_shapes(*given))
+        return Size(np.broadcast_shapes(*given))
     except ValueError:
         raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {', '.join(map(str, given))}") from None
 
@@ -250,7 +251,7 @@ class FunctionModule:
             value = None if name is None else getattr(self, name)
             if value is not None and not (parameter.name == "inplace" and value is False):
                 kept[parameter.name] = value
-        if _has_training(self._record):
+        if "training" in _parameters(self._record.methods[CALL]):
             kept["training"] = self.training
         return kept
 
@@ -312,19 +313,26 @@ def _constructor(record: Class) -> inspect.Signature:
     """How objects are made: the parameters have PyTorch's names, and the defaults of the function."""
     if record.keeps == "*":  # whatever there is
         return inspect.signature(lambda *args, **kwargs: None)
-    name = record.methods[CALL]
-    found, drawn = known(name), inspect.signature(OF_NETWORKS[name]).parameters if name in OF_NETWORKS else {}
-    defaults: dict[str, Any] = {"size_average": None, "reduce": None, "inplace": False}
-    if found is not None:
-        function, signature = found
-        defaults |= {**function.static, **dict.fromkeys(function.optional), **dict(signature.defaults)}
-    defaults |= {**{word: parameter.default for word, parameter in drawn.items()}, **record.defaults}
+    defaults = {**_parameters(record.methods[CALL]), "size_average": None, "reduce": None, "inplace": False, **record.defaults}
     made = []
     for parameter, written in zip(record.constructor.parameters, record.keeps.split(","), strict=False):
-        word = written.strip().lstrip("-").rpartition("|")[2]
         default = defaults.get(parameter.name, REQUIRED)
+        word = written.strip().lstrip("-").rpartition("|")[2]
         made.append(_parameter(word, inspect.Parameter.empty if default is REQUIRED else default))
     return inspect.Signature(made)
+
+
+@cache
+def _parameters(name: str) -> dict[str, Any]:
+    """The parameters of a function of networks, with their defaults."""
+    if name in OF_NETWORKS:
+        return {word: parameter.default for word, parameter in inspect.signature(OF_NETWORKS[name]).parameters.items()}
+    found = known(name)
+    if found is None:
+        return {}
+    record, signature = found
+    taken: dict[str, Any] = {parameter.name: REQUIRED for parameter in signature.parameters}
+    return {**taken, **record.static, **dict.fromkeys(record.optional), **dict(signature.defaults)}
 
 
 def _parameter(name: str, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
@@ -335,15 +343,6 @@ def _parameter(name: str, default: Any = inspect.Parameter.empty) -> inspect.Par
 def _function(record: Class) -> Callable[..., Any]:
     name = record.methods[CALL]
     return OF_NETWORKS[name] if name in OF_NETWORKS else function(name, "torch.nn.functional")
-
-
-@cache
-def _has_training(record: Class) -> bool:
-    """Return whether the function is told if there is training."""
-    name = record.methods[CALL]
-    if name in OF_NETWORKS:
-        return "training" in inspect.signature(OF_NETWORKS[name]).parameters
-    return "training" in [parameter.name for parameter in getattr(lookup(name, TORCH), "parameters", ())]
 
 
 @cache

@@ -12,6 +12,7 @@ import numpy as np
 from gradcli.errors import LinAlgError
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.dtypes import FLOATS, as_numpy, of_numpy, of_pytorch, untaken
 from gradcli.tensors.core.in_place import as_tensor, cast, check_writable, clone_of, common_shape, update
 from gradcli.tensors.core.levels import Batched, by_example, in_front, rewrapped
 from gradcli.tensors.core.modes import Mode, check_device, state
@@ -79,7 +80,7 @@ def _unique(
 
 def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     if x.array.dtype.kind not in "iu":
-        raise dtypes.untaken("bincount", x.array.dtype)
+        raise untaken("bincount", x.array.dtype)
     return Tensor(np.bincount(x.array, None if weights is None else weights.array, minlength))
 
 
@@ -136,7 +137,7 @@ def _triangle(indices: Callable[..., Any]) -> Callable[..., Tensor]:
         check_device(device)
         if row < 0 or col < 0:
             raise RuntimeError(f"a triangle has no negative extents: {row}, {col}")
-        kind = np.int64 if dtype is None else dtypes.as_numpy(dtype)
+        kind = np.int64 if dtype is None else as_numpy(dtype)
         return Tensor(np.stack(indices(row, offset, col)).astype(kind))
 
     return make
@@ -150,7 +151,7 @@ class _Limits:
     other = "finfo"
 
     def __init__(self, kind: Any = None) -> None:
-        found = dtypes.of_numpy(dtypes.as_numpy(dtypes.get_default_dtype() if kind is None else kind))
+        found = of_numpy(as_numpy(dtypes.get_default_dtype() if kind is None else kind))
         if found.numpy.kind not in self.kinds:
             raise TypeError(f"torch.{type(self).__name__}() is not of {found}: use torch.{self.other}")
         self.dtype, self.bits = found.name, found.itemsize * 8
@@ -170,7 +171,7 @@ class finfo(_Limits):
     """Limits of floats."""
 
     fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
-    kinds = dtypes.FLOATS
+    kinds = FLOATS
     other = "iinfo"
 
 
@@ -219,7 +220,7 @@ def _to(
     for place, argument in enumerate(arguments):
         if isinstance(argument, Tensor):
             dtype = argument.dtype
-        elif isinstance(argument, dtypes.dtype) or argument in (float, int, bool) or dtypes.of_pytorch(argument) is not None:
+        elif isinstance(argument, dtypes.dtype) or argument in (float, int, bool) or of_pytorch(argument) is not None:
             dtype = argument
         elif isinstance(argument, (bool, np.bool_)):
             continue
@@ -228,9 +229,9 @@ def _to(
         else:
             device = argument
     check_device(device)
-    if dtype is None or dtypes.as_numpy(dtype) == x.array.dtype:
+    if dtype is None or as_numpy(dtype) == x.array.dtype:
         return clone_of(x) if copy else x
-    return cast(x, dtypes.as_numpy(dtype))
+    return cast(x, as_numpy(dtype))
 
 
 def _type(x: Tensor, dtype: Any = None) -> Any:
@@ -238,15 +239,19 @@ def _type(x: Tensor, dtype: Any = None) -> Any:
         return f"torch.{x.dtype.tensor_type}"
     if isinstance(dtype, str):
         raise ValueError(f"invalid type: {dtype!r}: gradcli has dtypes, such as torch.float64")
-    if not (isinstance(dtype, (type, dtypes.dtype)) or dtypes.of_pytorch(dtype) is not None):
+    if not (isinstance(dtype, (type, dtypes.dtype)) or of_pytorch(dtype) is not None):
         raise TypeError("dtype must be a type or a dtype")
     return _to(x, dtype)
 
 
 def _astype(x: Tensor, dtype: Any, *, copy: bool = True) -> Tensor:
     """NumPy's name for a copy in another dtype."""
-    kind = np.dtype(dtype) if isinstance(dtype, str) else dtypes.as_numpy(dtype)
-    return _to(x, dtypes.of_numpy(kind), copy=copy)
+    kind = np.dtype(dtype) if isinstance(dtype, str) else as_numpy(dtype)
+    return _to(x, of_numpy(kind), copy=copy)
+
+
+def _type_as(x: Tensor, other: Tensor) -> Tensor:
+    return _to(x, other.dtype)
 
 
 def _in(kind: dtypes.dtype) -> Callable[[Tensor], Tensor]:
@@ -261,7 +266,7 @@ def _positive(x: Tensor) -> Tensor:
 
 
 CASTS: dict[str, Callable[..., Any]] = {
-    "to": _to, "astype": _astype, "type": _type, "type_as": lambda x, other: _to(x, other.dtype),
+    "to": _to, "astype": _astype, "type": _type, "type_as": _type_as,
     **{name: _in(dtypes.NAMES[name]) for name in words("float double half bfloat16 long int short bool")},
     "char": _in(dtypes.int8), "byte": _in(dtypes.uint8), "clone": clone_of, "positive": _positive,
     "cpu": lambda x, *, memory_format=None: x, "pin_memory": lambda x, device=None: x,
@@ -364,8 +369,8 @@ def _pairs(name: str, function: Callable[..., Any], booleans: bool = True, other
                 raise TypeError(f"{name}(): an operand must be Tensor, not {type(operand).__name__}")
         arrays = [o.array if isinstance(o, Tensor) else o for o in (x, other)]
         kind = dtypes.result_type(arrays)
-        if kind.kind in dtypes.FLOATS or (kind.kind == "b" and not booleans):
-            raise dtypes.untaken(name, kind)
+        if kind.kind in FLOATS or (kind.kind == "b" and not booleans):
+            raise untaken(name, kind)
         common_shape(*map(np.shape, arrays))
         return as_tensor(function(*(np.asarray(a).astype(kind) for a in arrays)))  # which wraps around
 
@@ -375,8 +380,8 @@ def _pairs(name: str, function: Callable[..., Any], booleans: bool = True, other
 
 @by_example
 def bitwise_not(x: Tensor) -> Tensor:
-    if x.array.dtype.kind in dtypes.FLOATS:
-        raise dtypes.untaken("bitwise_not", x.array.dtype)
+    if x.array.dtype.kind in FLOATS:
+        raise untaken("bitwise_not", x.array.dtype)
     return as_tensor(np.bitwise_not(x.array))
 
 
@@ -402,7 +407,7 @@ def _operators(sign: str, name: str) -> dict[str, Callable[..., Any]]:
 
 
 def _invert(x: Tensor) -> Tensor:
-    if x.array.dtype.kind in dtypes.FLOATS:
+    if x.array.dtype.kind in FLOATS:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     found: Tensor = bitwise_not(x)
     return found

@@ -40,13 +40,13 @@ def chosen(argnums: Any, arguments: Sequence[Any]) -> tuple[int, ...]:
             raise RuntimeError(f"Got argnum={place}, but only {len(arguments)} positional inputs")
     if len({place % len(arguments) for place in places}) != len(places):
         raise RuntimeError(f"argnums elements must be unique, got {argnums}")
-    return tuple([place % len(arguments) for place in places])
+    return tuple(place % len(arguments) for place in places)
 
 
 def selected(argnums: Argnums, arguments: Sequence[Any]) -> Any:
     """The arguments that a derivative is taken by, as one tree."""
     places = chosen(argnums, arguments)
-    return arguments[places[0]] if isinstance(argnums, int) else tuple([arguments[place] for place in places])
+    return arguments[places[0]] if isinstance(argnums, int) else tuple(arguments[place] for place in places)
 
 
 def replaced(argnums: Argnums, arguments: Sequence[Any], tree: Any) -> tuple[Any, ...]:
@@ -528,7 +528,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 def _without_tangents(x: Tensor) -> Tensor:
     """The same memory, in the graph, as a tensor that does not move."""
-    with Mode(forward_levels=tuple([other for other in state.forward_levels if other is not _level()])):
+    with Mode(forward_levels=tuple(other for other in state.forward_levels if other is not _level())):
         return _alias(x)
 
 

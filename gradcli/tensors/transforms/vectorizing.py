@@ -179,9 +179,9 @@ class Spec(NamedTuple):
             return "{" + ", ".join(f"{name!r}: {part}" for name, part in zip(self.names, self.parts, strict=True)) + "}"
         return ("[{}]" if self.kind is list else "({})").format(", ".join(map(repr, self.parts)))
 
-    def count(self) -> int:
+    def size(self) -> int:
         """How many ends there are."""
-        return 1 if self.kind is None else sum(part.count() for part in self.parts)
+        return 1 if self.kind is None else sum(part.size() for part in self.parts)
 
     def unflatten(self, ends: Iterable[Any]) -> Any:
         """The tree with these ends, one after the other."""
@@ -207,7 +207,7 @@ def flatten(tree: Any) -> tuple[list[Any], Spec]:
         names, parts = getattr(kind, "_fields", ()), [flatten(part) for part in tree]
     else:
         return [tree], _END
-    return [end for ends, _ in parts for end in ends], Spec(kind, names, tuple([spec for _, spec in parts]))
+    return [end for ends, _ in parts for end in ends], Spec(kind, names, tuple(spec for _, spec in parts))
 
 
 def mapped(function: Callable[..., Any], tree: Any) -> Any:
@@ -222,7 +222,7 @@ def spread(prefix: Any, spec: Spec) -> list[Any] | None:
         return [prefix]
     _, own = flatten(prefix)
     if own.kind is None:
-        return [prefix] * spec.count()
+        return [prefix] * spec.size()
     if (own.kind, len(own.parts)) != (spec.kind, len(spec.parts)) or own.names != spec.names:
         return None
     found = [spread(part, inner) for part, inner in zip(prefix.values() if isinstance(prefix, dict) else prefix, spec.parts, strict=True)]
