@@ -397,6 +397,8 @@ class Layout(Products):
         bases = self.algebra.bases
         sums = [base for base, exponent in monomial if exponent == 1 and base in bases.sums]
         if len(monomial) == 1 and sums:
+            if number not in (1, -1) and not self.algebra.largest:
+                yield self.product_of(value)
             yield from self._sums(bases[sums[0]], number)
             if number not in (1, -1):
                 yield self.product_of(value)
