@@ -21,9 +21,8 @@ from gradcli.errors import OutputError
 from gradcli.inert import display_width
 from gradcli.report.explanation import Explanation
 from gradcli.report.pictures.folding import MOST, drawing, lines_of, shades
-from gradcli.report.pictures.layout import layout
 from gradcli.report.pictures.mermaid import mermaid
-from gradcli.report.pictures.svg import ROLES, colours, svg
+from gradcli.report.pictures.svg import ROLES, colours, layout, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 CHAIN = "\n".join(["y0 = sin(x)", *(f"y{i} = y{i - 1}*z + cos(y{i - 1}*{i}.5)" for i in range(1, 80)), "y79"])

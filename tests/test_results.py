@@ -11,7 +11,6 @@ import pytest
 
 import gradcli
 from gradcli import Verdict
-from gradcli.query.bindings import MOST_DIGITS
 
 PLAIN = {"check": False, "formula": False}
 
@@ -200,9 +199,3 @@ def test_digits_of_the_reference() -> None:
 def test_an_assert_has_nothing_to_explain() -> None:
     with pytest.raises(gradcli.UsageError, match="no gradient to explain"):
         gradcli.explain("assert x == 2", x=2.0)
-
-
-def test_the_most_digits_are_those_of_the_command_line(call_cli) -> None:
-    done = call_cli("eval", "x", "x=1", "--precision", str(MOST_DIGITS + 1))
-    assert done.returncode == 2
-    assert f"--precision is at most {MOST_DIGITS}" in done.stderr

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gradcli.exports.loops import Loops, loopable
 from gradcli.exports.python import Syntax, builtins, called, functions, wrapped
-from gradcli.exports.subject import Names, Subject, conventions, described, ordered
+from gradcli.exports.subject import Names, Subject, conventions, described
 from gradcli.inert import printable
 
 _WORDS = frozenset(
@@ -53,7 +53,7 @@ class CFile:
         parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)
         called_ = {parameter.name: names.of(parameter.name) for parameter in parameters}
         leaves = {p.leaf: called_[p.name] if p.shape else f"{called_[p.name]}[0]" for p in parameters}
-        gradients = {name: names.of(called_[name], prefix="grad_") for name in ordered(subject.gradients)}
+        gradients = {name: names.of(called_[name], prefix="grad_") for name in sorted(subject.gradients)}
         loops = Loops(_C, known, subject, names, leaves)
         loops.write()
         arguments = [f"const double *{called_[p.name]}" for p in parameters] + [f"double *{name}" for name in gradients.values()]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.exports.python import LONGEST, OPERATORS, Syntax, in_words
+from gradcli.exports.python import LONGEST, OPERATORS, Syntax, in_words, operator_text
 from gradcli.exports.subject import Names, Subject, lacking, writable
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
@@ -374,12 +374,9 @@ class Loops:
         op = item.op
         assert op is not None
         operands = [self.text[operand] for operand in item.operands]
-        sign = op.text.sign
-        if sign in OPERATORS and op.algebra != "chain" and len(operands) == 2:
-            binding = BINDING[sign]
-            return Piece((f"{operands[0].at(binding + (binding < SUM))} {sign} {operands[1].at(binding + 1)}", binding))
-        if sign == "-":
-            return Piece((f"-{operands[0].at(UNARY + 1)}", UNARY))
+        found = operator_text(op, operands)
+        if found is not None:
+            return found
         template = in_words(op, item.present, item.static)
         for place, operand in enumerate(operands):
             if template.count(f"{{{place}") > 1 and not re.fullmatch(r"\w+|\w+\[\w+\]", operand[0]):

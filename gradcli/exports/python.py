@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module, resources
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,10 +38,6 @@ OPERATORS = ("+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=")  # that all l
 class Statements(Transcription[Any]):
     """What every language of expressions shares: names, operators, numbers."""
 
-    assign = "{name} = {text}"
-    pieces: ClassVar[type[Piece]] = Piece
-    powers = "**"
-
     def __init__(self, roots: Sequence[Expr], names: Names, labels: Mapping[Expr, str], leaves: Mapping[Expr, str]) -> None:
         self.names, self.labels, self.leaves = names, labels, leaves
         self.order = reachable(roots)
@@ -58,34 +54,30 @@ class Statements(Transcription[Any]):
     # -- what nodes are -------------------------------------------------------------------------------------------
 
     def leaf(self, node: Expr) -> Piece:
-        return self.pieces((self.leaves[node], ATOM))
+        return Piece((self.leaves[node], ATOM))
 
     def constant(self, node: Expr) -> Piece:
         value = node.payload
         if isinstance(value, np.ndarray) and value.ndim:
-            return self._named(node, self.array(value), ATOM) if value.size > 3 else self.pieces((self.array(value), ATOM))
+            return self._named(node, self.array(value), ATOM) if value.size > 3 else Piece((self.array(value), ATOM))
         if isinstance(value, (np.ndarray, np.generic)):
             value = value.item()
         if node.kind != FLOAT:
-            return self.pieces((self.truth(bool(value)) if isinstance(value, bool) else str(int(value)), ATOM))
+            return Piece((str(value) if isinstance(value, bool) else str(int(value)), ATOM))
         number = float(value)
-        return self.pieces((self.number(number), UNARY if number < 0 or math.copysign(1, number) < 0 else ATOM))
+        return Piece((self.number(number), UNARY if number < 0 or math.copysign(1, number) < 0 else ATOM))
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
         text, power = self._text(node, op, operands)
         if node in self.labels or self.uses[node] > 1 or len(text) > LONGEST:
             return self._named(node, text, power)
-        return self.pieces((text, power))
+        return Piece((text, power))
 
     def _text(self, node: Expr, op: Op, operands: list[Any]) -> tuple[str, int]:
-        sign = op.text.sign
-        if sign in OPERATORS and op.algebra != "chain" and len(operands) == 2:
-            binding = BINDING[sign]
-            left, right = operands
-            return f"{left.at(binding + (binding < SUM))} {sign} {right.at(binding + 1)}", binding
-        if sign == "-":
-            return f"-{operands[0].at(UNARY + 1)}", UNARY
-        if sign == "**" and self.powers:
+        found = operator_text(op, operands)
+        if found is not None:
+            return found
+        if op.text.sign == "**":
             return f"{operands[0].at(ATOM)} ** {operands[1].at(ATOM)}", BINDING["**"]
         template = self.template(node, op, operands)
         given = [operand for operand in operands if operand is not None]
@@ -95,16 +87,16 @@ class Statements(Transcription[Any]):
         for place, operand in enumerate(given):
             if template.count(f"{{{place}") > 1 and not operand[0].replace(".", "_").isidentifier():
                 name = self.names.new()
-                self.lines.append(self.assign.format(name=name, text=operand[0]))
-                given[place] = self.pieces((name, ATOM))
+                self.lines.append(f"{name} = {operand[0]}")
+                given[place] = Piece((name, ATOM))
         text = template.format(*given)
         return (text[1:-1], SUM) if template[:1] == "(" and _is_bracketed(text) else (text, ATOM)
 
     def _named(self, node: Expr, text: str, power: int) -> Piece:
         label = self.labels.get(node)
         name = self.names.of(label) if label is not None else self.names.new()
-        self.lines.append(self.assign.format(name=name, text=text))
-        return self.pieces((name, ATOM))
+        self.lines.append(f"{name} = {text}")
+        return Piece((name, ATOM))
 
     # -- what languages differ in ---------------------------------------------------------------------------------
 
@@ -114,11 +106,17 @@ class Statements(Transcription[Any]):
     def number(self, value: float) -> str:
         raise NotImplementedError
 
-    def truth(self, value: bool) -> str:
-        return str(value)
-
     def array(self, value: np.ndarray) -> str:
         raise NotImplementedError
+
+
+def operator_text(op: Op, operands: Sequence[Any]) -> Piece | None:
+    """An operation by its sign, where all languages have that."""
+    sign = op.text.sign
+    if sign in OPERATORS and op.algebra != "chain" and len(operands) == 2:
+        binding = BINDING[sign]
+        return Piece((f"{operands[0].at(binding + (binding < SUM))} {sign} {operands[1].at(binding + 1)}", binding))
+    return Piece((f"-{operands[0].at(UNARY + 1)}", UNARY)) if sign == "-" else None
 
 
 def _is_bracketed(text: str) -> bool:

@@ -6,7 +6,7 @@ import math
 import re
 import textwrap
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,8 +16,7 @@ from gradcli.errors import UnsupportedInTargetError
 from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.inert import clipped
-from gradcli.ops.calling.inputs import FLOAT
-from gradcli.ops.elementwise import arithmetic, logic
+from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.plans.folding import Folder, constant_of
 
@@ -156,27 +155,11 @@ class Guarding(Folder):
             return self._number(number * math.prod(node.operand.shape) / max(1, math.prod(node.shape)))
         return super().operation(node, op, operands)
 
-    def _chain(self, cotangent: Expr, partial: Expr) -> Expr | None:
-        factor = constant_of(partial)
-        if _is_nonzero(cotangent) or (factor is not None and math.isfinite(factor)) or self._is_moderate(partial):
-            return self._product(cotangent, partial)
-        return self._guarded(cotangent, partial)
+    def _chain(self, cotangent: Expr, partial: Expr) -> Expr:
+        return self._product(cotangent, partial) if self._is_moderate(partial) else super()._chain(cotangent, partial)
 
-    def _guarded(self, cotangent: Expr, partial: Expr) -> Expr:
-        if cotangent.op is logic.where:
-            condition, x, y = cotangent.operands
-            assert x is not None
-            assert y is not None
-            if constant_of(x) == 0 or constant_of(y) == 0:
-                branches = [b if constant_of(b) == 0 else self._through(b, partial) for b in (x, y)]
-                chosen: Expr = self.graph.apply(logic.where, (condition, *branches))
-                return chosen
-        guarded: Expr = self.graph.apply(arithmetic.chain, (cotangent, partial))
-        return guarded
-
-    def _through(self, cotangent: Expr, partial: Expr) -> Expr:
-        found = self._chain(cotangent, partial)
-        return self._times(cotangent, partial) if found is None else found
+    def _open_product(self, cotangent: Expr, partial: Expr) -> Expr:
+        return self.graph.apply(arithmetic.chain, (cotangent, partial))
 
     def _is_moderate(self, node: Expr) -> bool:
         """Return whether a value is finite wherever the names are, but for overflow: a zero times it is zero."""
@@ -219,11 +202,6 @@ def _is_bounded(op: Op, static: Mapping[str, Any]) -> bool:
     points = np.meshgrid(*[(-_FAR, -1.0, 0.0, 1.0, _FAR)] * len(op.operands))
     with np.errstate(all="ignore"):
         return bool(np.isfinite(op.forward(*points, **static)).all())
-
-
-def _is_nonzero(node: Expr) -> bool:
-    number = constant_of(node)
-    return number is not None and number != 0
 
 
 def plain(subject: Subject) -> Subject:
@@ -272,11 +250,6 @@ def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTa
     return error
 
 
-def is_number(node: Expr) -> bool:
-    """Return whether a node is a constant of the text without axes."""
-    return node.is_constant and not node.shape and node.kind == FLOAT
-
-
 # -- Identifiers of other languages: the user's names as far as these can have them, and names for
 # intermediates.
 
@@ -314,19 +287,8 @@ def identifier(name: str, *, unicode: bool) -> str:
     """A name that a language can have: Greek letters by their names where it knows ASCII only, other characters by their numbers."""
     if unicode and name.isidentifier() and unicodedata.normalize("NFKC", name) == name:
         return name
-    if _ASCII.match(name):
-        return name
-    found = "".join(c if _is_kept(c, unicode) else _spelled(c) for c in name)
-    return found if _ASCII.match(found[:1]) or (unicode and found.isidentifier()) else "_" + found
-
-
-def _is_kept(character: str, unicode: bool) -> bool:
-    within = "_" + character
-    return bool(_ASCII.match(within)) or (unicode and within.isidentifier() and _is_plain(character))
-
-
-def _is_plain(character: str) -> bool:
-    return unicodedata.normalize("NFKC", character) == character
+    found = "".join(character if _ASCII.match("_" + character) else _spelled(character) for character in name)
+    return found if _ASCII.match(found) else "_" + found
 
 
 def _spelled(character: str) -> str:
@@ -336,11 +298,6 @@ def _spelled(character: str) -> str:
     if character == "'":
         return "_prime"
     return f"u{ord(character):04x}"
-
-
-def ordered(names: Iterable[str]) -> list[str]:
-    """Names in the order of their code points."""
-    return sorted(names)
 
 
 # -- What an exported function computes, in words: its text, shapes and dtypes, and the conventions

@@ -129,7 +129,7 @@ class Folder(Transcription[Expr]):
             return x if c == 1 else self.graph.apply(arithmetic.neg, (x,))
         return self.graph.apply(arithmetic.mul, (self._number(c), x))
 
-    def _product(self, x: Expr, y: Expr) -> Expr | None:
+    def _product(self, x: Expr, y: Expr) -> Expr:
         a, u = _split(x)
         b, v = _split(y)
         if u is None:
@@ -151,28 +151,23 @@ class Folder(Transcription[Expr]):
                     return self.graph.apply(arithmetic.div, (factor, quotient.operands[1]))
         return self.graph.apply(arithmetic.mul, _ordered(x, y))
 
-    def _chain(self, cotangent: Expr, partial: Expr) -> Expr | None:
+    def _chain(self, cotangent: Expr, partial: Expr) -> Expr:
+        """A product that is zero where the cotangent is that of a branch not taken, whatever the partial is there."""
         constant, factor = constant_of(cotangent), constant_of(partial)
         if constant or (factor is not None and math.isfinite(factor)):
             return self._product(cotangent, partial)
-        if not self.assume_finite:
-            return self._guarded(cotangent, partial)
-        self.risky = True
-        return self._product(cotangent, partial)
+        if self.assume_finite:
+            self.risky = True
+            return self._product(cotangent, partial)
+        if cotangent.op is logic.where and 0 in map(constant_of, cotangent.operands[1:]):
+            condition, *branches = cotangent.operands
+            passed = [x if x is None or constant_of(x) == 0 else self._chain(x, partial) for x in branches]
+            return self.graph.apply(logic.where, (condition, *passed))
+        return self._open_product(cotangent, partial)
 
-    def _guarded(self, cotangent: Expr, partial: Expr) -> Expr:
-        """A product that is zero where the cotangent is that of a branch not taken, whatever the partial is there."""
-        if cotangent.op is logic.where:
-            condition, x, y = cotangent.operands
-            assert condition is not None
-            assert x is not None
-            assert y is not None
-            if constant_of(x) == 0 or constant_of(y) == 0:
-                branches = [branch if constant_of(branch) == 0 else self._guarded(branch, partial) for branch in (x, y)]
-                chosen: Expr = self.graph.apply(logic.where, (condition, *branches))
-                return chosen
-        product = self._product(cotangent, partial)
-        return self.graph.apply(arithmetic.mul, (cotangent, partial)) if product is None else product
+    def _open_product(self, cotangent: Expr, partial: Expr) -> Expr:
+        """A product in which a zero may meet an infinity."""
+        return self._product(cotangent, partial)
 
     def _quotient(self, x: Expr, y: Expr) -> Expr | None:
         a, u = _split(x)

@@ -39,8 +39,7 @@ class AskedBounds:
 def bounds(program: Program, lines: Iterable[str], name: str | None, asked: AskedBounds, *, stream: bool = False) -> Iterator[BoundRecord]:
     """A record for each query of a program as its lines come, and for each error."""
     statements = program.statements(lines, name, stream=stream)
-    for record, _ in answers(BoundRecord, partial(_ranges, asked=asked), program, statements, box=dict(asked.box)):
-        yield record
+    return answers(BoundRecord, partial(_ranges, asked=asked), program, statements, box=dict(asked.box))
 
 
 def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: AskedBounds) -> None:

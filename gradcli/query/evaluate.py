@@ -188,7 +188,7 @@ def _of_sources(program: Program, sources: Iterable[Source], options: Options) -
 def run_statement(program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None) -> Record | None:
     """Execute one statement; a query, an assert or an error gives a record."""
     asserts = isinstance(statement, Assertion)
-    fill = partial(_assert if asserts else _query, options=options)
+    fill = partial(_assert if asserts else fill_query, options=options)
     return answer(Record, fill, program, statement, id=id, mode="assert" if asserts else options.mode)
 
 
@@ -226,12 +226,12 @@ def answer(
 def answers(
     kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], program: Program, statements: Iterable[Statement | GradcliError],
     **known: Any,
-) -> Iterator[tuple[Kind, Statement | GradcliError]]:  # fmt: skip
-    """The answers to all statements but asserts, as `answer`, each with its statement."""
+) -> Iterator[Kind]:  # fmt: skip
+    """The answers to all statements but asserts, as `answer`."""
     for statement in statements:
         record = None if isinstance(statement, Assertion) else answer(kind, fill, program, statement, **known)
         if record is not None and not only_follows(statement, record):
-            yield record, statement
+            yield record
 
 
 def only_follows(statement: Statement | GradcliError, record: Answer) -> bool:
@@ -248,7 +248,7 @@ def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliEr
     return error.at(statement.span, statement.source)
 
 
-def _query(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
+def fill_query(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
     """Fill in a query's record, and show it to an observer."""
     wrt = _evaluated(program, lowered, options, record)
     if options.observer is not None:

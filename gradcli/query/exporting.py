@@ -48,8 +48,7 @@ def subjects(program: Program, lines: Iterable[str], name: str | None, options: 
     def fill(program: Program, lowered: Lowered, record: Export) -> None:
         record.subject = subject(program, lowered, options, [*text, record.expr])
 
-    for record, _ in answers(Export, fill, program, program.statements(lines, name), lower=lower):
-        yield record
+    return answers(Export, fill, program, program.statements(lines, name), lower=lower)
 
 
 def _lowered(program: Program, statement: Statement, options: Options) -> Lowered | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,17 +12,17 @@ import numpy as np
 from gradcli.errors import EvaluationError, GradcliError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
-from gradcli.language.run import Program
-from gradcli.language.tree import Statement
+from gradcli.language.run import Lowered, Program
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, in_words
 from gradcli.plots.sampling import Samples
 from gradcli.query.bounds import place_notes
-from gradcli.query.evaluate import run_statement
+from gradcli.query.evaluate import fill_query
 from gradcli.query.options import Options
 from gradcli.query.warnings import text_of
 from gradcli.report.bound_record import BoundNote
 from gradcli.report.plot_record import VALUE, Mark, PlotRecord
+from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def _reason(columns: Columns, name: str, at: float, infinite: bool) -> str:
         table = forward([columns.root], {**columns.scope.values, leaf: np.float64(at)}, "float64", columns.order)
     except GradcliError as error:
         return error.message
-    node = _born(table, columns.order)
+    lost = (node for node in columns.order if node.op is not None and node.kind == "float" and node.op.outputs == 1)
+    node = next((node for node in lost if not np.isfinite(table[node]).all()), None)
     if node is None or node.op is None:
         return ""
     text = text_of(columns.scope, node)
@@ -149,18 +151,6 @@ def _reason(columns: Columns, name: str, at: float, infinite: bool) -> str:
         return f"{text} is too large for floats"
     needs = f"{node.op.name} needs {node.op.domain}" if node.op.domain else ""
     return f"{text} has none ({needs})" if needs else f"{text} has none"
-
-
-def _born(table: Mapping[Expr, object], order: list[Expr]) -> Expr | None:
-    """The first operation whose value is not finite although those of its operands are."""
-    for node in order:
-        if node.op is None or node.kind != "float":
-            continue
-        value = table[node]
-        if isinstance(value, tuple) or np.isfinite(np.asarray(value)).all():
-            continue
-        return node
-    return None
 
 
 def _mark(name: str, place: Place, samples: Samples, entry: int) -> Mark:
@@ -213,20 +203,21 @@ _GOLDEN = 0.6180339887498949
 _CANDIDATES = 64
 
 
-def cross_checked(program: Program, statement: Statement, record: PlotRecord, options: Options) -> None:
-    """Put the gravest verdict of some points into the record of a query, or the error of what cannot be judged at all."""
-    scope = program.scope
-    leaves = {name: scope.leaves[name] for name in record.ranges if name in scope.leaves}
+def cross_check(program: Program, lowered: Lowered, moving: Mapping[str, Expr | None], record: PlotRecord, options: Options) -> None:
+    """Put the gravest verdict of some points into a record.
+
+    moving  the names of the ranges, as leaves
+    """
+    scope, leaves = program.scope, {name: leaf for name, leaf in moving.items() if leaf is not None}
     before = {leaf: scope.values[leaf] for leaf in leaves.values()}
     try:
         for point in _points(record):
             scope.values.update({leaf: np.float64(point[name]) for name, leaf in leaves.items()})
             scope.in_passing = record.check is not None
-            found = run_statement(program, statement, options)
-            if found is not None and found.error is not None and type(found.error.error) is not EvaluationError:
-                record.fail(found.error.error)
-                return
-            if found is None or found.check is None:
+            found = Record(record.expr)
+            with suppress(EvaluationError):
+                fill_query(program, lowered, found, options)
+            if found.check is None:
                 continue
             record.points += 1
             if record.check is None or found.check.worst > record.check.worst:

@@ -17,24 +17,25 @@ def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
     value = np.asarray(array)
     if value.dtype.kind != "f":
         return str(value) if value.ndim else str(value[()])
-    rounded: dict[str, Any] = {} if digits is None else {"formatter": {"float_kind": lambda v: f"{v:.{digits}g}"}}
     if not value.ndim:
-        exact = str(value[()])
-        text = exact if digits is None else f"{float(value):.{digits}g}"
-    else:
-        finite = np.abs(value[np.isfinite(value) & (value != 0)])
-        without_exponents = bool(finite.size) and finite.min() >= 1e-5 and finite.max() < 1e16
-        text = np.array2string(
-            value,
-            suppress_small=without_exponents,
-            separator=", ",
-            floatmode="unique",
-            threshold=_THRESHOLD,
-            max_line_width=width or 10**9,
-            **rounded,
-        )
-        if value.ndim == 1 and "\n" not in text:
-            text = re.sub(r" +(?=[,\]])", "", re.sub(r"(?<=\[) +|(?<=,) +(?= )", "", text))
+        if digits is None:
+            return str(value[()])
+        text = f"{float(value):.{digits}g}"
+        return text if float(text) == float(value) or value != value else f"≈ {text}"
+    rounded: dict[str, Any] = {} if digits is None else {"formatter": {"float_kind": lambda v: f"{v:.{digits}g}"}}
+    finite = np.abs(value[np.isfinite(value) & (value != 0)])
+    without_exponents = bool(finite.size) and finite.min() >= 1e-5 and finite.max() < 1e16
+    text = np.array2string(
+        value,
+        suppress_small=without_exponents,
+        separator=", ",
+        floatmode="unique",
+        threshold=_THRESHOLD,
+        max_line_width=width or 10**9,
+        **rounded,
+    )
+    if value.ndim == 1 and "\n" not in text:
+        text = re.sub(r" +(?=[,\]])", "", re.sub(r"(?<=\[) +|(?<=,) +(?= )", "", text))
     if digits is None:
         return text
     shown = np.vectorize(lambda v: float(f"{v:.{digits}g}"), otypes=[float])(value) if value.size else value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,23 +19,13 @@ _PER_LABEL = 10  # columns along the axis below
 _PER_TICK = 3  # rows
 
 
-class Frame(NamedTuple):
-    """The characters of axes and marks."""
-
-    side: str
-    tick: str
-    corner: str
-    floor: str
-    notch: str
-    zero: str
-    pole: str
-    kink: str
-    jump: str
-    point: str
+SIDE, TICK, CORNER, FLOOR, NOTCH, ZERO, POLE, KINK, JUMP, POINT = "│┤└─┴┈┊◆○●"
+_ASCII = str.maketrans("│┤└─┴┈┊◆○●→↗↑↖←↙↓↘", "|++-+.:^o@>/^\\</v\\")
 
 
-UNICODE = Frame("│", "┤", "└", "─", "┴", "┈", "┊", "◆", "○", "●")
-ASCII = Frame("|", "+", "+", "-", "+", ".", ":", "^", "o", "@")
+def for_terminal(rows: list[Row], style: Style) -> list[Row]:
+    """Rows in characters that a terminal has."""
+    return rows if style.unicode else [[(text.translate(_ASCII), colour) for text, colour in row] for row in rows]
 
 
 def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
@@ -52,13 +41,12 @@ def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
     heights = [Axis.over(panel.view, "y" in record.log and panel.heading == VALUE) for panel in found]
     margin = margin_of(heights, rows)
     columns = max(16, style.width - margin - 1)
-    frame = UNICODE if style.unicode else ASCII
     lines: list[Row] = []
     for panel, up in zip(found, heights, strict=True):
         sheet = Sheet(columns, rows, across[:2], up[:2])
-        _draw(sheet, panel, across, up, style, frame)
-        lines += framed(panel.heading, sheet, up, margin, frame)
-    return [*lines, *below(name, across, columns, margin, frame), *legend]
+        _draw(sheet, panel, across, up, style)
+        lines += framed(panel.heading, sheet, up, margin)
+    return for_terminal([*lines, *below(name, across, columns, margin), *legend], style)
 
 
 def margin_of(heights: Iterable[Axis], rows: int) -> int:
@@ -66,14 +54,14 @@ def margin_of(heights: Iterable[Axis], rows: int) -> int:
     return max([display_width(text) for up in heights for _, text in up.ticks(max(3, rows // _PER_TICK))], default=1)
 
 
-def _draw(sheet: Sheet, panel: Panel, across: Axis, up: Axis, style: Style, frame: Frame) -> None:
+def _draw(sheet: Sheet, panel: Panel, across: Axis, up: Axis, style: Style) -> None:
     """Draw the curves of a panel, the line of zero and poles behind them, and other marks upon them."""
     if up.low < 0 < up.high and not up.log:
-        sheet.text(0, sheet.cell(0.0, 0.0)[1], frame.zero * sheet.columns, DIM, behind=True)
+        sheet.text(0, sheet.cell(0.0, 0.0)[1], ZERO * sheet.columns, DIM, behind=True)
     for _, mark in panel.marks:
         if mark.kind == "pole":
             for row in range(sheet.rows):
-                sheet.text(sheet.cell(float(across.at(mark.at)), up.low)[0], row, frame.pole, DIM, behind=True)
+                sheet.text(sheet.cell(float(across.at(mark.at)), up.low)[0], row, POLE, DIM, behind=True)
     plain = not style.unicode or (len(panel.lines) > 1 and not style.colour)
     for line in panel.lines:
         colour, character = COLOURS[line.number % len(COLOURS)], MARKS[line.number % len(MARKS)] if plain else None
@@ -81,14 +69,14 @@ def _draw(sheet: Sheet, panel: Panel, across: Axis, up: Axis, style: Style, fram
             sheet.line(x0, y0, x1, y1, colour, character)
     for number, mark in panel.marks if panel.heading == VALUE else ():
         if mark.kind != "pole" and (mark.kind != "domain" or mark.at == mark.end):
-            character = frame.kink if mark.kind == "kink" else frame.jump
-            for height, sign in [*((height, character) for height in dict.fromkeys(mark.value)), (mark.point, frame.point)]:
+            character = KINK if mark.kind == "kink" else JUMP
+            for height, sign in [*((height, character) for height in dict.fromkeys(mark.value)), (mark.point, POINT)]:
                 y = float(up.at(height))
                 if up.low <= y <= up.high:
                     sheet.text(*sheet.cell(float(across.at(mark.at)), y), sign, COLOURS[number % len(COLOURS)])
 
 
-def framed(heading: str, sheet: Sheet, up: Axis, margin: int, frame: Frame) -> list[Row]:
+def framed(heading: str, sheet: Sheet, up: Axis, margin: int) -> list[Row]:
     """A sheet below its heading, with its axis, and numbers on some of its lines."""
     rows = sheet.rows
     beside = {
@@ -98,7 +86,7 @@ def framed(heading: str, sheet: Sheet, up: Axis, margin: int, frame: Frame) -> l
     found: list[Row] = [[(" " * (margin + 1) + printable(heading), "")]]
     for place, parts in enumerate(sheet.lines()):
         tick = beside.get(place, "")
-        found.append([(f"{tick:>{margin}}{frame.tick if tick else frame.side}", DIM), *parts])
+        found.append([(f"{tick:>{margin}}{TICK if tick else SIDE}", DIM), *parts])
     return found
 
 
@@ -130,18 +118,18 @@ def _cut(start: Point, end: Point, low: float, high: float) -> tuple[Point, Poin
     return held(x0, y0), held(x1, y1)
 
 
-def below(name: str, across: Axis, columns: int, margin: int, frame: Frame) -> list[Row]:
+def below(name: str, across: Axis, columns: int, margin: int) -> list[Row]:
     """The axis of a name, with round numbers."""
-    floor, labels = [frame.floor] * columns, [" "] * (columns + margin + 1)
+    floor, labels = [FLOOR] * columns, [" "] * (columns + margin + 1)
     taken = -1
     for at, text in across.ticks(max(2, columns // _PER_LABEL)):
         column = min(columns - 1, max(0, round((at - across.low) / (across.high - across.low) * columns - 0.5)))
-        floor[column] = frame.notch
+        floor[column] = NOTCH
         begin = min(max(margin + 1 + column - len(text) // 2, taken + 1), len(labels) - len(text))
         if begin > taken:
             labels[begin : begin + len(text)] = text
             taken = begin + len(text)
-    axis: Row = [(" " * margin + frame.corner + "".join(floor), DIM)]
+    axis: Row = [(" " * margin + CORNER + "".join(floor), DIM)]
     return [axis, [("".join(labels).rstrip(), DIM)], [(" " * (margin + 1) + printable(name).center(columns).rstrip(), "")]]
 
 

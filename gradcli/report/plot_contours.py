@@ -9,11 +9,11 @@ import numpy as np
 
 from gradcli.report.plot_axes import Axis, label
 from gradcli.report.plot_canvas import Row, Sheet, Style
-from gradcli.report.plot_chart import ASCII, UNICODE, Point, below, framed, margin_of
+from gradcli.report.plot_chart import Point, below, for_terminal, framed, margin_of
 from gradcli.report.plot_record import Field, PlotRecord
 
 _COLOURS = ("blue", "bright_blue", "cyan", "green", "bright_green", "yellow", "bright_yellow", "red", "bright_red")
-_ARROWS, _ASCII_ARROWS = "→↗↑↖←↙↓↘", ">/^\\</v\\"
+_ARROWS = "→↗↑↖←↙↓↘"
 _APART = (10, 3)  # columns and rows between arrows
 _FLAT = 1e-9  # of the largest slope: where no arrow is drawn
 
@@ -22,7 +22,6 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
     """A field as lines of text."""
     grid = record.grid
     assert grid is not None
-    frame = UNICODE if style.unicode else ASCII
     (name, _), (upward, _) = record.ranges.items()
     across, up = (
         Axis.over((float(numbers[0]), float(numbers[-1])), axis in record.log) for axis, numbers in (("x", grid.xs), ("y", grid.ys))
@@ -33,9 +32,9 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
     sheet = Sheet(columns, rows, (0, columns), (0, rows))
     axes = across.at(grid.xs), up.at(grid.ys)
     shown = _lines(sheet, grid, axes, not style.unicode)
-    _arrows(sheet, grid, axes, (across.high - across.low, up.high - up.low), _ARROWS if style.unicode else _ASCII_ARROWS)
+    _arrows(sheet, grid, axes, (across.high - across.low, up.high - up.low))
     _labels(sheet, shown, grid.levels)
-    return [*framed(upward, sheet, up, margin, frame), *below(name, across, columns, margin, frame)]
+    return for_terminal([*framed(upward, sheet, up, margin), *below(name, across, columns, margin)], style)
 
 
 Axes = tuple[np.ndarray, np.ndarray]
@@ -87,7 +86,7 @@ def _colour(number: int, count: int) -> str:
     return _COLOURS[round(number * (len(_COLOURS) - 1) / max(1, count - 1))]
 
 
-def _arrows(sheet: Sheet, grid: Field, axes: Axes, spans: Point, arrows: str) -> None:
+def _arrows(sheet: Sheet, grid: Field, axes: Axes, spans: Point) -> None:
     if grid.gradient[0] is None or grid.gradient[1] is None:
         return
     wide, tall = (_spread(slope, axes, sheet.rows, sheet.columns) for slope in grid.gradient if slope is not None)
@@ -100,7 +99,7 @@ def _arrows(sheet: Sheet, grid: Field, axes: Axes, spans: Point, arrows: str) ->
             if not math.isfinite(x + y) or math.hypot(x, y) <= _FLAT * most:
                 continue
             angle = math.atan2(y / spans[1] * sheet.rows * 2, x / spans[0] * sheet.columns)  # characters are twice as high as wide
-            sheet.text(column - 1, row, f" {arrows[round(angle / (math.pi / 4)) % 8]} ")
+            sheet.text(column - 1, row, f" {_ARROWS[round(angle / (math.pi / 4)) % 8]} ")
 
 
 def _labels(sheet: Sheet, shown: list[list[Point]], levels: Sequence[float]) -> None:

@@ -16,12 +16,11 @@ from gradcli.cli.inputs.ranges import BOUND_EXAMPLE, PLOT_EXAMPLE, bound_inputs,
 from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.cli.write.results import Writer, is_styled, writer_for
 from gradcli.cli.write.streams import put, say
-from gradcli.errors import GradcliError, UsageError
+from gradcli.errors import UsageError
 from gradcli.language.run import Program
 from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
 from gradcli.query.options import Options
-from gradcli.query.plot_marks import cross_checked
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.bound_record import BoundRecord, Ends
 from gradcli.report.plot_canvas import Chart, Row, Style
@@ -90,18 +89,14 @@ class Plotting(OverRanges):
 
     def __init__(self, inputs: Inputs, programs: Programs, asked: AskedPlot, request: PlotRequest) -> None:
         super().__init__(inputs, programs, asked.ranges, request.random_state)
-        self.asked, self.request = asked, request
+        self.asked = replace(asked, check=request.check, timeout=request.timeout)
 
     def answers(self) -> Iterator[PlotRecord]:
         """The results, all of which are there before the first one is drawn."""
         yield from [*super().answers()]
 
     def of_program(self, text: Text, program: Program) -> Iterator[PlotRecord]:
-        options = Options(formula=False, timeout=self.request.timeout)
-        for record, statement in plots(program, text.lines, text.name, self.asked):
-            if record.error is None and self.request.check and record.by and not isinstance(statement, GradcliError):
-                cross_checked(program, statement, record, replace(options, wrt=record.by))
-            yield record
+        return plots(program, text.lines, text.name, self.asked)
 
 
 class Plots:

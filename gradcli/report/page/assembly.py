@@ -15,7 +15,7 @@ from gradcli.report.number_text import short
 from gradcli.report.page.details import Details, code, element, note, paragraph
 from gradcli.report.page.steps import PHASES, Story
 
-MOST_NODES = 2_500  # up to which each is on the page; of more there is a summary
+MOST_NODES = 1_500  # up to which each is on the page; of more there is a summary
 _NAMES = 12  # gradients that stand above the graph
 _COUNTED = 40  # operations of a summary
 _READING = {
@@ -79,12 +79,9 @@ def _section(explanation: Explanation, place: int, digits: int) -> Iterator[str]
     from gradcli.report.pictures.svg import svg
 
     details = Details(Story(explanation, digits), f"q{place}")
-    zoom = "".join(
-        element("button", sign, type="button", data_zoom=factor, aria_label=label, title=label)
-        for sign, factor, label in (("−", 0.8, "Smaller"), ("+", 1.25, "Larger"), ("Fit", 0, "The whole graph"))
-    )
     picture = element("div", svg(explanation, embedded=True), class_="picture")
-    yield _panel("Graph", element("div", zoom, class_="zoom"), picture)
+    fit = element("button", "Fit", type="button", class_="fit", title="The whole graph, or as large as it is drawn")
+    yield _panel("Graph", fit, picture)
     gradients = "".join(
         element("h3", xml_text(f"d/d{name} = {short(each.value, digits)}")) + details.paths(each)
         for name, each in explanation.gradients.items()

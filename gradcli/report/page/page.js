@@ -53,23 +53,27 @@ function show(root) {
   player.hidden = side.hidden = !isPlayed;
   if (!isPlayed) return;
   for (const box of all("[data-nodes]", view.picture)) box.setAttribute("role", "button");
-  view.svg = one("svg", view.picture);
-  view.svg.setAttribute("role", "group");
+  one("svg", view.picture).setAttribute("role", "group");
   one("[data-nodes]", view.picture)?.setAttribute("tabindex", 0);
-  zoom(0.85);
   slider.max = view.steps.length - 1;
   go(view.steps.length - 1);
 }
 
 // -- Marks: exactly the elements of these nodes have a class.
 
+const marked = {};
 function mark(name, nodes, tone) {
-  for (const element of all(`.${name}`)) element.classList.remove(name, "forward", "backward");
-  for (const element of nodes.flatMap((id) => view.elements.get(id) ?? [])) element.classList.add(name, ...(tone ? [tone] : []));
+  for (const element of marked[name] ?? []) element.classList.remove(name, "forward", "backward");
+  marked[name] = nodes.flatMap((id) => view.elements.get(id) ?? []);
+  for (const element of marked[name]) element.classList.add(name, ...(tone ? [tone] : []));
+}
+
+function row(id) {
+  return document.getElementById(`${view.root.id}n${id}`);
 }
 
 function select(id, silent) {
-  const node = one(`.row[data-nodes="${id}"]`, view.root);
+  const node = row(id);
   side.replaceChildren(...one("div", node).cloneNode(true).childNodes);
   reveal();
   mark("is-selected", [id]);
@@ -150,16 +154,7 @@ function move(to) {
   go(to);
 }
 
-// -- The graph: its size, and the way through it by keys.
-
-// As large as it is drawn, smaller if it does not fit the frame, but not smaller than can be read.
-function zoom(smallest, factor) {
-  const { width, height } = view.svg.viewBox.baseVal;
-  const fitting = [(view.picture.clientWidth - 4) / width, smallest ? 1 : Math.max(200, view.picture.clientHeight - 4) / height];
-  const scale = factor ? (view.svg.clientWidth / width) * factor : Math.min(1, Math.max(smallest, Math.min(...fitting)));
-  view.svg.setAttribute("width", width * scale);
-  view.svg.setAttribute("height", height * scale);
-}
+// -- The way through the graph, the text and an array by keys.
 
 // Left and up to an operand, right and down to a user.
 function walked(box, key) {
@@ -167,7 +162,7 @@ function walked(box, key) {
   if (key === "Home") return boxes[0];
   if (key === "End") return last(boxes);
   const way = { ArrowLeft: "operands", ArrowUp: "operands", ArrowRight: "users", ArrowDown: "users" }[key];
-  const nodes = ids(box.dataset.nodes).flatMap((id) => ids(one(`.row[data-nodes="${id}"]`, view.root).dataset[way]));
+  const nodes = ids(box.dataset.nodes).flatMap((id) => ids(row(id).dataset[way]));
   return nodes.map((id) => view.boxes.get(id)).find((other) => other && other !== box);
 }
 
@@ -224,12 +219,12 @@ document.addEventListener("pointermove", (event) => {
 document.addEventListener("click", (event) => {
   const node = closest(event, ".part, .picture [data-nodes], .row > summary");
   const link = closest(event, ".link");
-  const button = closest(event, "[data-by], [data-zoom], .path, #play");
+  const button = closest(event, "[data-by], .fit, .path, #play");
   if (link) event.preventDefault();
   if (link) select(Number(link.hash.replace(/.*n/, "")));
   else if (button?.id === "play") play();
   else if (button?.dataset.by) move(at + Number(button.dataset.by));
-  else if (button?.dataset.zoom) zoom(0, Number(button.dataset.zoom));
+  else if (button?.className === "fit") view.picture.classList.toggle("whole");
   else if (button) follow(button);
   else if (node) select(last(ids((node.dataset.nodes ? node : node.parentElement).dataset.nodes)));
 });
@@ -269,42 +264,6 @@ slider.addEventListener("focus", () => telling.setAttribute("aria-live", "off"))
 slider.addEventListener("blur", () => telling.setAttribute("aria-live", "polite"));
 one("#query")?.addEventListener("change", (event) => show(one(`#${event.target.value}`)));
 addEventListener("beforeprint", () => all("details").forEach((each) => (each.open = true)));
-
-// Search: the nodes in whose rows the text is; Enter goes from one to the next.
-let found = [];
-function search() {
-  const wanted = one("#wanted").value.trim().toLowerCase();
-  const rows = all(".row", view.root);
-  const fits = (row) => {
-    const [id, text, operation] = all("summary span", row).map((cell) => cell.textContent.toLowerCase());
-    return id === wanted || text.includes(wanted) || operation.includes(wanted);
-  };
-  found = wanted ? rows.filter(fits) : [];
-  for (const row of rows) row.hidden = wanted !== "" && !found.includes(row);
-  if (found.length) found[0].parentElement.open = true;
-  mark("is-found", found.flatMap((row) => ids(row.dataset.nodes)));
-  one("#found").textContent = wanted ? `${found.length} found` : "";
-  found.place = -1;
-}
-one("#wanted").addEventListener("input", search);
-one("form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  if (!found.length) return;
-  found.place = (found.place + 1) % found.length;
-  select(Number(found[found.place].dataset.nodes));
-  one("#found").textContent = `${found.place + 1} of ${found.length}`;
-});
-
-const dark = matchMedia("(prefers-color-scheme: dark)");
-function paint(theme) {
-  document.documentElement.dataset.theme = theme;
-  const other = theme === "dark" ? "light" : "dark";
-  one("#theme").textContent = other === "light" ? "\u2600 Light" : "\u263e Dark";
-  one("#theme").setAttribute("aria-label", `Switch to ${other} colours`);
-  one("#theme").onclick = () => paint(other);
-}
-dark.addEventListener("change", () => paint(dark.matches ? "dark" : "light"));
-paint(dark.matches ? "dark" : "light");
 
 for (const each of all(".scripted")) each.hidden = false;
 if (one(".query")) show(one(".query"));
