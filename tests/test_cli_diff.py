@@ -297,7 +297,7 @@ def test_json_lines(records):
     assert found[0]["meta"] == {"of": "me"}
     assert [record["error"] and record["error"]["message"] for record in found] == [
         None, None, "the record has a seed, and formulas take none", "a record has no field 'expects'", None,
-        "the record's 'expr' has nothing to differentiate",
+        "the record's 'expr' is empty",
     ]  # fmt: skip
     assert found[1]["source"] == {"file": None, "line": 2, "column": 1}
 

@@ -73,7 +73,7 @@ SHOWN = {
     ),
     "many names": (
         lambda: gradcli.evaluate("+".join("abcdefg"), at=dict.fromkeys("abcdefg", 1.0), **PLAIN),
-        "GradientRecord('a+b+c+d+e+f+g', value=7.0, grad={'a': 1.0, 'b': 1.0, 'c': 1.0, 'd': 1.0, ...})",
+        "GradientRecord('a+b+c+d+e+f+g', value=7.0, grad={'a': 1.0, 'b': 1.0, 'c': 1.0, 'd': 1.0, … 3 more})",
     ),
     "a Hessian": (
         lambda: gradcli.evaluate("x**3", x=2.0, mode="hessian", **PLAIN),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
 from enum import Enum
 from functools import cache
+from itertools import islice
 from operator import attrgetter
 from reprlib import Repr
 from typing import Any, ClassVar
@@ -184,11 +185,17 @@ class _Short(Repr):
 
     def __init__(self) -> None:
         super().__init__()
-        self.maxdict = self.maxlist = self.maxtuple = _FEW
+        self.maxlist = self.maxtuple = _FEW
         self.maxlevel = 2
 
     def repr_str(self, value: str, level: int) -> str:
         return clipped(printable(repr(value)), _PART)
+
+    def repr_dict(self, value: dict[Any, Any], level: int) -> str:
+        if level <= 0:
+            return "{…}"
+        parts = [f"{self.repr1(name, level - 1)}: {self.repr1(part, level - 1)}" for name, part in islice(value.items(), _FEW)]
+        return f"{{{', '.join(parts)}{f', … {len(value) - _FEW} more' if len(value) > _FEW else ''}}}"
 
     def repr_instance(self, value: Any, level: int) -> str:
         if isinstance(value, dict):  # of names in any form

@@ -57,8 +57,7 @@ def plot_rows(records: Sequence[PlotRecord]) -> str:
     several = len(records) > 1
     found = [[csv_text(heading) for heading in (["expr"] if several else []) + headings]] if drawn else []
     for record in drawn:
-        for row in record.rows():
-            cells = dict(zip(record.columns, row, strict=True))
+        for cells in record.table or []:
             expr = [csv_text(record.expr)] if several else []
             found.append(expr + [repr(cell) if isinstance(cell := cells.get(h, ""), float) else csv_text(str(cell)) for h in headings])
     return _text(found)
