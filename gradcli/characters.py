@@ -7,7 +7,7 @@ import unicodedata
 from typing import Any, Literal
 
 _MOST = 30  # marks in a row that are put in order, as Unicode's stream-safe form has it: more of them take quadratic time
-_UNWRITTEN = re.compile(rf"[^\w\x00-\x7f]{{{_MOST + 1},}}")  # all marks are among these
+_UNWRITTEN = re.compile(rf"([^\w\x00-\x7f]{{{_MOST + 1},}})")  # all marks are among these
 RAISED = "⁰¹²³⁴-⁹"  # digits, for regular expressions
 FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 NAME = rf"(?:∂|[^\W\d{RAISED}{FRACTIONS}])(?:(?![{RAISED}{FRACTIONS}])[\w∂])*+"
@@ -43,17 +43,8 @@ def composed(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
     """A text in a normal form, but for stretches of more marks than any script has, which stay as they are: no name has them."""
     if text.isascii():
         return text
-    pieces, done = [], 0
-    for stretch in _UNWRITTEN.finditer(text):
-        begin = stretch.start()
-        for place in range(begin, stretch.end() + 1):
-            if place < stretch.end() and unicodedata.combining(text[place]):
-                continue
-            if place - begin > _MOST:
-                pieces += [unicodedata.normalize(form, text[done:begin]), text[begin:place]]
-                done = place
-            begin = place + 1
-    return "".join([*pieces, unicodedata.normalize(form, text[done:])])
+    parts = _UNWRITTEN.split(text)
+    return "".join(part if i % 2 else unicodedata.normalize(form, part) for i, part in enumerate(parts))
 
 
 def _name(written: str) -> str:

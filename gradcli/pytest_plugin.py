@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from gradcli.errors import GradcliError
     from gradcli.files.settings import Configuration
-    from gradcli.language.tree import Statement
-    from gradcli.query.baseline import Baseline
     from gradcli.query.cases import Case, Known
     from gradcli.query.options import Policy
     from gradcli.report.outcomes import Outcome
+
+    Marks = tuple[str | None, str | None]  # why a case is skipped, and why it is known to fail
 
 _FILES = ["*.grad"]
 _RECORDS = (".jsonl", ".ndjson")
@@ -139,104 +138,99 @@ class CheckedFile(pytest.File):
         from gradcli.errors import GradcliError, UsageError
         from gradcli.inert import printable
         from gradcli.query.baseline import Baseline
+        from gradcli.query.cases import CaseNames, Known
         from gradcli.query.options import policy_of
         from gradcli.storage.whole_files import shown
 
+        name, met = CaseNames(), Counter[Any]()
         try:
             settings = _configuration(self.config).of(str(self.path))
             baseline = Baseline.load(settings.baseline, recording=False, words=(shown(self.path),))
+            if settings.fail_on == ():
+                about = f"fail-on of {printable(str(settings.path))} is empty: no verdict fails here, only errors and false asserts do"
+                self.warn(pytest.PytestWarning(about))
+            for title, case, marks, said in self.cases(policy_of(settings), shown(self.path)):
+                met[said] += 1
+                yield GradItem.of(self, name(title), case, marks, Known(baseline, met[said]))
         except GradcliError as error:
             if isinstance(error, UsageError):
                 self.session.stash.setdefault(_WRONG, {})[error.render()] = None
             raise self.CollectError(error.render()) from None
-        if settings.fail_on == ():
-            about = f"fail-on of {printable(str(settings.path))} is empty: no verdict fails here, only errors and false asserts do"
-            self.warn(pytest.PytestWarning(about))
-        try:
-            yield from self.items(policy_of(settings), baseline)
-        except GradcliError as error:
-            raise self.CollectError(error.render()) from None
 
-    def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
-        """An item for each case. Raises GradcliError for a file that cannot be read."""
+    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
+        """Yield each case with its title, its marks, and what it says; equal ones are numbered. Raises GradcliError.
+
+        file  what it is called from the current folder: tests may go to other ones
+        """
         raise NotImplementedError
 
 
 class GradFile(CheckedFile):
     """A program."""
 
-    def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
+    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
         from gradcli.errors import GradcliError
         from gradcli.files.stores import lines_of
         from gradcli.language.run import statements
         from gradcli.language.tree import Assertion, Query
         from gradcli.limits import DEFAULT
-        from gradcli.query.cases import CaseNames, Known, Runner, Statements, marks_of
-        from gradcli.storage.whole_files import shown
+        from gradcli.query.cases import Runner, Statements, line_of, marks_of
 
-        file = shown(self.path)  # tests may go to other folders
         parsed = list(statements(lines_of(str(self.path), DEFAULT.length), file, DEFAULT))
         runner = Runner(self.path.parent, parsed, policy)
         asked = [i for i, statement in enumerate(parsed) if isinstance(statement, (Query, Assertion, GradcliError))]
-        name, texts = CaseNames(), Counter[str]()
         for place, i in enumerate(asked):
             first = asked[place - 1] + 1 if place else 0
             last = i if i < asked[-1] else len(parsed) - 1
             statement = parsed[i]
             text = "" if isinstance(statement, GradcliError) else statement.text
-            texts[text] += 1
-            case = Statements(runner, file, first, i, last)
-            yield GradItem.of(self, name(_title(statement)), case, marks_of(statement), Known(baseline, texts[text]))
+            yield _in_node(text) or f"line {line_of(statement)}", Statements(runner, file, first, i, last), marks_of(statement), text
 
 
 class RecordFile(CheckedFile):
     """JSON Lines records."""
 
-    def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
+    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
         from gradcli.containment import contained
         from gradcli.files.jsonl import parse_record
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
         from gradcli.query.bindings import Programs
-        from gradcli.query.cases import CaseNames, CheckedLines, Known, RecordCase
+        from gradcli.query.cases import CheckedLines, RecordCase
         from gradcli.query.unused_names import UsedNames
         from gradcli.report.data import canonical, id_text
         from gradcli.report.identities import given_of
-        from gradcli.storage.whole_files import shown
 
-        file = shown(self.path)
         reader = CheckedLines(Programs(), UsedNames(), None, None)
-        name, texts = CaseNames(), Counter[Any]()
         for number, line in enumerate(lines_of(str(self.path), DEFAULT.length), 1):
             if not line.strip():
                 continue
-            marks: tuple[str | None, str | None] = None, None
+            marks: Marks = None, None
             try:
                 given = parse_record(line, DEFAULT, self.path.parent)
                 said, marks = {"id": given.id, "expr": given.expr, "given": given.given}, (given.skip, given.xfail)
             except Exception as error:  # which is the item's, when it runs
                 said = contained(error).record
-            text = (canonical(said.get("id")), said.get("expr"), given_of(said.get("given")))
-            texts[text] += 1
-            title = _in_node(id_text(said.get("id"))) or f"line {number}"
-            yield GradItem.of(
-                self, name(title), RecordCase(reader, self.path, file, number, line, policy), marks, Known(baseline, texts[text])
+            text = canonical(said.get("id")), said.get("expr"), given_of(said.get("given"))
+            yield (
+                _in_node(id_text(said.get("id"))) or f"line {number}",
+                RecordCase(reader, self.path, file, number, line, policy),
+                marks,
+                text,
             )
 
 
 class FunctionFile(CheckedFile):
     """The functions of a project's settings, which run in this process."""
 
-    def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
+    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
         from gradcli.files.settings import line_of_function
         from gradcli.functions.listed import ListedCase
-        from gradcli.query.cases import Known
 
         lines = self.path.read_text("utf-8-sig").split("\n")
         for function in _configuration(self.config).of(str(self.path)).functions or ():
             case = ListedCase(function, self.path, line_of_function(function, lines), policy)
-            marks = function.skip, function.xfail
-            yield GradItem.of(self, f"{_in_node(function.name)}[seed {case.seed}]", case, marks, Known(baseline, 1))
+            yield f"{_in_node(function.name)}[seed {case.seed}]", case, (function.skip, function.xfail), function.name
 
 
 class GradItem(pytest.Function):
@@ -245,7 +239,7 @@ class GradItem(pytest.Function):
     case: Case
 
     @classmethod
-    def of(cls, file: CheckedFile, name: str, case: Case, marks: tuple[str | None, str | None], known: Known) -> GradItem:
+    def of(cls, file: CheckedFile, name: str, case: Case, marks: Marks, known: Known) -> GradItem:
         """The item of a case, with what its file says of it: why it is skipped, and why it is known to fail."""
         from gradcli.inert import printable, shown
 
@@ -300,15 +294,6 @@ def _configuration(config: pytest.Config) -> Configuration:
         named = config.getoption("gradcli_config")
         config.stash[_CONFIGURATION] = Configuration(None if named is None else str(config.invocation_params.dir / named))
     return config.stash[_CONFIGURATION]
-
-
-def _title(statement: Statement | GradcliError) -> str:
-    """The statement's text on one line; "line N" where it cannot stand in a node id, or cannot be read."""
-    from gradcli.errors import GradcliError
-    from gradcli.query.cases import line_of
-
-    text = "" if isinstance(statement, GradcliError) else _in_node(statement.text)
-    return text or f"line {line_of(statement)}"
 
 
 def _in_node(text: str) -> str:

@@ -106,9 +106,10 @@ def program(name: str, text: str, values: Mapping[str, Any]) -> Iterator[Trial]:
     """A program at one point."""
     bound = {key: np.asarray(value, float) if np.asarray(value).dtype.kind in "fiu" else np.asarray(value) for key, value in values.items()}
     made = Programs(values=dict(bound)).fresh()
-    *_, subject = subjects(made, text_lines(text), None, Options())
-    if isinstance(subject, GradcliError):
-        raise subject
+    *_, export = subjects(made, text_lines(text), None, Options())
+    if export.error is not None:
+        raise export.error.error
+    subject = export.subject
     taken = {parameter.name for parameter in subject.parameters}
     yield Trial(name, subject, [{key: np.array(value) for key, value in bound.items() if key in taken}])
 

@@ -37,7 +37,7 @@ def summary_of(outcomes, **known):
 
 def written(kind, outcomes, verbose=False, **known):
     stream = io.StringIO()
-    report = make(kind, stream, verbose)
+    report = make(kind, stream, verbose=verbose)
     for outcome in outcomes:
         report.add(outcome)
     report.close(summary_of(outcomes, **known))

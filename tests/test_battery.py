@@ -11,7 +11,7 @@ from battery import arrays, branches, formulas, functions, matrices, scalars
 from battery.rows import Row
 
 import gradcli as torch
-from gradcli.cli.decide.cases import Batch, cases_of
+from gradcli.cli.decide.cases import Batch, Cases
 from gradcli.cli.request import CheckRequest
 from gradcli.functions.checking import Question
 from gradcli.report.outcomes import Outcome
@@ -38,7 +38,7 @@ def outcome(row: Row) -> Outcome:
         record["seed"] = listed(row.seed)
     if row.wrt is not None:
         record["wrt"] = row.wrt
-    cases = cases_of(CheckRequest(**_REQUEST, dtype=row.dtype, rtol=row.rtol))  # type: ignore[arg-type]
+    cases = Cases(CheckRequest(**_REQUEST, dtype=row.dtype, rtol=row.rtol))  # type: ignore[arg-type]
     (found,) = cases.outcomes(Batch("battery.jsonl", [(1, json.dumps(record))]))
     return found
 

@@ -194,8 +194,8 @@ error[usage]: two expressions: 'x^2' and 'y+1'
  = help: quote the expression as a whole; after it come the names to differentiate by
 """),
     "an expression that is a binding": (["y=x^2"], 2, """\
-error[usage]: 'y=x^2' was read as a binding, and there is no expression
- = help: gradcli diff 'x^2'
+error[usage]: 'y=x^2' was read as a binding whose value mentions another name: no value for 'x'
+ = help: to evaluate the right side, write 'x^2'; to bind in a program, put spaces: 'y = x^2'
 """),
     "an unknown option": (["x^2", "--lates"], 2, """\
 error[usage]: no such option: --lates

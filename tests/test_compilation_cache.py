@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli.batch import columns, compilation
+from gradcli.batch import bindings as batched
+from gradcli.batch import compilation
 from gradcli.batch.compilation import CompilationCache
 from gradcli.batch.templates import Templates, joined, pieces, terms
 from gradcli.errors import LimitError, Source
@@ -390,7 +391,7 @@ def test_sums_in_brackets_are_left_to_the_ordinary_way(around: str) -> None:
         assert fast.error.error.render() == plain.error.error.render()
 
 
-def test_long_sums_are_evaluated_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_sums_are_evaluated_term_by_term(monkeypatch: pytest.MonkeyPatch) -> None:
     text, names = long_sum(1_000, *LONG_SUMS[0][1])
     monkeypatch.setattr("gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
     assert len(gradcli.evaluate(text, at=names, check=False, formula=False).grad or ()) == 501
@@ -463,14 +464,14 @@ COUNT = 40
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some bindings are many."""
     monkeypatch.setattr(compilation, "_MANY", 16)
-    monkeypatch.setattr(columns, "_ROWS", 2)
+    monkeypatch.setattr(batched, "_ROWS", 2)
 
 
 def bindings(*more: str, count: int = COUNT) -> list[str]:
-    """A program whose bindings are of few forms, and some that are of any form, before its query."""
+    """A program whose bindings are of few forms, and two levels, and some that are of any form, before its query."""
     lines = [f"p{i} = {0.5 + 0.01 * (i % 7)}\n" for i in range(count + 1)]
     lines += [f"t{i} = 100*(p{i + 1} - p{i}**2)**2 + (1 - p{i})**2  # a term\n" for i in range(count)]
-    lines += ["# pairs\n", *(f"u{i} = sin(p{i})*c - x*k\n" for i in range(0, count, 2))]
+    lines += ["# pairs\n", *(f"u{i} = sin(t{i})*c - x*k\n" for i in range(0, count, 2))]
     lines[5:5] = ["c = 3\n", "k = -2.5e-1\n"]
     return [*lines, *more, " + ".join(f"u{i}" for i in range(0, count, 2)) + " - t3"]
 
@@ -504,13 +505,15 @@ def agree(fast: list[Record], plain: list[Record]) -> None:
             np.testing.assert_allclose(list((one.grad or {}).values()), list((other.grad or {}).values()), rtol=1e-9, atol=1e-9)
 
 
-QUERIES = ["t3*u4 + x**2", "u2 - u2", "t7", "p5*p6", "x*y", "c*k", "u8**2 + z1*t9"]
+QUERIES = ["t3*u4 + x**2", "u2 - u2", "t7", "p5*p6", "x*y", "c*k", "u8**2 + h1*t9", "z2*w1"]
 
 
 @pytest.mark.parametrize("query", [None, *QUERIES])
 @pytest.mark.usefixtures("_few")
-def test_many_bindings_are_run_in_columns(query: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = bindings(*(f"z{i} = {i}*pi*x\n" for i in range(3))) + ([] if query is None else [f"{query}\n"] * 3)
+def test_many_bindings_are_run_together(query: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = bindings(
+        *(f"{name}{i} = {text}\n" for i in range(3) for name, text in (("h", f"1/{i + 64}"), ("w", f"{i}*pi"), ("z", f"h{i}*x")))
+    ) + ([] if query is None else [f"{query}\n"] * 3)
     ((plain, told),) = both(lines, caches=[None])
     monkeypatch.setattr("gradcli.query.evaluate.run_statement", lambda *arguments: pytest.fail("the ordinary way"))
     ((fast, said),) = both(lines, caches=[CompilationCache(DEFAULT, "float64")])
@@ -520,7 +523,7 @@ def test_many_bindings_are_run_in_columns(query: str | None, monkeypatch: pytest
 
 @pytest.mark.usefixtures("_few")
 def test_bindings_with_many_queries_are_run_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "_QUERIES", 3)
+    monkeypatch.setattr(batched, "_QUERIES", 3)
     program = _program(DEFAULT)
     queries = [f"t{i}*x" for i in range(6)]
     found = records(program, [*bindings(), *queries], "file", BARE, CompilationCache(DEFAULT, "float64"))

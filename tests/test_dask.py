@@ -18,7 +18,7 @@ import pytest
 from conftest import COMMAND, plain_environment
 
 import gradcli
-from gradcli.chunks import splitting
+from gradcli.chunks import stages
 
 dask = pytest.importorskip("dask", reason="Dask is not installed here")
 da = pytest.importorskip("dask.array", reason="Dask's arrays are not installed here")
@@ -66,10 +66,10 @@ MOVED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("small", [0, splitting._SMALL], ids=["cut", "in common"])
+@pytest.mark.parametrize("small", [0, stages._SMALL], ids=["cut", "in common"])
 @pytest.mark.parametrize("expression", MOVED)
 def test_entries_go_from_chunk_to_chunk(monkeypatch, expression, small):
-    monkeypatch.setattr(splitting, "_SMALL", small)
+    monkeypatch.setattr(stages, "_SMALL", small)
     values = {"x": X, "y": Y, "v": X[:, 1], "w": W}
     values = {name: value for name, value in values.items() if re.search(rf"\b{name}\b", expression)}
     function = gradcli.value_and_grad(expression)
@@ -96,7 +96,7 @@ def test_what_no_chunk_has_is_not_cut():
 def test_what_is_moved_stays_in_chunks(monkeypatch):
     """No task holds more than the chunks of an array that have to do with each other."""
     n, chunk = 400_000, 20_000
-    monkeypatch.setattr(splitting, "_SMALL", 100)
+    monkeypatch.setattr(stages, "_SMALL", 100)
     x = da.random.default_rng(0).standard_normal(n, chunks=chunk)
     _, gradients = gradcli.value_and_grad("sum((x[1:] - x[:-1])**2)")(x=x)
     assert gradients["x"].chunks == ((chunk,) * 20,)

@@ -18,7 +18,7 @@ from gradcli.graph.nodes import reachable
 from gradcli.ops.facts import ranges
 from gradcli.ops.registry import composites, named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
-from gradcli.query.points import in_domains
+from gradcli.query.free_variables import in_domains
 from gradcli.reference.algebra import Numbers, Unsupported, number
 from gradcli.reference.tape import exact_array
 

@@ -24,7 +24,7 @@ NO_CHECK = Options(check=False, formula=False)
 def explain(text: str, at: dict[str, Any] | None = None, options: Options = NO_CHECK) -> Explanation:
     """The explanation of the last query."""
     values = {name: np.asarray(value, float) for name, value in (at or {}).items()}
-    found = list(Explanations(Inputs(text, {}, [], None), Programs(values=values), options, 0).all())
+    found = list(Explanations(Inputs(text, {}, [], None), Programs(values=values), options, 0).answers())
     return found[-1]
 
 

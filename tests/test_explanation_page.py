@@ -37,7 +37,7 @@ ROOT = Path(gradcli.__file__).parent.parent
 def explain(text: str, **at: Any) -> list[Explanation]:
     values = {name: np.asarray(value, float) for name, value in at.items()}
     options = Options(check=False, formula=False)
-    return list(Explanations(Inputs(text, {}, [], None), Programs(values=values), options, 0).all())
+    return list(Explanations(Inputs(text, {}, [], None), Programs(values=values), options, 0).answers())
 
 
 class Outline(HTMLParser):

@@ -321,7 +321,7 @@ LIGHT = [
     "import gradcli",
     "import gradcli.language.tokens",
     "import gradcli.query.evaluate",
-    "import gradcli.cli.main, gradcli.cli.decide.evaluation",
+    "import gradcli.cli.main, gradcli.cli.decide.running",
 ]
 
 

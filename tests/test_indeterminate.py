@@ -285,10 +285,11 @@ def test_a_remembered_verdict_does_not_hide_what_was_computed_anew() -> None:
 
 
 def test_a_formula_with_a_smaller_domain_agrees_and_says_so() -> None:
+    from gradcli.files.jsonl import ClaimInput
     from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
     from gradcli.query.evaluate import run_statement
-    from gradcli.query.options import ClaimInput, Options
+    from gradcli.query.options import Options
 
     def claimed(formula: str) -> Any:
         scope = Scope()

@@ -272,7 +272,7 @@ ROOT = Path(gradcli.__file__).parent
 # read by gradcli again, and of rich's texts.
 MAKERS = {
     "print": {"files/stores.py", "cli/write/streams.py"},  # an end of line after a prompt that Ctrl-D left
-    "Text": {"cli/write/terminal.py", "cli/decide/texts.py"},  # the latter are programs
+    "Text": {"cli/write/terminal.py", "cli/decide/running.py"},  # the latter are programs
     "write": {"cli/write/streams.py", "report/"},
     "dumps": {"report/data.py", "report/identities.py", "cli/write/expectations.py", "cli/write/saving.py",
               "query/baseline.py", "cli/decide/about.py"},

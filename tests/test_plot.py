@@ -249,7 +249,7 @@ def test_what_is_not_smooth_over_two_ranges_is_told(call_cli):
 
 def test_contours_are_not_drawn_through_a_jump():
     program = Programs(values={"x": np.float64(0), "y": np.float64(0)}).fresh()
-    ((record, _),) = plots(program, ["sign(x)*(2 + y**2)"], None, AskedPlot({"x": (-1.0, 1.0), "y": (-1.0, 1.0)}))
+    (record,) = plots(program, ["sign(x)*(2 + y**2)"], None, AskedPlot({"x": (-1.0, 1.0), "y": (-1.0, 1.0)}))
     assert record.grid is not None
     (cut,) = np.flatnonzero(np.isnan(record.grid.values).all(axis=0))
     assert record.grid.xs[cut] == 0

@@ -24,7 +24,7 @@ def record_of(text: str, begin: float, end: float, **values: Any) -> PlotRecord:
     """The curve of a program's last query over a range of x."""
     bound = {name: np.asarray(value, float) for name, value in values.items()}
     program = Programs(values={**bound, "x": np.float64(begin + (end - begin) / 2)}).fresh()
-    *_, (record, _) = plots(program, text.splitlines(keepends=True), None, AskedPlot({"x": (begin, end)}))
+    *_, record = plots(program, text.splitlines(keepends=True), None, AskedPlot({"x": (begin, end)}))
     assert record.error is None, record.error
     return record
 

@@ -41,8 +41,8 @@ def test_an_interrupt_at_any_moment(milliseconds: int, times: int) -> None:
 
 SWALLOWED = """
 import os, signal, sys
-from gradcli.cli.decide import evaluation
-whole = evaluation.Evaluation.records
+from gradcli.cli.decide import running
+whole = running.Evaluation.answers
 class Destroyed:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGINT)
@@ -52,7 +52,7 @@ def records(self):
     for record in whole(self):
         Destroyed()
         yield record
-evaluation.Evaluation.records = records
+running.Evaluation.answers = records
 """
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -20,7 +19,7 @@ from gradcli.inert import markdown_code, one_line, printable, shown, workflow_co
 from gradcli.report import sarif
 from gradcli.report.data import encoded
 from gradcli.report.describing import block, location, message
-from gradcli.report.kinds import KINDS, make
+from gradcli.report.kinds import KINDS
 from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, STATUSES, XFAILED, XPASSED, Worst, gravity
 from gradcli.report.places import Fingerprints, Place, place_of
 from gradcli.report.records import Asserted, Failure, Record
@@ -354,11 +353,6 @@ def test_json_of_records_holds_what_json_can():
 
 
 # -- the parts -------------------------------------------------------------------------------------------------------
-
-
-def test_every_kind_has_its_class():
-    assert list(KINDS) == ["text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown", "html"]
-    assert all(type(make(kind, io.StringIO())) is report for kind, report in KINDS.items())
 
 
 def test_every_finding_has_a_rule():

@@ -11,7 +11,6 @@ import pytest
 
 import gradcli
 from gradcli import Verdict
-from gradcli.query.bindings import MOST_DIGITS
 
 PLAIN = {"check": False, "formula": False}
 
@@ -74,7 +73,7 @@ SHOWN = {
     ),
     "many names": (
         lambda: gradcli.evaluate("+".join("abcdefg"), at=dict.fromkeys("abcdefg", 1.0), **PLAIN),
-        "GradientRecord('a+b+c+d+e+f+g', value=7.0, grad={'a': 1.0, 'b': 1.0, 'c': 1.0, 'd': 1.0, … 3 more})",
+        "GradientRecord('a+b+c+d+e+f+g', value=7.0, grad={'a': 1.0, 'b': 1.0, 'c': 1.0, 'd': 1.0, ...})",
     ),
     "a Hessian": (
         lambda: gradcli.evaluate("x**3", x=2.0, mode="hessian", **PLAIN),
@@ -200,9 +199,3 @@ def test_digits_of_the_reference() -> None:
 def test_an_assert_has_nothing_to_explain() -> None:
     with pytest.raises(gradcli.UsageError, match="no gradient to explain"):
         gradcli.explain("assert x == 2", x=2.0)
-
-
-def test_the_most_digits_are_those_of_the_command_line(call_cli) -> None:
-    done = call_cli("eval", "x", "x=1", "--precision", str(MOST_DIGITS + 1))
-    assert done.returncode == 2
-    assert f"--precision is at most {MOST_DIGITS}" in done.stderr

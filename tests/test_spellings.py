@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.query.options import ClaimInput
+from gradcli.files.jsonl import ClaimInput
 from gradcli.report.verdicts import Verdict
 
 PRODUCT = """

@@ -72,6 +72,22 @@ def test_formulas_and_notes_are_broken_between_words(on_a_terminal):
     assert max(map(len, notes)) <= 80
 
 
+NARROW = [
+    ("explain", "3*a**3 - b**2 + sin(a)", "a=2", "b=4"),
+    ("explain", "--steps", "x*sin(x)*exp(x)"),
+    ("bound", "x*(1-x)*sin(y)", "x=0..1", "y=0.123456..2"),
+    ("diff", "x^2*y*sin(x)*exp(y)/(1+x)"),
+]
+
+
+@pytest.mark.parametrize("command", NARROW, ids=" ".join)
+def test_nothing_is_cut_at_forty_columns(on_a_terminal, call_cli, command):
+    lines = STYLE.sub("", on_a_terminal(*command, columns=40)[0]).splitlines()
+    assert max(map(len, lines)) <= 40
+    words = set(re.findall(r"[\w.]+", call_cli(*command).stdout))
+    assert words <= {*re.findall(r"[\w.]+", " ".join(lines)), "check"}
+
+
 def test_what_fits_stays_in_the_table(on_a_terminal):
     shown, code = on_a_terminal("eval", "3*a**3 - b**2", "a=2,3", "b=6,4")
     assert (code, STYLE.sub("", shown)) == (0, """\

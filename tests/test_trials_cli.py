@@ -266,7 +266,7 @@ def _explained(text: str) -> gradcli.Explanation:
     values = {name: np.asarray(value, float) for name, value in AT.items()}
     (*_, found) = Explanations(
         Inputs(text, {}, [], None), Programs(values=values), Options(check=False, formula=False), 0
-    ).all()  # fmt: skip
+    ).answers()  # fmt: skip
     return found
 
 
@@ -316,7 +316,7 @@ def test_nodes_of_the_samples_have_texts_of_their_value(monkeypatch):
     for path in sorted(SAMPLES.glob("*.grad")):
         lines = path.read_text("utf-8").splitlines(keepends=True)
         options = Options(check=False, formula=False)
-        for explanation in Explanations(Inputs(None, {}, [path.name], None), Programs(), options, 0).all():
+        for explanation in Explanations(Inputs(None, {}, [path.name], None), Programs(), options, 0).answers():
             for node in explanation.nodes:
                 if node.text is None or node.call is not None or not node.operands or node.spelling == node.text:
                     continue

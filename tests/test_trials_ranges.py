@@ -56,9 +56,9 @@ BRANCHES = {
     "where(x*y == 2, 9, x + 2*y)": ("x=1..2 y=1..2", (3, 9), [(1, 1), (2, 2)], None),
     # equal on a whole region, which counts
     "where(floor(x) == 2, 5*x, x)": ("x=1.5..3.5", (1.5, 15), [(1, 5)], None),
-    "where(relu(x) == 0, 5*x, x)": ("x=-1..2", (-5, 2), [(1, 5)], None),
-    "where(abs(x) == x, x, 7*x)": ("x=-1..2", (-7, 2), [(1, 7)], None),
-    "where(minimum(x, 1) == 1, 3*x, x)": ("x=0..2", (0, 6), [(1, 3)], None),
+    "where(relu(x) == 0, 5*x, x)": ("x=-1..2", (-5, 2), [(1, 5)], ["kink"]),
+    "where(abs(x) == x, x, 7*x)": ("x=-1..2", (-7, 2), [(1, 7)], ["kink"]),
+    "where(minimum(x, 1) == 1, 3*x, x)": ("x=0..2", (0, 6), [(1, 3)], ["jump"]),
     # removable points, filled or not
     "where(x == 0, 1, expm1(x)/x)": ("x=-1..1", (1 - 1 / E, E - 1), [(1 - 2 / E, 1)], []),
     "where(x != 0, sin(x)/x, 1)": ("x=-1..1", (SIN, 1), [(COS - SIN, SIN - COS)], []),
@@ -80,6 +80,7 @@ BRANCHES = {
     "logsumexp([x, y])": ("x=0..1 y=0..1", (math.log(2), 1 + math.log(2)), [(1 / (1 + E), E / (1 + E))] * 2, []),
     "logsumexp([x, 2*x, 1])": ("x=-1..1", None, None, []),
     "log_softmax([x, y])[0]": ("x=0..1 y=0..1", (-math.log(1 + E), 1 - math.log(1 + E)), None, []),
+    "max([x, y, x*y])": ("x=-1..1 y=-1..1", (0, 1), [(-1, 1), (-1, 1)], ["kink"]),
     "abs(x - 1/3)": ("x=0..1", (0, 2 / 3), [(-1, 1)], ["kink"]),
 }
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 import string
-from collections import ChainMap
+from collections import ChainMap, defaultdict
 from collections.abc import Container, Mapping, Sequence
-from typing import Any, Literal
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
-from gradcli.batch.columns import BatchedBindings, Found, Lookup, gradient_of_sum, of_scope, of_values
-from gradcli.batch.templates import Template, Templates, lowered, pieces
+from gradcli.batch.bindings import BatchedBindings, Computed, Found, Lookup, are_too_many, of_scope, of_values, ranked
+from gradcli.batch.templates import Pieces, Template, Templates, lowered, pieces, terms
 from gradcli.errors import GradcliError, Source, text_lines
 from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
@@ -51,14 +52,13 @@ class StraightLine:
         steps = planned(roots, in_c=False)
         self.program = written(leaves, roots, steps, "float64", assume_finite=True, checked=False, exact=True).compiled("program")
 
-    def __call__(self, values: Sequence[Any]) -> list[Any] | None:
+    def __call__(self, values: Sequence[Any]) -> Sequence[Any] | None:
         """Value and derivatives; None if one of them is not finite."""
         try:
-            with np.errstate(all="ignore"):
-                results, _ = self.program(*values)
+            results, _ = self.program(*values)
         except (ArithmeticError, ValueError):  # Python's floats raise where NumPy has an infinity or NaN
             return None
-        return [np.float64(result) for result in results] if all(map(math.isfinite, results)) else None
+        return results if all(map(math.isfinite, results)) else None
 
 
 # Only where a query has a part of an earlier binding's expression, the ordinary way adds up in
@@ -87,13 +87,16 @@ class CompilationCache:
         lookup = of_scope(scope, options) if batched is None else batched.lookup
         return self._found(source, lookup, taken, options, dialect=scope.dialect.wanted(), batched=batched)
 
+    @np.errstate(all="ignore")
     def batches(self, scope: Scope, options: Options) -> bool:
         """Return whether the bindings that are held back are many of few templates, so that they need not be run."""
         held = scope.held
         if held.batched is None and len(held.texts) >= _MANY and self._is_for(options):
             taken = ChainMap(scope.functions, scope.objects, scope.names, held.places)
-            batched = BatchedBindings(held, options.freeze, of_scope(scope, options), scope.mentioned)
-            held.batched = batched if batched.compute(self._templates, held, taken) else None
+            batched = BatchedBindings(of_scope(scope, options), scope.mentioned)
+            compute = partial(self._computed, taken=taken, at_once=True)
+            if batched.run(held, options.freeze, taken, compute, self.limits.nodes):
+                held.batched = batched
         return held.batched is not None
 
     def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
@@ -106,11 +109,12 @@ class CompilationCache:
     def _is_for(self, options: Options) -> bool:
         return options.bare and self.precision == "float64"
 
+    @np.errstate(all="ignore")
     def _found(
         self,
         source: Source,
         lookup: Lookup,
-        functions: Container[str],
+        taken: Container[str],
         options: Options,
         id: Any = None,
         dialect: str | None = None,
@@ -122,9 +126,9 @@ class CompilationCache:
         text = source.text.strip(string.whitespace)
         try:
             if len(text) < LONG:
-                found = self._gradient(text, lookup, functions, at_once=batched is not None)
+                found = self._gradient(text, lookup, taken, at_once=batched is not None)
             else:
-                found = gradient_of_sum(self._templates, text, lookup, functions, 0 if batched is None else batched.nodes)
+                found = self._sum(text, lookup, taken, 0 if batched is None else batched.nodes)
             if found is not None and batched is not None:
                 found = batched.carried(found)
         except GradcliError:  # the ordinary way says where
@@ -133,32 +137,57 @@ class CompilationCache:
             return None
         return _record(found, text, source, source.text.index(text), lookup, options, id, dialect)
 
-    def _gradient(self, text: str, lookup: Lookup, functions: Container[str], *, at_once: bool = False) -> Found | None:
+    def _gradient(self, text: str, lookup: Lookup, taken: Container[str], *, at_once: bool) -> Found | None:
         """The value and the gradient of a short text. None if it is for the ordinary way, or (but ``at_once``) has not been met often."""
-        reading = self._templates.read(*pieces(text), at_once=at_once)
+        found = self._computed(pieces(text), lookup, taken, at_once=at_once)
+        if found is None:
+            return None
+        return ranked(found.value, dict(zip(found.names, found.parts, strict=True)), [number.rank for number in found.numbers])
+
+    def _sum(self, text: str, lookup: Lookup, taken: Container[str], nodes: int) -> Found | None:
+        """The value and the gradient of a long sum, whose terms are added in their order. None if it is for the ordinary way.
+
+        nodes  how many the program has already
+        """
+        lookup = cache(lookup)
+        value, slopes, templates = 0.0, defaultdict[str, float](float), set[Template]()
+        for place, (negative, between, words) in enumerate(terms(text)):
+            found = self._computed((between, words), lookup, taken, at_once=True)
+            if found is None:
+                return None
+            templates.add(found.template)
+            nodes += found.template.nodes + 2  # what adds
+            if nodes > self.limits.nodes or are_too_many(templates, place):
+                return None
+            value += -found.value if negative else found.value
+            for name, part in zip(found.names, found.parts, strict=True):
+                slopes[name] += -part if negative else part
+        numbers = map(lookup, slopes)
+        return ranked(value, slopes, [number and number.rank for number in numbers])
+
+    def _computed(self, parts: Pieces, lookup: Lookup, taken: Container[str], *, at_once: bool) -> Computed | None:
+        """An expression in pieces, computed. None if it is for the ordinary way, or (but ``at_once``) has not been met often."""
+        reading = self._templates.read(*parts, at_once=at_once)
         if reading is None:
             return None
-        template, names, numbers = reading
+        template, names, constants = reading
         if template.compiled is None:
             template.met += 1
             if template.met < _OFTEN_READ and not at_once:
                 return None
-            template.compiled = _straight_line(template, self.limits)
-        program = template.compiled
-        if program is False or any(name in functions for name in template.callees):
+            graph = lowered(template, self.limits)
+            template.compiled = graph is not None and StraightLine(graph.root, graph.names, [*graph.names, *graph.numbers])
+            template.nodes = 0 if graph is None else graph.operations + len(graph.numbers)
+        if not template.compiled or any(name in taken for name in template.callees):
             return None
-        values: list[float] = []
-        ranked = []
-        for place, number in enumerate(map(lookup, names)):
+        numbers = []
+        for place, name in enumerate(names):
+            number = lookup(name)
             if number is None or (number.whole and place in template.deciding):
                 return None
-            values.append(number.value)
-            if number.rank is not None:
-                ranked.append((number.rank, place))
-        results = program([*values, *numbers]) if ranked else None
-        if results is None:
-            return None
-        return results[0], {names[place]: results[place + 1] for _, place in sorted(ranked)}
+            numbers.append(number)
+        results = template.compiled([number.value for number in numbers] + constants)
+        return None if results is None else Computed(template, names, numbers, results[0], results[1:])
 
 
 def _record(found: Found, text: str, source: Source, start: int, lookup: Lookup, options: Options, id: Any, dialect: str | None) -> Record:
@@ -170,8 +199,3 @@ def _record(found: Found, text: str, source: Source, start: int, lookup: Lookup,
     if options.at:
         record.at = {name: number.value for name in gradient if (number := lookup(name)) is not None}
     return record
-
-
-def _straight_line(template: Template, limits: Limits) -> StraightLine | Literal[False]:
-    graph = lowered(template, (), limits)
-    return False if graph is None else StraightLine(graph.root, graph.names, [*graph.names, *graph.numbers])

@@ -44,7 +44,8 @@ class Template:
         self.deciding = deciding  # places of names that, if they are whole numbers, may decide what is computed
         self.callees = callees
         self.compiled: Any = None  # what `gradcli.batch.compilation` makes of it
-        self.met = 0  # how often it has asked for that
+        self.nodes = 0  # of the graph that it was compiled from
+        self.met = 0  # how often it has been asked for that
 
 
 class Reading(NamedTuple):
@@ -257,11 +258,11 @@ class _Valueless(Scope):
         raise EvaluationError("numbers are drawn anew each time")
 
 
-def lowered(template: Template, shape: tuple[int, ...], limits: Limits) -> Lowered | None:
-    """A template over leaves of a shape; None if it does not work entry by entry."""
+def lowered(template: Template, limits: Limits) -> Lowered | None:
+    """A template over numbers; None if it does not work entry by entry."""
     scope = _Valueless(limits)
     for name in (*template.names, *template.numbers):
-        scope.names[name] = scope.graph.leaf(name, shape)
+        scope.names[name] = scope.graph.leaf(name, ())
     source = Source(template.text)
     try:
         expression = parse_expression(source, limits.length)

@@ -578,12 +578,12 @@ GROUPS = {
 
 # By the names of commands: their options, and what runs them.
 COMMANDS: dict[str, tuple[type[Request], str]] = {
-    "eval": (EvalRequest, "decide.evaluation:evaluate"),
+    "eval": (EvalRequest, "decide.running:evaluate"),
     "diff": (DiffRequest, "decide.differentiation:differentiate"),
     "explain": (ExplainRequest, "decide.explanations:explain"),
-    "plot": (PlotRequest, "decide.plotting:plot"),
+    "plot": (PlotRequest, "decide.ranges:plot"),
     "check": (CheckRequest, "decide.checking:check"),
-    "bound": (BoundRequest, "decide.bounding:bound"),
+    "bound": (BoundRequest, "decide.ranges:bound"),
     "export": (ExportRequest, "decide.exporting:export"),
     "repl": (ReplRequest, "repl.commands:converse"),
     "functions": (FunctionsRequest, "decide.about:list_functions"),

@@ -25,12 +25,8 @@ from gradcli.report.records import Record
 from gradcli.report.shown_explanation import ShownExplanation
 
 if TYPE_CHECKING:
-    from gradcli.graph.nodes import Expr
-    from gradcli.language.run import Lowered, Program
     from gradcli.ops.calling.prefixes import Dialect
     from gradcli.query.options import DType
-    from gradcli.report.records import Record
-    from gradcli.report.shown_explanation import ShownExplanation
 
 
 _FORMULAS = 4_000  # edges up to which each has its formulas

@@ -24,14 +24,15 @@ _LONGEST = 1_000  # characters of a constant expression in a list
 _DEEPEST = 64  # levels of what is copied as it is
 
 
-@dataclass(frozen=True, eq=False)
-class Claimed:
-    """What a record expects of its value or of a gradient: numbers, or text of the language, which is a formula if that is said."""
+@dataclass(frozen=True, eq=False, repr=False)
+class ClaimInput:
+    """A claim about the gradient by a name, or about the "value": text of the language, or numbers."""
 
-    of: str  # a name, or "value"
-    numbers: np.ndarray | None = None
+    of: str
     text: str | None = None
-    formula: bool = False
+    numbers: Any = None
+    formula: bool = False  # the text is a formula although it mentions no name
+    around: int | None = 0  # which points around the values a formula is tried at, too; None for none
 
 
 @dataclass(eq=False)
@@ -43,7 +44,7 @@ class InputRecord:
     at: dict[str, np.ndarray | str] = field(default_factory=dict)  # a text is a constant expression
     wrt: tuple[str, ...] | None = None
     seed: Any = None
-    expect: tuple[Claimed, ...] = ()
+    expect: tuple[ClaimInput, ...] = ()
     meta: dict[str, Any] | None = None
     skip: str | None = None  # the reason, which may be empty
     xfail: str | None = None
@@ -158,7 +159,7 @@ def _seed(seed: Any, limits: Limits) -> Any:
     return seed if seed is None or isinstance(seed, str) else array_of(seed, "the 'seed'", limits)
 
 
-def _expected(expect: Any, limits: Limits) -> Iterator[Claimed]:
+def _expected(expect: Any, limits: Limits) -> Iterator[ClaimInput]:
     if expect is None:
         return
     grad = expect.get("grad") if isinstance(expect, dict) else None
@@ -178,11 +179,11 @@ def _expected(expect: Any, limits: Limits) -> Iterator[Claimed]:
             refuse_unknown(claim, ("formula",), what)
             if not isinstance(claim.get("formula"), str):
                 raise InputError(f"{what}: 'formula' must be a string")
-            yield Claimed(name, text=claim["formula"], formula=True)
+            yield ClaimInput(name, text=claim["formula"], formula=True)
         elif isinstance(claim, str) and not is_number(claim):
-            yield Claimed(name, text=claim)
+            yield ClaimInput(name, text=claim)
         elif claim is not None:
-            yield Claimed(name, array_of(claim, what, limits))
+            yield ClaimInput(name, numbers=array_of(claim, what, limits))
 
 
 def _meta(meta: Any) -> dict[str, Any] | None:

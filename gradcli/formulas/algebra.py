@@ -22,6 +22,7 @@ from gradcli.formulas.powers import (
     Number,
     Polynomial,
     Powers,
+    Unsimplified,
     Value,
     add_term,
     bases_of,
@@ -430,9 +431,14 @@ class Algebra(Sums, Transcription[Value]):
         return (int(payload) if payload == int(payload) and abs(payload) < 1e15 else lean(Fraction(repr(float(payload))))), ()
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Value:
-        value = self._simpler(node, op, operands)
-        if value is None:
-            value = self.applied(op, operands, node.static, node)
+        try:
+            value = self._simpler(node, op, operands)
+            if value is None:
+                value = self.applied(op, operands, node.static, node)
+        except Unsimplified:
+            if self.largest:
+                raise
+            value = self.function(op, operands, node.static, node)
         if not self.largest:
             self.written(value)  # from the leaves up, so that nothing is nested
         return value
@@ -449,6 +455,8 @@ class Algebra(Sums, Transcription[Value]):
         found = op.simpler(node, *nodes, **node.static) if op.simpler is not None else None
         if found is None and hidden is not None:
             found = hidden(*nodes, **node.static)
+        if isinstance(found, bool):
+            return self.leaf(node.graph.constant(found))
         if found is not None:
             return self._value_of(found, dict(zip(nodes, operands, strict=True)))
         guarded = op.algebra == "choice" and operands[1] == ZERO and self._guards(operands[0], operands[2])
@@ -457,7 +465,7 @@ class Algebra(Sums, Transcription[Value]):
     def _value_of(self, found: Any, known: dict[Expr | None, Value]) -> Value:
         """The value of what a rule has made of nodes whose values are known."""
         if not isinstance(found, Expr):
-            return self.leaf(next(iter(known)).graph.constant(found)) if isinstance(found, bool) else self.of_number(found)
+            return self.of_number(found)
         value = known.get(found) or self.known.get(found)
         if value is not None:
             return value

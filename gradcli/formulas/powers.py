@@ -263,7 +263,7 @@ class Powers(ABC):
     def __init__(self, largest: int) -> None:
         self.bases = Bases()
         self.largest = largest
-        self.left = 0  # work that may be done
+        self.left: float = 0  # work that may be done
         self.euler = False  # whether the number e is raised to powers, rather than exp called
 
     def spend(self, work: int) -> None:

@@ -140,6 +140,10 @@ class Products(Fractions, ABC):
     def node(self, value: Value) -> Expr:
         """The same inside of another."""
 
+    @abstractmethod
+    def added(self, values: Sequence[Value]) -> Expr | None:
+        """The sum of values as it stands; None where it is made of something that is just being written."""
+
     def product_of(self, value: Value, *others: Expr) -> Expr:
         """A product as it stands, with other sums behind it."""
         branch = None if others else self._into_branch(value)
@@ -148,16 +152,17 @@ class Products(Fractions, ABC):
         number, monomial = self._roots_below(self._with_inverse(value))
         bases = self.algebra.bases
         pieces: list[Piece] = [(_SUMS, ("~", i), node, 1) for i, node in enumerate(others)]
-        exponents: list[Value] = []
-        powers: dict[Value, list[Value]] = {}
+        powers: dict[Value | None, list[Value]] = {}  # exponents by what is raised, which is e where it is nothing
         plain = dict(monomial)
         for base_number, exponent in monomial:
             base = bases[base_number]
             if base.by is not None:
-                raised: Value = (lean(base.by[0] * exponent), base.by[1])
-                (exponents if base.of is None else powers.setdefault(base.of, [])).append(raised)
+                powers.setdefault(base.of, []).append((lean(base.by[0] * exponent), base.by[1]))
                 del plain[base_number]
         for of, parts in powers.items():
+            if of is None:
+                pieces.append((_POWERS, ("~", 0), self._exponential(self.algebra.total(parts)), 1))
+                continue
             if of[0] == 1 and len(of[1]) == 1 and of[1][0][1] == 1:
                 whole = plain.pop(of[1][0][0], 0)
                 if whole:
@@ -166,9 +171,6 @@ class Products(Fractions, ABC):
             sign = -1 if total[0] < 0 else 1
             node = self.write(of) ** self.write((sign * total[0], total[1]))
             pieces.append((_POWERS, self.place(of[1][0][0] if of[1] else 0), node, sign))
-        if exponents:
-            node = self._exponential(self.algebra.total(exponents))
-            pieces.append((_POWERS, ("~", 0), node, 1))
         alone = number in (1, -1) and not any(e > 0 for b, e in plain.items() if not self._ratio(b)) and not pieces
         extra, used = ratios(self.algebra, plain, alone, lambda operand: self.cost(self.write(operand)))
         pieces += [(_FUNCTIONS, ("", i), self.graph.apply(op, (self.write(operand),)), exponent) for op, operand, exponent, i in extra]
@@ -177,10 +179,8 @@ class Products(Fractions, ABC):
         self._absolute(plain, pieces)
         for base_number, exponent in plain.items():
             base = bases[base_number]
-            if base.of is not None and base.modulus:
-                pieces.append((_rank(base), self.place(base_number), self._bare(base), Fraction(exponent) / base.modulus))
-            else:
-                pieces.append((_rank(base), self.place(base_number), self._bare(base), exponent))
+            root = base.modulus if base.of is not None and base.modulus else 1
+            pieces.append((_rank(base), self.place(base_number), self._bare(base), lean(Fraction(exponent, root))))
         if number < 0:
             number, pieces = self._sign_inside(number, pieces)
         return self.fraction(number, pieces)
@@ -229,16 +229,9 @@ class Products(Fractions, ABC):
     def _sign_inside(self, number: Number, pieces: list[Piece]) -> tuple[Number, list[Piece]]:
         """-(a - b) as b - a, where that is shorter."""
         for i, (rank, place, node, exponent) in enumerate(pieces):
-            base = place[1]
-            if (
-                rank == _SUMS
-                and place[0] != "~"
-                and exponent % 2 == 1
-                and (1, ((base, 1),)) not in self.open
-                and (-1, ((base, 1),)) not in self.open
-            ):
-                opposite = self.node((-1, ((base, 1),)))
-                if self.cost(opposite) <= self.cost(node) and opposite.op is not arithmetic.neg:
+            if rank == _SUMS and place[0] != "~" and exponent % 2 == 1:
+                opposite = self.added([(-1, ((place[1], 1),))])
+                if opposite is not None and self.cost(opposite) <= self.cost(node) and opposite.op is not arithmetic.neg:
                     return -number, [*pieces[:i], (rank, place, opposite, exponent), *pieces[i + 1 :]]
         return number, pieces
 
@@ -271,11 +264,11 @@ class Products(Fractions, ABC):
         """x*sign(x) as abs(x)."""
         for number in [*plain]:
             base = self.algebra.bases[number]
-            of = base.operands[0] if base.op is arithmetic.sign else None
-            if of is None or len(of[1]) != 1 or plain[number] != 1:
+            of = base.operands[0] if base.op is arithmetic.sign and plain[number] == 1 else None
+            if of is None or not of[1]:
                 continue
-            inner, exponent = of[1][0]
-            if exponent != 1 or of[0] != 1 or not (plain.get(inner, 0) >= 1 or plain.get(inner) == -1):
+            inner = of[1][0][0]
+            if of != (1, ((inner, 1),)) or not (plain.get(inner, 0) >= 1 or plain.get(inner) == -1):
                 continue
             sign = 1 if plain[inner] > 0 else -1
             plain[inner] -= sign
@@ -351,13 +344,12 @@ class Layout(Products):
         self.most: float = 1500 if thorough else 150 if algebra.largest else math.inf
         self.left = self.most
         self._depth = 0
-        self._nested_values = 0
         self.wide = True
 
     def abandon(self) -> None:
         """Forget what is being written, of which no more is wanted."""
         self.open.clear()
-        self._depth = self._nested_values = 0
+        self._depth = 0
 
     def write(self, value: Value) -> Expr:
         """The shortest node found for a value."""
@@ -378,14 +370,12 @@ class Layout(Products):
         else:
             self.open.add(value)
             self._depth, outer = depth + 1, self._depth
-            self._nested_values += 1
-            if self._nested_values > _NESTED:
+            if len(self.open) > _NESTED:
                 raise Unsimplified
             self.left -= 1
             self.wide = depth < self.deepest
             found = self._shortest(value, self.wide)
             self._depth = outer
-            self._nested_values -= 1
             self.open.discard(value)
         self.nodes[value] = (depth if monomial else 0, found)
         self.algebra.known.setdefault(found, value)

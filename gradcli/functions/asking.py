@@ -15,18 +15,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, UnknownNameError, UsageError, suggestion
+from gradcli.errors import EvaluationError, UnknownNameError, UsageError, one_of, suggestion
 from gradcli.files.settings import FunctionSetting
-from gradcli.functions.arguments import in_format, is_module
+from gradcli.functions.arguments import PRECISIONS, in_format, is_module
 from gradcli.functions.calls import guarded, told
+from gradcli.functions.checking import Question
 from gradcli.functions.differences import JVP
-from gradcli.functions.frameworks import FORWARD
+from gradcli.functions.frameworks import FORWARD, FRAMEWORKS
 from gradcli.functions.implicit import ADJOINT, FIXED_POINT, RESIDUAL, is_operator
 from gradcli.functions.places import is_installed
-from gradcli.functions.points import text_of
+from gradcli.functions.points import Arguments, gravest, text_of
 from gradcli.query.bindings import Programs
 from gradcli.query.options import Options, Policy, names_of
+from gradcli.report.identities import given_of
 from gradcli.report.records import Record
+from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage.whole_files import shown
 
 # -- Functions by the names that settings and command lines have for them: ``MODULE:NAME``,
@@ -260,3 +263,49 @@ def asked(
         raise UsageError(f"{spelled(equations[0])} and {spelled('order')} exclude each other", help="second derivatives are not solved for")
     claim = given[claims[0]] if claims else None
     return Asked(kind, claim, *((_EQUATIONS[equations[0]], given[equations[0]]) if equations else ()))
+
+
+class AskedFunction:
+    """One Python function, the claim about its derivative, and the arguments at which it is held. Raises GradcliError for wrong words.
+
+    said     the words: those of settings, or of a command line
+    spelled  an option as the user writes it
+    alone    whether an object may come without claim and arguments: an operator
+    """
+
+    def __init__(
+        self, said: Any, at: Mapping[str, str], policy: Policy, programs: Programs, folder: Path | None,
+        spelled: Callable[[str], str], alone: bool = False,
+    ) -> None:  # fmt: skip
+        what = asked({name: getattr(said, name) for name in OPTIONS}, said.by, said.order, spelled, alone=alone, forward=said.forward)
+        if said.by is not None:
+            one_of(spelled("by"), said.by, FRAMEWORKS)
+        self.dtype = one_of(spelled("dtype"), said.dtype or "float64", PRECISIONS)
+        self.functions = said.function, what.claim, what.equation, said.parameters
+        self.said, self.at, self.policy, self.programs, self.folder = said, at, policy, programs, folder
+        self.is_operator = what.claim is None and said.by is None
+        arguments, options = self.drawn(0), policy.options
+        wrt = differentiated(list(arguments), options, said.by) if arguments else []
+        seed = None if said.seed is None else programs.fresh(policy.state).constant(said.seed, f"<{spelled('seed')}>")
+        self.question = Question(
+            arguments, wrt, options.rtol, options.atol, said.by, seed, policy.state, said.order, what.kind, what.solves,
+            options.wrt is None, tuple(options.freeze),
+        )  # fmt: skip
+        self.title = f"{said.function} with {what.title(said.by, said.order, str)}"
+        self.given = given_of([*said.at, wrt])
+
+    def drawn(self, number: int) -> dict[str, Any]:
+        """The arguments, drawn once more; an operator knows its own."""
+        if self.is_operator and not self.at:
+            return {}
+        return arguments_of(self.at, self.programs, self.policy.state + number, self.dtype, self.folder)
+
+    def decide(self, record: Record, ask: Callable[[Question], tuple[Check, Any]]) -> Arguments | None:
+        """Fill in the verdict at one point, or the gravest of several; gives the smallest arguments that fail, if some were looked for."""
+        points = self.said.points
+        if points is None:
+            record.check, record.value = ask(self.question)
+            return None
+        arguments, record.check, record.value = gravest(self.drawn, lambda drawn: ask(replace(self.question, arguments=drawn)), points)
+        record.points = points
+        return arguments if record.check.verdict is Verdict.MISMATCH else None

@@ -6,29 +6,24 @@ import ast
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gradcli.errors import GradcliError, one_of
+from gradcli.errors import GradcliError
 from gradcli.files.settings import FunctionSetting
-from gradcli.functions.arguments import PRECISIONS
-from gradcli.functions.asking import OPTIONS, arguments_of, asked, definition_of, differentiated, judged, loaded, placed, smallest_of
+from gradcli.functions.asking import AskedFunction, definition_of, judged, loaded, placed, smallest_of
 from gradcli.functions.calls import guarded
-from gradcli.functions.checking import Question
-from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.places import is_installed
-from gradcli.functions.points import Arguments, gravest
+from gradcli.functions.points import Arguments
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import outcome_of
 from gradcli.query.options import Policy
-from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
-from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage.whole_files import shown
 
 
@@ -54,53 +49,21 @@ class ListedCase:
         """Return what becomes of it; an interrupt goes through."""
         setting, policy, folder = self.setting, judged(self.policy, self.setting), self.settings.parent
         record = Record(setting.function, id=setting.name, file=self.file, line=self.line, record_line=True)
-        smallest: Arguments | None = None
+        arguments: Arguments = {}
         try:
-            smallest = self._decide(record, policy, folder)
+            at = {name: text for name, _, text in (given.partition("=") for given in setting.at)}
+            case = AskedFunction(setting, at, policy, Programs(), folder, str)
+            record.expr, record.given = case.title, case.given
+            functions: list[Any] = [None if path is None else self._loaded(path, folder) for path in case.functions]
+            placed(record, definition_of(functions[0]))
+            smallest = case.decide(record, lambda question: guarded(lambda: question.check(*functions), interrupts=False))
+            arguments = smallest or case.question.arguments
         except GradcliError as error:
             record.error = Failure.of(error)
         outcome = outcome_of(record, name, fail_on=policy.fail_on)
-        if smallest is not None and outcome.bad:
-            outcome.details.append(f"at {' '.join(smallest_of(smallest))}")
+        if arguments and outcome.bad:
+            outcome.details.append(f"at {' '.join(smallest_of(arguments))}")
         return outcome
-
-    def _decide(self, record: Record, policy: Policy, folder: Path) -> Arguments:
-        """Fill in the verdict; gives the arguments that it is about."""
-        setting = self.setting
-        given = {name: getattr(setting, name) for name in OPTIONS}
-        what = asked(given, setting.by, setting.order, str, alone=False, forward=setting.forward)
-        record.expr = f"{setting.function} with {what.title(setting.by, setting.order, str)}"
-        if setting.by is not None:
-            one_of("by", setting.by, FRAMEWORKS)
-        function = self._loaded(setting.function, folder)
-        placed(record, definition_of(function))
-        others = what.claim, what.equation, setting.parameters
-        claim, equation, module = (None if path is None else self._loaded(path, folder) for path in others)
-        dtype = one_of("dtype", setting.dtype or "float64", PRECISIONS)
-        programs, texts = Programs(), {name: text for name, _, text in (given.partition("=") for given in setting.at)}
-
-        def draw(number: int) -> dict[str, Any]:
-            return arguments_of(texts, programs, policy.state + number, dtype, folder)
-
-        wrt = differentiated(list(texts), policy.options, setting.by)
-        record.given = given_of([*setting.at, wrt])
-        seed = None if setting.seed is None else programs.fresh(policy.state).constant(setting.seed, "<seed>")
-        question = Question(
-            draw(0), wrt, policy.options.rtol, policy.options.atol, setting.by, seed, policy.state, setting.order, what.kind, what.solves,
-            policy.options.wrt is None, tuple(policy.options.freeze),
-        )  # fmt: skip
-
-        def ask(arguments: Arguments) -> tuple[Check, Any]:
-            at_these = replace(question, arguments=arguments)
-            answer: tuple[Check, Any] = guarded(lambda: at_these.check(function, claim, equation, module), interrupts=False)
-            return answer
-
-        if setting.points is None:
-            record.check, record.value = ask(question.arguments)
-            return question.arguments
-        arguments, record.check, record.value = gravest(draw, ask, setting.points)
-        record.points = setting.points
-        return arguments if record.check.verdict is Verdict.MISMATCH else question.arguments
 
     def _loaded(self, path: str, folder: Path) -> Any:
         """A function, whose modules may import others of the folder while they are imported."""

@@ -50,18 +50,16 @@ class Germ(Operand):
     __slots__ = ("far", "order", "still_", "value")
     __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
 
-    def __init__(self, value: Any, still: Any, order: Any, far: Any = False) -> None:
-        self.value, self.still_, self.order, self.far = value, still, order, far
+    def __init__(self, value: Any, still: Any, order: Any = None, far: Any = False) -> None:
+        self.value, self.still_, self.order, self.far = value, still, orders(value, still) if order is None else order, far
 
     @staticmethod
     def still(value: Any) -> Germ:
-        mask = np.ones(np.shape(floats(value)), bool)
-        return Germ(value, mask, orders(value, mask))
+        return Germ(value, np.ones(np.shape(floats(value)), bool))
 
     @staticmethod
     def unknown(value: Any) -> Germ:
-        mask = np.zeros(np.shape(floats(value)), bool)
-        return Germ(value, mask, orders(value, mask))
+        return Germ(value, np.zeros(np.shape(floats(value)), bool))
 
     @property
     def facts(self) -> tuple[Any, Any, Any]:
@@ -235,7 +233,7 @@ def _moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: An
 
     still = carried([None if o is None else (~o.still_).astype(float) for o in operands]) == 0
     if op.accuracy.ulps:
-        return Germ(value, still, orders(value, still))
+        return Germ(value, still)
     # entries are moved, and not changed
     far = carried([None if o is None else np.broadcast_to(o.far, o.shape) for o in operands])
     return Germ(value, still, carried([None if o is None else o.order for o in operands]), far)
@@ -253,7 +251,7 @@ def _multiplied(op: Op, operands: Sequence[Any], static: Mapping[str, Any], valu
         moved = sum(np.not_equal(op.forward(*term, **static), 0) for term in terms) > 0
     value = replaced(value, np.isnan(floats(value)) & never, None)
     still = never | ~moved
-    return Germ(value, still, orders(value, still))
+    return Germ(value, still)
 
 
 def orders(value: Any, still: Any) -> Any:

@@ -30,21 +30,10 @@ def filled(node: Expr, value: float) -> Expr:
 class ForwardMode:
     """How results of operations move as their operands do, for carriers of any kind."""
 
-    def times(self, tangent: Any, partial: Any, /) -> Any:
-        """A tangent times a partial."""
-        raise NotImplementedError
-
-    def still(self, x: Any) -> Any:
-        """The tangent of what does not move."""
-        raise NotImplementedError
-
-    def cotangents(self, op: Op, result: Any) -> Sequence[Any]:
-        """Variables in the place of cotangents of results."""
-        raise NotImplementedError
-
-    def gradients(self, y: Any, seed: Any, variables: Sequence[Any]) -> Sequence[Any]:
-        """The gradients of y by variables, where it depends on them."""
-        raise NotImplementedError
+    times: Callable[..., Any]  # a tangent times a partial
+    still: Callable[..., Any]  # the tangent of what does not move
+    cotangents: Callable[..., Any]  # of an operation and its result: variables in the place of cotangents of results
+    gradients: Callable[..., Any]  # of a value and its cotangent, by variables
 
     def moved(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, tangents: Sequence[Any]) -> Any:
         """How the result of an operation moves; of several results, each; None if it does not."""

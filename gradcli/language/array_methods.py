@@ -29,6 +29,7 @@ from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType
 from gradcli.ops.elementwise import bounds
 from gradcli.ops.structure import detach
+from gradcli.spelling import words
 
 # -- JAX's updates: ``x.at[index].set(v)`` is x with other entries there, and x stays as it is.
 # Differentiated by x and by v.
@@ -231,12 +232,12 @@ METHODS: dict[str, Routine] = routines({
     **dict.fromkeys(("cuda", "cpu"), ("x, -device, -non_blocking, -memory_format", _itself)),
     **dict.fromkeys(("clone", "contiguous"), ("x, -memory_format", _itself)),
     "copy": ("x, -memory_order|order", _itself),
-    **dict.fromkeys(("conj", "conjugate", "resolve_conj", "resolve_neg", "block_until_ready", "pin_memory"), ("x", _itself)),
+    **dict.fromkeys(words("conj conjugate resolve_conj resolve_neg block_until_ready pin_memory"), ("x", _itself)),
     "to": ("x, first, second, -non_blocking, -copy, -memory_format, dtype, device, other|tensor", conversions.to),
     "astype": ("x, dtype, -memory_order|order, -casting, -subok, -copy, -device", conversions.astype),
     "type": ("x, dtype, -non_blocking", _type_of),
     "type_as": ("x, other|tensor", conversions.like),
-    **{name: ("x, -memory_format", _to(name)) for name in ("long", "int", "bool", "half", "bfloat16", "short", "char", "byte")},
+    **{name: ("x, -memory_format", _to(name)) for name in words("long int bool half bfloat16 short char byte")},
     **dict.fromkeys(("float", "double"), ("x, -memory_format", _float_of_pytorch)),
     "new_zeros": (f"x, shape|size+, dtype, {_PLACED}", _of_shape(0.0)),
     "new_ones": (f"x, shape|size+, dtype, {_PLACED}", _of_shape(1.0)),

@@ -179,17 +179,19 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     parts = glued(name, scope.names) if name not in scope.functions else None
     if parts is not None:
         return two_readings(name, parts)
+    message, close = f"no value for '{name}'", suggestion(name, scope.names)
+    help = f"did you mean '{close}'?" if close else f"give it one: {name}=1"
+    places = range(1, len(name) if len(name) <= _LONGEST else 0)
+    inner = next((i for i in places if name[i:] in scope.names and is_function(name[:i])), None)
     if _is_function(scope, name):
-        return MissingValueError(f"'{name}' is a function here; it has no value", help=f"write {name}(x)")
-    for i in range(1, len(name) if len(name) <= _LONGEST else 0):
-        if name[i:] in scope.names and is_function(name[:i]):
-            return MissingValueError(f"no value for '{name}'", help=f"write {name[:i]}({name[i:]})")
-    if (calls := textbook.function_of_letters(name)) is not None:
-        return MissingValueError(f"no value for '{name}'", help=f"write {calls}, or give the name a value: {name} = 1")
-    if len(name) > 1 and not name.islower() and is_function(name.lower()):
-        return MissingValueError(f"no value for '{name}'", help=f"write {name.lower()}(x): functions have round brackets")
-    close = suggestion(name, scope.names)
-    return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1")
+        message, help = f"'{name}' is a function here; it has no value", f"write {name}(x)"
+    elif inner is not None:
+        help = f"write {name[:inner]}({name[inner:]})"
+    elif (calls := textbook.function_of_letters(name)) is not None:
+        help = f"write {calls}, or give the name a value: {name} = 1"
+    elif len(name) > 1 and not name.islower() and is_function(name.lower()):
+        help = f"write {name.lower()}(x): functions have round brackets"
+    return MissingValueError(message, help=help)
 
 
 def _is_function(scope: Scope, name: str) -> bool:
@@ -219,23 +221,22 @@ def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> Gr
     """The error of calling a name that is no function, on arguments that are written so."""
     if name in _OF_PYTHON:
         return UnknownNameError(f"the language has no '{name}'", help=_OF_PYTHON[name])
-    if name in _OF_PROGRAMS:
-        names = written if written and all(map(str.isidentifier, written)) else ["x"]
-        body = "*".join(dict.fromkeys(names)) if len(names) > 1 else f"tanh({names[0]})"
-        return UnknownNameError(f"unknown function '{name}'", help=f"define it: {name}({', '.join(dict.fromkeys(names))}) = {body}")
-    if name in OF_DERIVATIVES:
-        y, x = (written[0] if written else "y"), (written[1] if len(written) > 1 and written[1].isidentifier() else "x")
-        return UnknownNameError(f"unknown function '{name}'", help=f"write grad({y}, {x})")
     close = suggestion(name, scope.functions) or close_to(name)
     inner = next((i for i in (1, 2) if textbook.is_bare(name[i:]) and name[:i].isalpha()), None)
-    if inner is not None:
+    help = "define it before, or write * to multiply"
+    if name in _OF_PROGRAMS:
+        names = list(dict.fromkeys(written)) if written and all(map(str.isidentifier, written)) else ["x"]
+        body = "*".join(names) if len(names) > 1 else f"tanh({names[0]})"
+        help = f"define it: {name}({', '.join(names)}) = {body}"
+    elif name in OF_DERIVATIVES:
+        y, x = (written[0] if written else "y"), (written[1] if len(written) > 1 and written[1].isidentifier() else "x")
+        help = f"write grad({y}, {x})"
+    elif inner is not None:
         help = f"write {'*'.join(name[:inner])}*{name[inner:]}({', '.join(written)})"
     elif close is not None:
         help = f"did you mean '{close}'?"
     elif len(name) == _PAIR and name[0] in "d∂":
         help = f"write grad(y, {name[1:]}) for a derivative"
-    else:
-        help = "define it before, or write * to multiply"
     return UnknownNameError(f"unknown function '{name}'", help=help)
 
 
@@ -292,7 +293,7 @@ def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:
     value = frame.locals.get(name, scope.names.get(name))
     if not isinstance(value, Expr) or value.shape:
         return
-    argument = frame.source.text[node.arguments[0].start : node.arguments[0].end]
+    argument = frame.text_of(node.arguments[0])
     argument = argument[1:-1] if argument.startswith("(") and argument.endswith(")") and argument.count("(") == 1 else argument
     prefixes = {MATH: "math", SCIPY: "scipy.special", NUMPY: "np"}
     prefix = next((prefix for library, prefix in prefixes.items() if lookup(name, library) is not None), "torch")

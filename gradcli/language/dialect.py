@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from gradcli.errors import AmbiguousError, ParseError, Source, Span, suggestion
-from gradcli.language.python_hints import modules_imported
+from gradcli.language.python_hints import modules_imported, names_bound
 from gradcli.language.tree import Statement
 from gradcli.ops.calling.meanings import DIALECT_OF, Call, differs, is_of_tensors
 from gradcli.ops.calling.prefixes import CONSTANTS, DIALECTS, NUMPY, ROOTS, TORCH, owner
 
 _CHAIN = re.compile(r"""\#[^\n]*|'[^'\n]*'|"[^"\n]*"|(\.\s*)?([^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*)(\s*\()?""")
 _DOTTED = re.compile(r"\.\s*[^\W\d]")
-_TARGETS = re.compile(r"[\w\s,()]*")  # of a binding or a definition
-_NAMES = re.compile(r"[^\W\d]\w*")
 _OF_NUMBERS = re.compile(r"(?:[\s\d.+\-*/()]|\b(?:np|numpy|math|torch|jnp)\s*\.\s*\w+|\d[eE])*")
 _LONGEST_CONSTANT = 80  # characters
 COMMENT = re.compile(r"#\s*dialect\s*:\s*([^\s;#]*)")
@@ -72,12 +70,6 @@ class Evidence:
                     table.setdefault(dialect, source.position(match.start())[0])
             elif called and (dot or parts) and is_of_tensors(parts[-1] if parts else root):
                 self.methods.setdefault(TORCH, source.position(match.start())[0])
-
-
-def _bound_in(text: str) -> set[str]:
-    """The names that the statements of a text seem to bind: those before an "=", in lines that are no arguments."""
-    heads = [head for line in re.split("[\n;]", text) for head, sign, _ in [line.partition("=")] if sign]
-    return {name for head in heads if _TARGETS.fullmatch(head) for name in _NAMES.findall(head)}
 
 
 def _is_constant(name: str, text: str, end: int, called: bool) -> bool:
@@ -154,7 +146,7 @@ class Dialect:
             self._complete = True
             bound: set[str] = set()
             for source in self._rest():
-                bound.update(_bound_in(source.text))
+                bound.update(names_bound(source.text))
                 self.seen.add(source, bound)
         return self.seen
 
@@ -216,33 +208,29 @@ class Ahead:
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = iter(lines)
-        self._waiting: list[str] | None = None
-        self._at = 0
         self.count = 0  # lines handed on
-        self._error: BaseException | None = None
 
     def __iter__(self) -> Iterator[str]:
-        for line in self._lines:
+        while (line := next(self._lines, None)) is not None:
             self.count += 1
             yield line
-            if self._waiting is not None:
-                break
-        while self._waiting is not None and self._at < len(self._waiting):
-            self._at += 1
-            self.count += 1
-            yield self._waiting[self._at - 1]
-        if self._error is not None:
-            raise self._error
 
     def rest(self) -> list[str]:
         """The lines that are to come; what cannot be read is raised in its turn."""
-        if self._waiting is None:
-            self._waiting = []
-            try:
-                self._waiting.extend(self._lines)
-            except Exception as error:
-                self._error = error
-        return self._waiting[self._at :]
+        waiting: list[str] = []
+        failure = None
+        try:
+            waiting.extend(self._lines)
+        except Exception as error:
+            failure = error
+        self._lines = _again(waiting, failure)
+        return waiting
+
+
+def _again(lines: list[str], failure: Exception | None) -> Iterator[str]:
+    yield from lines
+    if failure is not None:
+        raise failure
 
 
 def unknown_dialect(source: Source) -> ParseError | None:

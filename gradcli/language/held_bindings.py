@@ -1,7 +1,7 @@
 """Bindings that are held back: lines of the form ``name = arithmetic`` wait until something that is no binding comes after them.
 
 Whoever asks for a value runs them first, in their order and in the ordinary way, so that they are what they would have been; or takes many
-of them at once, in columns (batch/columns.py), and they are never run one by one. A name is bound once among them.
+of them at once (batch/bindings.py), and they are never run one by one. A name is bound once among them.
 """
 
 from __future__ import annotations

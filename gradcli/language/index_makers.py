@@ -29,6 +29,7 @@ from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import abs_, trunc
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.structure import to_float
+from gradcli.spelling import words
 
 
 def _whole(builder: Builder, array: Any) -> Expr:
@@ -260,8 +261,8 @@ OBJECTS: dict[str, Thing] = {
 # -- Numbers taken for numbers of another dtype: ``x.long()``, ``x.to(y)``, ``np.float32(2.)`` --------
 
 
-_WHOLE = frozenset({"int64", "int32", "long", "int"})
-_NARROW = frozenset({"int16", "int8", "uint8", "short", "char", "byte"})  # numbers that do not fit wrap around there
+_WHOLE = words("int64 int32 long int")
+_NARROW = words("int16 int8 uint8 short char byte")  # numbers that do not fit wrap around there
 _BOOLEAN = frozenset({"bool", "bool_"})
 _ROUNDED = {"float64": np.float64, "double": np.float64, "float32": np.float32, "float16": np.float16, "half": np.float16}
 _DEVICE = re.compile(r"(cpu|cuda|mps|xpu|xla|gpu|tpu)(:\d+)?")
@@ -405,7 +406,7 @@ def all_(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, whe
 def isclose(builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
     """Return whether entries differ by no more than ``atol + rtol*abs(y)``."""
     near = logic.less_equal(abs_(x - y), builder.value(atol) + builder.value(rtol) * abs_(y))
-    close = logic.logical_or(logic.equal(x, y), logic.logical_and(near, logic.logical_and(logic.isfinite(x), logic.isfinite(y))))
+    close = logic.logical_or(logic.equal(x, y), logic.logical_and(near, logic.isfinite(y)))
     if not builder.flag(equal_nan, "'equal_nan'"):
         return close
     return logic.logical_or(close, logic.logical_and(logic.isnan(x), logic.isnan(y)))
@@ -450,7 +451,7 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "array_equal": ("x|a1, y|a2", array_equal),
 }
 OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
-    **{name: SHARED[name] for name in ("argwhere", "any", "all", "count_nonzero", "isclose", "allclose", "unravel_index")},
+    **{name: SHARED[name] for name in words("argwhere any all count_nonzero isclose allclose unravel_index")},
     "any": ("x, axis, keepdims", any_),
     "all": ("x, axis, keepdims", all_),
     "equal": ("x, y", array_equal),

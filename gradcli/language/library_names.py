@@ -366,7 +366,7 @@ def heaviside(builder: Builder, x: Expr, h0: Any = 0.5) -> Any:
     return registry.find("heaviside")(x, builder.value(h0))
 
 
-def piecewise(builder: Builder, pieces: Any) -> Expr:
+def first_holding(builder: Builder, pieces: Any) -> Expr:
     """The first of the values whose condition holds; NaN where none does, as in sympy. Raises ArgumentError for what are no pairs."""
     if not pieces or any(not isinstance(piece, tuple) or len(piece) != 2 for piece in pieces):
         raise ArgumentError("Piecewise takes pairs of a value and a condition", help=_PIECES)
@@ -403,8 +403,8 @@ FUNCTIONS = routines({
     "Max": ("***values", lambda builder, values: maximum_of(builder, *values)),
     "Min": ("***values", lambda builder, values: minimum_of(builder, *values)),
     "Heaviside": ("x, h0", heaviside),
-    "Piecewise": ("***pieces", piecewise),
-    "piecewise": ("***pieces", piecewise),
+    "Piecewise": ("***pieces", first_holding),
+    "piecewise": ("***pieces", first_holding),
     "Rational": ("p, q", rational),
 })  # fmt: skip
 

@@ -153,9 +153,6 @@ class Lowering(Reading):
 
     # -- nodes ------------------------------------------------------------------------------------------------
 
-    def _number(self, node: Number, frame: Frame) -> Expr:
-        return self.graph.constant(node.value)
-
     def _binary(self, node: Binary, frame: Frame) -> Expr:
         left, right = frame.results[node.left.place], frame.results[node.right.place]
         if type(left) is not Expr:
@@ -175,7 +172,8 @@ class Lowering(Reading):
         if node.operator == "+":
             return operand
         if node.operator == "-":
-            return self._negated(operand)
+            number = operand.op is None and type(operand.payload) in (int, float)
+            return self.graph.constant(-operand.payload) if number else arithmetic.neg(operand)
         if node.operator in MARKS:
             return registry.named(MARKS[node.operator])(operand)
         if node.operator == "~" and operand.kind != "bool":
@@ -190,15 +188,6 @@ class Lowering(Reading):
         items = [frame.results[item.place] for item in node.items]
         return tuple(items) if node.bracket == "(" else items
 
-    def _subscript(self, node: Subscript, frame: Frame) -> Any:
-        return subscript(self, node, frame.results)
-
-    def _negated(self, operand: Expr) -> Expr:
-        if type(operand.payload) in (int, float) and operand.op is None:
-            return self.graph.constant(-operand.payload)
-        negated: Expr = arithmetic.neg(operand)
-        return negated
-
     def _operand(self, result: Any, node: Node, frame: Frame) -> Expr:
         if isinstance(result, Expr):
             return result
@@ -206,9 +195,6 @@ class Lowering(Reading):
             return self.value(result)
         except GradcliError as error:
             raise error.at(node.span, frame.source) from None
-
-    def _attribute(self, node: Attribute, frame: Frame) -> Any:
-        return attribute(self, frame.results[node.base.place], node.name)
 
     # -- names --------------------------------------------------------------------------------------
 
@@ -293,7 +279,7 @@ class Lowering(Reading):
             if not isinstance(base, calls.Instance):
                 if calls.is_pair(node, frame.nodes):
                     return calls.of_a_pair(self, target, arguments, keywords)
-                target = Function(name, self.method(node, frame, name, base, arguments, [*keywords]), base)
+                target = Function(name, self.method(node, frame, name, base, arguments), base)
             made, given = calls.call_method(self, target, arguments, keywords), [base]
         elif name in DERIVATIVES and not exists(name, target.library):
             return derivative(self, node, name, arguments, keywords)
@@ -316,7 +302,7 @@ class Lowering(Reading):
             if bound:
                 refuse_bound_function(scope, node, frame)
             return self.graph.apply(op, arguments)
-        written = [frame.source.text[argument.start : argument.end] for argument in node.arguments]
+        written = [frame.text_of(argument) for argument in node.arguments]
         if node.primes:
             raise unknown_function(scope, name, written).at(node.callee.span)
         if name in DERIVATIVES:
@@ -331,7 +317,7 @@ class Lowering(Reading):
             if single and bound and not arguments[0].shape:
                 refuse_bound_function(scope, node, frame)
             refuse_neighbours(name, written, arguments)
-            library = self.bare(node, frame, name, arguments, [*keywords])
+            library = self.bare(node, frame, name, arguments)
             return calls.call(self, name, library, arguments, keywords, bare=True)
         if (of := calls.bare(name)) is not None:
             return calls.constructed(self, of, arguments, keywords)
@@ -375,14 +361,14 @@ class Lowering(Reading):
 
 
 _RULES: dict[type[Node], Callable[[Lowering, Any, Frame], Any]] = {
-    Number: Lowering._number,
+    Number: lambda low, node, frame: low.graph.constant(node.value),
     Name: Lowering._name,
     Binary: Lowering._binary,
     Unary: Lowering._unary,
     Conditional: Lowering._conditional,
     Call: Lowering._call,
-    Subscript: Lowering._subscript,
-    Attribute: Lowering._attribute,
+    Subscript: lambda low, node, frame: subscript(low, node, frame.results),
+    Attribute: lambda low, node, frame: attribute(low, frame.results[node.base.place], node.name),
     Sequence: Lowering._sequence,
     Text: lambda low, node, frame: node.value,
     Dots: lambda low, node, frame: ...,

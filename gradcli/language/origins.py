@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from gradcli.errors import Source, Span
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.names import Module, nodes_in
@@ -68,29 +70,43 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
             table[node.operand] = [origin]
     bound = frozenset(table)
     for frame in frames:
+        lists = _lists(frame)
+
+        def add(made: Mapping[Expr, tuple[str, ...]], tree: Node, frame: Frame = frame, lists: Any = lists) -> None:
+            """Give nodes an origin in a part of the text, by the calls in it: arrays of numbers in the list that has these."""
+            for node, calls in made.items():
+                numbers = tuple(np.ravel(node.payload).tolist()) if lists and node.is_constant and node.shape else ()
+                part = lists.get(numbers, tree)
+                inside = calls if part is tree else ()
+                origin = Origin(frame.statement, frame.source, part.span, inside, _spelling(part, frame), part, frame)
+                table.setdefault(node, []).append(origin)
+
         for tree, result in zip(frame.nodes, frame.results, strict=False):  # fewer results where lowering failed
             if isinstance(tree, Name):
                 named = isinstance(result, Expr) and result not in bound and (result.op is None or result.op is alias)
                 named = named and tree.name not in frame.locals  # a parameter names what the call is given
-                _add(table, {result: ()} if named else {}, tree, frame)
+                add({result: ()} if named else {}, tree)
             else:
-                _add(table, _made(tree, result, frame), tree, frame)
+                add(_made(tree, result, frame), tree)
             expansion = frame.expansions.get(tree.place)
             if expansion is not None:  # what arguments became before the call was expanded
                 given = _between(nodes_in(expansion.given), nodes_in([frame.results[part.place] for part in tree.children()]))
-                _add(table, {node: () for node in given if node not in table}, tree, frame)
+                add({node: () for node in given if node not in table}, tree)
         if frame.coerced is not None:
             root = frame.expression.root
-            _add(table, dict.fromkeys(_between([frame.coerced], nodes_in(frame.results[root.place])), ()), root, frame)
+            add(dict.fromkeys(_between([frame.coerced], nodes_in(frame.results[root.place])), ()), root)
     return table
 
 
-def _add(table: Origins, made: Mapping[Expr, tuple[str, ...]], tree: Node, frame: Frame) -> None:
-    """Give nodes an origin in a part of the text, by the calls in it."""
-    if made:
-        spelling = _spelling(tree, frame)
-        for node, calls in made.items():
-            table.setdefault(node, []).append(Origin(frame.statement, frame.source, tree.span, calls, spelling, tree, frame))
+def _lists(frame: Frame) -> dict[tuple[float, ...], Sequence]:
+    """The lists of numbers of an expression that became no array by themselves."""
+    found: dict[tuple[float, ...], Sequence] = {}
+    for tree, result in zip(frame.nodes, frame.results, strict=False):
+        if isinstance(tree, Sequence) and isinstance(result, list):
+            numbers = tuple(node.payload for node in nodes_in(result))[::-1]
+            if numbers and all(isinstance(number, (int, float)) for number in numbers):
+                found.setdefault(numbers, tree)
+    return found
 
 
 def _made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
@@ -140,9 +156,5 @@ def _spelling(tree: Node, frame: Frame) -> str:
         case Call(callee=Attribute() as callee) if not isinstance(frame.results[callee.base.place], Module):
             return f".{callee.name}"
         case Call():
-            return _text(tree.callee, frame) + "'" * tree.primes
-    return _text(tree, frame)
-
-
-def _text(tree: Node, frame: Frame) -> str:
-    return frame.source.text[tree.start : tree.end]
+            return frame.text_of(tree.callee) + "'" * tree.primes
+    return frame.text_of(tree)

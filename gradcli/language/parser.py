@@ -89,9 +89,7 @@ _PREFIXES = frozenset(("-", "+", "~", *ROOTS))
 _ENDS = frozenset(("", ")", "]", ",", "if", "else"))  # texts of tokens that an expression ends before
 _BEGINS = ("(", *ROOTS)
 
-_DIGITS = "[0-9](?:_?[0-9])*+"
-_GROUPED = re.compile(rf"(?:{_DIGITS})?+\.?(?:{_DIGITS})?+(?:[eE][+-]?{_DIGITS})?+")
-_SIGNED = re.compile(rf"[-+−]?(?=[0-9.]){_GROUPED.pattern}")
+_SIGNED = re.compile(r"[-+−]?[0-9.][0-9_.]*+(?:[eE][+-]?[0-9_]++)?+")
 _LONGEST_NUMBER = 300  # digits of numbers that are whole beyond doubt: floats end at 309
 _PRODUCTS = "(a*b)*c or a*(b*c)"
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
@@ -555,11 +553,12 @@ class _Parser:
         if fraction and not digits.isdigit():
             help = "a fraction stands after a whole number, as in 2½"
             self.fail(f"{text!r} is not a number", token.span, help)
-        if not _GROUPED.fullmatch(digits):
-            self.fail(f"{text!r} is not a number", token.span, "_ stands between digits: 1_000")
-        digits = digits.replace("_", "")
         self.implied = self.implied or fraction > 0
-        return fraction + (int(digits) if digits.isdigit() and len(digits) < _LONGEST_NUMBER else float(digits))
+        try:
+            whole = digits.replace("_", "").isdigit() and len(digits) < _LONGEST_NUMBER
+            return fraction + (int(digits) if whole else float(digits))
+        except ValueError:
+            self.fail(f"{text!r} is not a number", token.span, "_ stands between digits: 1_000")
 
     # -- brackets ----------------------------------------------------------------------------------
 

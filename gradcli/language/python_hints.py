@@ -94,52 +94,51 @@ def ends(source: Source, tokens: list[Token]) -> Iterator[int]:
 _LONGEST = 60  # characters of a text that is shown
 
 
-class _Words(NamedTuple):
-    """What is said of a construct: ``help`` is valid input behind its first word."""
-
-    message: str
-    help: str
-
-
+# What is said of constructs: a message, and a help that is valid input behind its first word.
+_Words = tuple[str, str]
 _LEFT_OUT = "leave it out"
 _ALL = "functions work on all of them at once"
-_LOOP = _Words("the language has no loops", f"write sum(x**2) for a sum over all entries: {_ALL}")
-_BRANCH = _Words("the language has no branches of statements", "write y = where(x > 0, x, 0), or y = x if x > 0 else 0")
-_EXCEPTION = _Words("the language has no exceptions", "write where(x > 0, log(x), 0) for what would fail")
-_GENERATOR = _Words("the language has no generators", "write y = x**2 for all entries at once")
+_LOOP = ("the language has no loops", f"write sum(x**2) for a sum over all entries: {_ALL}")
+_BRANCH = ("the language has no branches of statements", "write y = where(x > 0, x, 0), or y = x if x > 0 else 0")
+_EXCEPTION = ("the language has no exceptions", "write where(x > 0, log(x), 0) for what would fail")
+_GENERATOR = ("the language has no generators", "write y = x**2 for all entries at once")
 _DEFINITION = "write f(x) = x**2 for a function"
-_FORMATTED = _Words("the language has no formatted strings", "write the value alone: x")
-_COMMENT = _Words("the language has no docstrings", "write # before a comment")
-_TABLES = _Words("the language has no dicts and no sets", "write [1, 2] for an array, (x + 1) to group")
+_COMMENT = ("the language has no docstrings", "write # before a comment")
+_TABLES = ("the language has no dicts and no sets", "write [1, 2] for an array, (x + 1) to group")
 _STORED = "the language has no stores: a value stays as it is"
 _SET = "the language has no attributes to be set"
 _OPENING = {
     **dict.fromkeys(("for", "while", "break", "continue"), _LOOP),
     **dict.fromkeys(("if", "elif", "else"), _BRANCH),
     **dict.fromkeys(("try", "except", "finally", "raise"), _EXCEPTION),
-    "def": _Words("the language has no 'def'", _DEFINITION),
-    "class": _Words("the language has no classes", "write f(x) = x**2 for a function"),
-    "with": _Words("the language has no 'with'", "write detach(x) for what has no gradient"),
-    "async": _Words("the language has no 'async'", _DEFINITION),
-    "del": _Words("the language deletes nothing", _LEFT_OUT),
-    **{word: _Words(f"the language has no '{word}'", _LEFT_OUT) for word in ("global", "nonlocal", "pass")},
+    "def": ("the language has no 'def'", _DEFINITION),
+    "class": ("the language has no classes", "write f(x) = x**2 for a function"),
+    "with": ("the language has no 'with'", "write detach(x) for what has no gradient"),
+    "async": ("the language has no 'async'", _DEFINITION),
+    "del": ("the language deletes nothing", _LEFT_OUT),
+    **{word: (f"the language has no '{word}'", _LEFT_OUT) for word in ("global", "nonlocal", "pass")},
     "yield": _GENERATOR,
-    "return": _Words("the language has no 'return': an expression alone is the result", "write the value alone: y"),
+    "return": ("the language has no 'return': an expression alone is the result", "write the value alone: y"),
 }
 _ALONE = words("return pass break continue yield try else")  # words with nothing after them
 _BEFORE_BRACKETS = words("return yield if while with")
 _OPERATORS = words("= + * / . , ) ] ** // % @ == < > <= >= != ' ^")
-_IS = _Words("the language has no 'is'", "write x == y to compare")
-_IS_NONE = _Words("the language has no 'is': no value is None", "leave the condition out")
-_AWAIT = _Words("the language has no 'await'", _LEFT_OUT)
-_IN = _Words("the language has no 'in'", "write (x == 1) or (x == 2)")
+_IS = ("the language has no 'is'", "write x == y to compare")
+_IS_NONE = ("the language has no 'is': no value is None", "leave the condition out")
+_IN = ("the language has no 'in'", "write (x == 1) or (x == 2)")
+_SAID: dict[type[ast.AST], tuple[_Words, str]] = {  # of nodes, and the word or sign that they begin with
+    ast.JoinedStr: (("the language has no formatted strings", "write the value alone: x"), ""),
+    **dict.fromkeys((ast.Dict, ast.Set, ast.DictComp), (_TABLES, "{")),
+    ast.Await: (("the language has no 'await'", _LEFT_OUT), "await"),
+    ast.Yield: (_GENERATOR, "yield"),
+}
 _IN_PLACE = {  # methods of a value that changes: what stands for a call of one
     "zero_": "{0} = zeros_like({0})", "fill_": "{0} = full_like({0}, {1})", "copy_": "{0} = {1}", "requires_grad_": "{0} = detach({0})",
 }  # fmt: skip
 _METHODS = {
-    "backward": _Words("there is no backward(): the gradients of a result come with it", "write {}"),
-    "zero_grad": _Words("gradients do not add up here: there is nothing to clear", _LEFT_OUT),
-    "sort": _Words("{}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy", "write sort({})"),
+    "backward": ("there is no backward(): the gradients of a result come with it", "write {}"),
+    "zero_grad": ("gradients do not add up here: there is nothing to clear", _LEFT_OUT),
+    "sort": ("{}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy", "write sort({})"),
 }
 _OF_NUMPY = words("ix_ c_ r_ s_")
 _UPDATES = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power"}
@@ -148,7 +147,10 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _TRIPLE = re.compile(r"\"\"\"|'''")
 _WORD = re.compile(r"\s*([^\W\d]\w*|@)")
 _STORE = re.compile(r"\s*[^\W\d]\w*\[.*\]\s*(?:[-+*/]|\*\*)?(?==[^=])", re.DOTALL)
-_BOUND = re.compile(r"^[ \t]*([^\W\d]\w*)[ \t]*(?:=(?!=)|[-+*/@]=|\*\*=|\[.*\][ \t]*(?:=(?!=)|[-+*/@]=))", re.MULTILINE)
+_BOUND = re.compile(
+    r"(?:^|;)[ \t]*(?:const )?([^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ \t]*(?:=(?!=)|[-+*/@]=|\*\*=|\[.*\][ \t]*(?:=(?!=)|[-+*/@]=))",
+    re.MULTILINE,
+)
 
 
 # -- errors --------------------------------------------------------------------------------------
@@ -191,14 +193,17 @@ class Python:
     def said(self, words: _Words, word: str, after: int) -> ParseError:
         """The error of a word or sign that comes after a place."""
         at = self.begin + self.text.index(word, after)
-        return ParseError(words.message, span=Span(at, at + len(word)), source=self.source, help=words.help)
+        return ParseError(words[0], span=Span(at, at + len(word)), source=self.source, help=words[1])
 
     def hint(self, node: Any) -> ParseError | None:
         """Return what is said of a node that is out of the language."""
+        if type(node) in _SAID:
+            words, word = _SAID[type(node)]
+            return self.said(words, word or self.text[self.start(node)], self.start(node))
         match node:
             case ast.NamedExpr():
                 help = f"write {node.target.id} = x**2 as a statement before"
-                return self.said(_Words("the language has no ':='", help), ":=", self.end(node.target))
+                return self.said(("the language has no ':='", help), ":=", self.end(node.target))
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as value):
                 return self.function(value, name)
             case ast.Lambda():
@@ -216,36 +221,29 @@ class Python:
                 name = node.value.id if isinstance(node.value, ast.Name) else "x"
                 one = isinstance(node, ast.Starred)
                 help = f"write {name}[0], {name}[1], each by itself" if one else "write each by its name: sum(x, axis=0)"
-                words = _Words("the language does not take arguments apart", help)
+                words = ("the language does not take arguments apart", help)
                 return self.said(words, "*" if one else "**", self.start(node))
-            case ast.JoinedStr():
-                return self.said(_FORMATTED, self.text[self.start(node)], self.start(node))
             case ast.Expr(value=ast.Constant(value=str())) if quotes := _TRIPLE.match(self.text, self.start(node)):
                 return self.said(_COMMENT, quotes[0], self.start(node))
-            case ast.Dict() | ast.Set() | ast.DictComp():
-                return self.said(_TABLES, "{", self.start(node))
             case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn() as sign, *_]):
                 if isinstance(sign, (ast.In, ast.NotIn)):
                     return self.said(_IN, "in", self.end(node.left))
                 none = any(isinstance(c, ast.Constant) and c.value is None for c in node.comparators)
                 return self.said(_IS_NONE if none else _IS, "is", self.end(node.left))
-            case ast.Await() | ast.Yield():
-                words = _GENERATOR if isinstance(node, ast.Yield) else _AWAIT
-                return self.said(words, "yield" if words is _GENERATOR else "await", self.start(node))
             case ast.FunctionDef(body=[ast.Return(value=ast.expr() as value)]) if body := self.written(value, ""):
                 parameters = ", ".join(parameter.arg for parameter in node.args.args) or "x"
-                error = self.said(_Words(_OPENING["def"].message, f"write {node.name}({parameters}) = {body}"), "def", self.start(node))
+                error = self.said((_OPENING["def"][0], f"write {node.name}({parameters}) = {body}"), "def", self.start(node))
                 error.instead = _DEFINITION
                 return error
             case ast.Return(value=ast.expr() as value) if (body := self.written(value, "")) and "," not in body:
-                return self.said(_Words(_OPENING["return"].message, f"write {body}"), "return", self.start(node))
+                return self.said((_OPENING["return"][0], f"write {body}"), "return", self.start(node))
         return None
 
     def function(self, node: ast.Lambda, name: str) -> ParseError:
         """``lambda x: x**2``."""
         parameters = [parameter.arg for parameter in node.args.args] or ["x"]
         body = self.written(node.body, "*".join(parameters))
-        words = _Words("the language has no 'lambda'", f"write {name}({', '.join(parameters)}) = {body}")
+        words = ("the language has no 'lambda'", f"write {name}({', '.join(parameters)}) = {body}")
         return self.said(words, "lambda", self.start(node))
 
     def at_once(self, node: Any, form: str) -> ParseError:
@@ -258,7 +256,7 @@ class Python:
                 if body and not inner:
                     help = f"write {form.format(body)} for all entries at once"
         what = "comprehensions" if isinstance(node, ast.ListComp) else "generators"
-        return self.said(_Words(f"the language has no {what}", help), "for", self.end(node.elt))
+        return self.said((f"the language has no {what}", help), "for", self.end(node.elt))
 
     def stored(self, target: Any, sign: str, method: str, value: ast.expr) -> ParseError | None:
         """``x[0] = 1``, ``x.grad = None``, ``x[mask] += y``."""
@@ -266,10 +264,10 @@ class Python:
             return None
         name, new = target.value.id, self.written(value, "0")
         if isinstance(target, ast.Subscript):
-            words = _Words(_STORED, f"write {name} = {name}.at[{self.written(target.slice, '0')}].{method}({new})")
+            words = (_STORED, f"write {name} = {name}.at[{self.written(target.slice, '0')}].{method}({new})")
         else:
             helps = {"data": f"write {name} = {new}", "grad": f"write grad(y, {name})"}
-            words = _Words(_SET, helps.get(target.attr, _LEFT_OUT))
+            words = (_SET, helps.get(target.attr, _LEFT_OUT))
         return self.said(words, sign, self.end(target))
 
 
@@ -285,17 +283,17 @@ def explained(source: Source, start: int, stop: int, error: ParseError) -> Parse
         better = python.hint(nodes[0]) if nodes else None
         return better or python.said(_OPENING[word], word, python.head)
     if word == "@":
-        return python.said(_Words("the language has no decorators", _LEFT_OUT), "@", python.head)
+        return python.said(("the language has no decorators", _LEFT_OUT), "@", python.head)
     for node in nodes:
         found = python.hint(node)
         if found is not None:
             return found
     if error.span is not None and source.text[error.span.start : error.span.start + 1] in ("{", "}"):
-        return ParseError(_TABLES.message, span=error.span, source=source, help=_TABLES.help)
+        return ParseError(_TABLES[0], span=error.span, source=source, help=_TABLES[1])
     if not nodes:
         store = _STORE.match(text, python.head)
         if store is not None:
-            return python.said(_Words(_STORED, "write x = x.at[0].set(1)"), "=", store.end())
+            return python.said((_STORED, "write x = x.at[0].set(1)"), "=", store.end())
     return error
 
 
@@ -304,7 +302,7 @@ def refused(source: Source) -> Iterator[Statement | ParseError]:
     text = source.text
     start = len(text) - len(text.lstrip())
     end = max(len(text[:start]) + len(text[start:].partition("\n")[0]), start + 1)
-    error = ParseError(_BRANCH.message, span=Span(start, start + 1), source=source, help=_BRANCH.help)
+    error = ParseError(_BRANCH[0], span=Span(start, start + 1), source=source, help=_BRANCH[1])
     if type(source).__name__ == "Output":
         message = "a line without a prompt in a session is what Python printed"
         yield ParseError(message, span=Span(start, end), source=source, help=_LEFT_OUT)
@@ -315,8 +313,13 @@ def refused(source: Source) -> Iterator[Statement | ParseError]:
 
 def lost(source: Source, start: int, text: str) -> Iterator[Lost]:
     """What takes the place of the bindings in a text that is not run: their names have no value."""
-    if names := list(dict.fromkeys(_BOUND.findall(text))):
+    if names := names_bound(text):
         yield Lost(source, Span(start, start + len(text)), names)
+
+
+def names_bound(text: str) -> list[str]:
+    """The names that the statements of a text seem to bind."""
+    return list(dict.fromkeys(name.strip() for names in _BOUND.findall(text) for name in names.split(",")))
 
 
 # -- statements that begin as Python's do --------------------------------------------------------
@@ -396,7 +399,7 @@ def _refuse_first_word(part: Part) -> None:
         return
     if after.kind != END or word in _ALONE:
         words = _OPENING[word]
-        raise ParseError(words.message, span=first.span, source=part.source, help=words.help)
+        raise ParseError(words[0], span=first.span, source=part.source, help=words[1])
 
 
 # -- Import lines: the names and aliases that they take from the known libraries, and nothing else -

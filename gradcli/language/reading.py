@@ -26,7 +26,6 @@ from gradcli.language.tree import (
     Import,
     Imported,
     Name,
-    Node,
     Query,
     Several,
     Statement,
@@ -129,34 +128,34 @@ class Reading(Coercion):
         super().__init__(scope)
         self.notes_of: dict[Expr, str] = {}  # what is to be said of nodes wherever results depend on them
 
-    def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any], keywords: Sequence[str]) -> str:
+    def bare(self, node: Call, frame: Frame, name: str, arguments: Sequence[Any]) -> str:
         """The library of a function without a prefix. Raises AmbiguousError where it means two things."""
         if name in meanings.OF_NUMPY_BARE:
-            self._refuse_rows(node, name, frame, arguments, keywords)
+            self._refuse_rows(node, name, frame, arguments)
             return NUMPY
-        call = _form(name, False, arguments, keywords)
+        call = _form(node, name, False, arguments)
         outside = frame.statement is None and not shown(frame, self.scope).prefixes  # a formula, as we print them; a claim; a value
         found = None if outside else self._dialect(call, node, frame)
         if found in (None, NUMPY):
-            self._refuse_all_axes(node, name, frame, arguments, keywords)
+            self._refuse_all_axes(node, name, frame, arguments)
         if found in (None, NUMPY) and meanings.takes_more(name, MATH, len(arguments)):
             return MATH  # log(x, b)
         if found is None:
             found = NUMPY if meanings.meaning(call, NUMPY) is not None or not exists(name, TORCH) else TORCH
         return found if exists(name, found) else NUMPY if exists(name, NUMPY) else TORCH
 
-    def method(self, node: Call, frame: Frame, name: str, base: Any, arguments: Sequence[Any], keywords: Sequence[str]) -> str:
+    def method(self, node: Call, frame: Frame, name: str, base: Any, arguments: Sequence[Any]) -> str:
         """The library of a method. Raises AmbiguousError where it means two things."""
-        self._refuse_all_axes(node, name, frame, [base, *arguments], keywords)
-        call = _form(name, True, [base, *arguments], keywords)
+        self._refuse_all_axes(node, name, frame, [base, *arguments])
+        call = _form(node, name, True, [base, *arguments])
         found = self._dialect(call, node, frame)
         if found is not None:
             return found
-        if not is_method_of_arrays(name) or "dim" in keywords or "keepdim" in keywords:
+        if not is_method_of_arrays(name) or "dim" in call.keywords or "keepdim" in call.keywords:
             return TORCH
         if name == "transpose" and len(arguments) == 2 and self.value(base).ndim != 2:
             return TORCH  # NumPy's wants all axes
-        if name == "repeat" and len(arguments) == 1 and isinstance(arguments[0], tuple) and not keywords:
+        if name == "repeat" and len(arguments) == 1 and isinstance(arguments[0], tuple) and not node.keywords:
             return TORCH  # sizes; NumPy's takes a number for each entry, which is written as a list
         return NUMPY if meanings.meaning(call, NUMPY) is not None or meanings.meaning(call, TORCH) is None else TORCH
 
@@ -166,35 +165,35 @@ class Reading(Coercion):
             return self.scope.dialect.of(call, own, frame.source.position(node.start)[0])
         except TwoDialectsError as error:
             base = [node.callee.base] if isinstance(node.callee, Attribute) else []
-            given = [_text(part, frame) for part in (*base, *node.arguments)]
-            given += [f"{keyword}={_text(value, frame)}" for keyword, value in node.keywords]
+            given = [frame.text_of(part) for part in (*base, *node.arguments)]
+            given += [f"{keyword}={frame.text_of(value)}" for keyword, value in node.keywords]
             forms = [f"{PREFIX[dialect]}.{call.name}({', '.join(given)})" for dialect in error.dialects]
             error.help = f"write {' or '.join(forms)}"
             raise
 
-    def _refuse_rows(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any], keywords: Sequence[str]) -> None:
+    def _refuse_rows(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any]) -> None:
         """Refuse the sum of a matrix in a program that was written for Python: there it is the sum of the rows."""
-        if name != "sum" or not arguments or {"axis", "dim"} & {*keywords}:
+        if name != "sum" or not arguments or {"axis", "dim"} & dict(node.keywords).keys():
             return
         axes = self.value(list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]).ndim
         dialect = self.scope.dialect
         if axes > 1 and (shown(frame, self.scope).prefixes or self.scope.imported or dialect.is_pasted() or dialect.wanted()):
             own = shown(frame, self.scope).prefixes
             prefix = PREFIX[next(iter(own)) if len(own) == 1 else dialect.wanted() or NUMPY]
-            text = _text(node.arguments[0], frame)
+            text = frame.text_of(node.arguments[0])
             raise AmbiguousError(
                 f"'sum()' of an array of {axes} axes has two readings: Python's is over the rows, NumPy's over all entries",
                 help=f"write {prefix}.sum({text}), or sum({text}, axis=0) for the rows",
             )
 
-    def _refuse_all_axes(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any], keywords: Sequence[str]) -> None:
+    def _refuse_all_axes(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any]) -> None:
         """Refuse ``softmax(m)`` of a matrix without an axis: SciPy's is over all entries, that of networks along the last axis."""
-        if len(arguments) != 1 or {"axis", "dim"} & {*keywords} or not meanings.stated(name):
+        if len(arguments) != 1 or {"axis", "dim"} & dict(node.keywords).keys() or not meanings.stated(name):
             return
         axes = self.value(arguments[0]).ndim
         if axes > 1:
             callee = node.callee
-            text = _text(callee.base if isinstance(callee, Attribute) else node.arguments[0], frame)
+            text = frame.text_of(callee.base if isinstance(callee, Attribute) else node.arguments[0])
             parameter = meanings.stated(name)
             raise AmbiguousError(
                 f"'{name}()' of an array of {axes} axes has two readings: over all entries, and along the last axis",
@@ -220,7 +219,7 @@ class Reading(Coercion):
         if not any(map(self._varies, given)):
             return made
         callee = node.callee
-        written = f".{callee.name}()" if isinstance(callee, Attribute) and method else f"{_text(callee, frame)}(...)"
+        written = f".{callee.name}()" if isinstance(callee, Attribute) and method else f"{frame.text_of(callee)}(...)"
         if library == JAX:
             raise ArgumentError(
                 f"'{written}' of a value that is differentiated is an error in JAX, where it has no number yet", help=f"leave {written} out"
@@ -321,9 +320,5 @@ class Reading(Coercion):
         return None
 
 
-def _text(node: Node, frame: Frame) -> str:
-    return frame.source.text[node.start : node.end]
-
-
-def _form(name: str, method: bool, arguments: Sequence[Any], keywords: Sequence[str]) -> meanings.Call:
-    return meanings.Call(name, method, tuple(isinstance(a, (list, tuple)) for a in arguments), tuple(sorted(keywords)))
+def _form(node: Call, name: str, method: bool, arguments: Sequence[Any]) -> meanings.Call:
+    return meanings.Call(name, method, tuple(isinstance(a, (list, tuple)) for a in arguments), tuple(sorted(dict(node.keywords))))

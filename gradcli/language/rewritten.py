@@ -71,18 +71,16 @@ def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
             callee: Part = (node.callee, ATOM)
             if isinstance(node.callee, Name):
                 callee = "ln" if node.callee.name == "log" and "log" not in own else node.callee.name
-            items: list[list[Part]] = [[(argument, EXPRESSION)] for argument in node.arguments]
-            items += [[f"{name}=", (value, EXPRESSION)] for name, value in node.keywords]
-            return ATOM, [callee, "'" * node.primes, "(", *_joined(items), ")"]
+            return ATOM, [callee, "'" * node.primes, "(", *_listed(node.arguments, node.keywords), ")"]
         case Attribute():
             return ATOM, [*_base(node.base), ".", node.name]
         case Subscript():
             comma = "," if node.tuple_ and len(node.items) == 1 else ""
-            return ATOM, [*_base(node.base), "[", *_joined([[(item, EXPRESSION)] for item in node.items]), comma, "]"]
+            return ATOM, [*_base(node.base), "[", *_listed(node.items), comma, "]"]
         case Sequence():
             comma = "," if node.bracket == "(" and len(node.items) == 1 else ""
             closing = ")" if node.bracket == "(" else "]"
-            return ATOM, [node.bracket, *_joined([[(item, EXPRESSION)] for item in node.items]), comma, closing]
+            return ATOM, [node.bracket, *_listed(node.items), comma, closing]
         case Slice():
             parts: list[Part] = []
             for i, bound in enumerate(node.parts):
@@ -122,8 +120,10 @@ def _infix(node: Binary) -> tuple[int, list[Part]]:
     return power, [(node.left, left), sign, (node.right, right)]
 
 
-def _joined(items: list[list[Part]]) -> list[Part]:
-    return [part for i, item in enumerate(items) for part in ([", ", *item] if i else item)]
+def _listed(nodes: list[Node], keywords: list[tuple[str, Node]] | tuple[()] = ()) -> list[Part]:
+    """Items with commas between them, and keywords after them."""
+    items = [*(("", node) for node in nodes), *((f"{name}=", node) for name, node in keywords)]
+    return [part for i, (name, node) in enumerate(items) for part in (", " * (i > 0) + name, (node, EXPRESSION))]
 
 
 # -- Expressions whose meaning depends on what names stand for: they are read again when that is

@@ -337,6 +337,9 @@ class Frame:
         """The nodes of the tree, operands before their users."""
         return self.expression.nodes
 
+    def text_of(self, node: Node) -> str:
+        return self.source.text[node.start : node.end]
+
     def kept(self, node: Node, made: Any) -> Any:
         """The result of a function; what was expanded for it is kept."""
         if type(made) is not Expansion:

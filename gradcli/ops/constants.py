@@ -31,24 +31,11 @@ class Constant(float):
         return self.text
 
 
-PI = Constant(math.pi, "pi", lambda m: +m.pi)
-TAU = Constant(math.tau, "(2*pi)", lambda m: 2 * m.pi)
-E = Constant(math.e, "e", lambda m: m.exp(1))
-LN2 = Constant(math.log(2), "log(2)", lambda m: m.log(2))
-LN10 = Constant(math.log(10), "log(10)", lambda m: m.log(10))
-TWO_BY_SQRT_PI = Constant(2 / math.sqrt(math.pi), "(2/sqrt(pi))", lambda m: 2 / m.sqrt(m.pi))
-SQRT_2 = Constant(math.sqrt(2), "sqrt(2)", lambda m: m.sqrt(2))
-SQRT_TWO_PI = Constant(math.sqrt(2 * math.pi), "sqrt(2*pi)", lambda m: m.sqrt(2 * m.pi))
-SQRT_2_BY_PI = Constant(math.sqrt(2 / math.pi), "sqrt(2/pi)", lambda m: m.sqrt(2 / m.pi))
-HALF_SQRT_PI = Constant(math.sqrt(math.pi) / 2, "(sqrt(pi)/2)", lambda m: m.sqrt(m.pi) / 2)
-LN_PI = Constant(math.log(math.pi), "log(pi)", lambda m: m.log(m.pi))
-
-
 class _Floats:
     """What constants are made of, as floats: mpmath's names."""
 
     pi, euler = math.pi, 0.5772156649015329
-    log, sqrt = staticmethod(math.log), staticmethod(math.sqrt)
+    exp, log, sqrt = math.exp, math.log, math.sqrt
 
     @staticmethod
     def mpf(x: float) -> float:
@@ -56,8 +43,26 @@ class _Floats:
 
 
 def exactly(text: str, reference: Callable[[Any], Any]) -> Constant:
-    """A constant by its formula, of pi, euler, log and sqrt of whatever computes them."""
+    """A constant by its formula, of pi, euler, exp, log and sqrt of whatever computes them."""
     return Constant(float(reference(_Floats)), text, reference)
+
+
+PI = exactly("pi", lambda m: +m.pi)
+TAU = exactly("(2*pi)", lambda m: 2 * m.pi)
+E = exactly("e", lambda m: m.exp(1))
+LN2 = exactly("log(2)", lambda m: m.log(2))
+LN10 = exactly("log(10)", lambda m: m.log(10))
+TWO_BY_SQRT_PI = exactly("(2/sqrt(pi))", lambda m: 2 / m.sqrt(m.pi))
+SQRT_2 = exactly("sqrt(2)", lambda m: m.sqrt(2))
+SQRT_TWO_PI = exactly("sqrt(2*pi)", lambda m: m.sqrt(2 * m.pi))
+SQRT_2_BY_PI = exactly("sqrt(2/pi)", lambda m: m.sqrt(2 / m.pi))
+HALF_SQRT_PI = exactly("(sqrt(pi)/2)", lambda m: m.sqrt(m.pi) / 2)
+LN_PI = exactly("log(pi)", lambda m: m.log(m.pi))
+HALF_LN_TWO_PI = exactly("(log(2*pi)/2)", lambda m: m.log(2 * m.pi) / 2)
+LN_TWO_PI = exactly("log(2*pi)", lambda m: m.log(2 * m.pi))
+EULER_GAMMA = exactly("(-digamma(1))", lambda m: +m.euler)
+DEGREE = exactly("(pi/180)", lambda m: m.pi / 180)
+RADIAN = exactly("(180/pi)", lambda m: 180 / m.pi)
 
 
 def difference(x: float, y: float) -> float:
@@ -67,12 +72,6 @@ def difference(x: float, y: float) -> float:
         return value
     return Constant(value, f"({x!r} - {y!r})", lambda m: m.mpf(x) - m.mpf(y))
 
-
-HALF_LN_TWO_PI = Constant(math.log(2 * math.pi) / 2, "(log(2*pi)/2)", lambda m: m.log(2 * m.pi) / 2)
-LN_TWO_PI = Constant(math.log(2 * math.pi), "log(2*pi)", lambda m: m.log(2 * m.pi))
-EULER_GAMMA = Constant(0.5772156649015329, "(-digamma(1))", lambda m: +m.euler)
-DEGREE = Constant(math.pi / 180, "(pi/180)", lambda m: m.pi / 180)
-RADIAN = Constant(180 / math.pi, "(180/pi)", lambda m: 180 / m.pi)
 
 # Names that stand for a value until a binding takes them.
 NAMED: dict[str, float | bool] = {

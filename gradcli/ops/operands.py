@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,44 +12,24 @@ from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.linalg import products
 from gradcli.ops.spec import Carrier, Op
 
+Operator = Callable[[Any, Any], Any]
+
+
+def _both(op: Op) -> tuple[Operator, Operator]:
+    """Return the operator of a value before another, and behind it."""
+    return lambda self, other: self.apply_op(op, (self, other), {}), lambda self, other: self.apply_op(op, (other, self), {})
+
 
 class Operand(Carrier):
     """Operators of a value that rules compute with: each applies the registered operation."""
 
     __slots__ = ()
-
-    def __add__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.add, (self, other), {})
-
-    def __radd__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.add, (other, self), {})
-
-    def __sub__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.sub, (self, other), {})
-
-    def __rsub__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.sub, (other, self), {})
-
-    def __mul__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.mul, (self, other), {})
-
-    def __rmul__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.mul, (other, self), {})
-
-    def __truediv__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.div, (self, other), {})
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.div, (other, self), {})
-
-    def __pow__(self, other: Any) -> Any:
-        return self.apply_op(exponential.pow_, (self, other), {})
-
-    def __rpow__(self, other: Any) -> Any:
-        return self.apply_op(exponential.pow_, (other, self), {})
-
-    def __matmul__(self, other: Any) -> Any:
-        return self.apply_op(products.matmul, (self, other), {})
+    __add__, __radd__ = _both(arithmetic.add)
+    __sub__, __rsub__ = _both(arithmetic.sub)
+    __mul__, __rmul__ = _both(arithmetic.mul)
+    __truediv__, __rtruediv__ = _both(arithmetic.div)
+    __pow__, __rpow__ = _both(exponential.pow_)
+    __matmul__ = _both(products.matmul)[0]
 
     def __neg__(self) -> Any:
         return self.apply_op(arithmetic.neg, (self,), {})

@@ -21,8 +21,8 @@ from gradcli.ops.writing import OfSciPy, Shape, axes_of, one_axis, shape_by_exam
 
 __all__ = [  # what records are written with: here, and from where it is
     "OPERATORS", "REQUIRED", "SAME", "Alike", "Arrays", "Choice", "Composite", "Function", "Index", "Kink", "Number", "OfSciPy", "Op",
-    "Shape", "Stated", "axes_of", "composite", "composites", "declare", "elementwise", "families", "find", "function", "general",
-    "is_number", "load", "named", "nodes_for", "noted", "one_axis", "public_names", "registry", "room_for", "shape_by_example",
+    "Shape", "Stated", "axes_of", "composite", "composites", "declare", "elementwise", "families", "find", "flat", "function", "general",
+    "is_number", "load", "named", "nodes_for", "noted", "one_axis", "piecewise", "public_names", "registry", "room_for", "shape_by_example",
     "signature_of", "structural", "witness",
 ]  # fmt: skip
 
@@ -128,10 +128,10 @@ Stated: TypeAlias = Any
 KINDS = {"Alike", "Arrays", "Index", "Number", "Stated"}
 
 
-def composite(name: str, signature: str, body: Function, *, doc: str, **record: Any) -> Composite:
+def composite(names: str, signature: str, body: Function, *, doc: str, **record: Any) -> Composite:
     """Register a function made of operations."""
-    fields = {"public": not FORM.match(name), **record}
-    found: Composite = register(Composite(name, signature, doc, definition=body, **grouped(fields, "torch")))
+    fields = {"public": not FORM.match(names), **record}
+    found: Composite = register(Composite(names, signature, doc, definition=body, **grouped(fields, "torch")))
     return found
 
 
@@ -151,7 +151,7 @@ def signature_of(body: Function) -> str:
 
 
 def function(
-    name: str = "", vjp: Function | None = None, partials: Sequence[Function | None] | None = None, **record: Any
+    names: str = "", vjp: Function | None = None, partials: Sequence[Function | None] | None = None, **record: Any
 ) -> Callable[[Function], Any]:
     """Register a function by its definition, which this decorates.
 
@@ -160,7 +160,7 @@ def function(
     if they have no default, a `Number` where they are one of the formula, and `Stated` where they have to be written. The docstring
     is its documentation, with an example after ``>>>``.
 
-    name     its name in the language, where it is not that of the definition (without an underscore at the end)
+    names    its names in the language, where there are more than that of the definition (without an underscore at the end)
     vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default.
              So is a function with a forward pass of its own that has no derivative
     partials the same of a function that works entry by entry: one for each operand. With a forward pass of its own, loops call that
@@ -172,10 +172,10 @@ def function(
         code, defaults = body.__code__, body.__kwdefaults__ or {}
         about = f"{body.__doc__ or ''} >>> {record.pop('example')}" if "example" in record else body.__doc__ or ""
         keys = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-        called, signature = name or body.__name__.rstrip("_"), signature_of(body)
+        called, signature = names or body.__name__.rstrip("_"), signature_of(body)
         is_node = vjp is not None or partials is not None or "forward" in record
         for library in () if is_node else LIBRARIES & record.keys():
-            declare(f"{library}:\n{called}({record.pop(library)})")
+            declare(f"{library}:\n{called.split()[0]}({record.pop(library)})")
         fields: dict[str, Any] = {
             "static": MappingProxyType({key: defaults.get(key, REQUIRED) for key in keys}),
             "public": not FORM.match(called),
@@ -216,7 +216,7 @@ def is_number(parameter: Any) -> bool:
 
 
 def elementwise(
-    name: str,
+    names: str,
     signature: str,
     forward: Function,
     reference: Function | str,
@@ -231,16 +231,20 @@ def elementwise(
     if isinstance(reference, str):
         reference = partial(_called, reference)
     record = {**({"saves": signature, "ulps": 4} if kind == "smooth" else {"ulps": 0} if kind == "flat" else {}), **record}
+    name = names.split(maxsplit=1)[0]
     if name in IN_HEADERS:
         places = [f"{{{place}}}" for place in range(len(signature.split()))]
         record = {"c": f"g_{name}({', '.join(places)})", **record}
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": kind, "partials": partials or None}
-    op: Op = register(Op(name, signature, doc, **own, **grouped(record)))
+    op: Op = register(Op(names, signature, doc, **own, **grouped(record)))
     return op
 
 
-def structural(name: str, signature: str, forward: Function, reference: Function, *, doc: str, **record: Any) -> Op:
+piecewise, flat = partial(elementwise, kind="piecewise"), partial(elementwise, kind="flat")
+
+
+def structural(names: str, signature: str, forward: Function, reference: Function, *, doc: str, **record: Any) -> Op:
     """Register any other operation, with its VJP."""
     own: dict[str, Any] = {"forward": forward, "reference": reference, "kind": "structural"}
-    op: Op = register(Op(name, signature, doc, **own, **grouped(record)))
+    op: Op = register(Op(names, signature, doc, **own, **grouped(record)))
     return op

@@ -65,7 +65,7 @@ def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 # Fields of several things, which records write as words, or as the one thing that there is.
-_LISTS = {"aliases", "kinks", "results", "saves"}
+_LISTS = {"kinks", "results", "saves"}
 
 
 def _listed(value: Any, name: str) -> Any:
@@ -79,7 +79,7 @@ def _listed(value: Any, name: str) -> Any:
 class Record:
     """An operation, or a function made of some. Compared by identity.
 
-    name        what graphs, formulas and reports call it
+    names       what graphs, formulas and reports call it, and other names of it
     signature   its operands in words, with what they are beside arrays: "x? bounds:arrays *more". Those that end in a question mark may
                 be left out (None), and ``*more`` is any number of operands. ``index:index`` are whole numbers by which entries are
                 addressed, ``choices:arrays`` a list of arrays, each of its own shape, ``x:signed`` has zeros that count by their
@@ -95,7 +95,7 @@ class Record:
     torch       what PyTorch makes of it
     """
 
-    name: str
+    names: str
     signature: str
     about: str
     static: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -103,8 +103,15 @@ class Record:
     domain: str = ""
     kinks: tuple[Kink, ...] = ()
     torch: Torch = USUAL
-    aliases: tuple[str, ...] = ()
     public: bool = True
+
+    @cached_property
+    def name(self) -> str:
+        return self.names.split()[0]
+
+    @cached_property
+    def aliases(self) -> tuple[str, ...]:
+        return tuple(self.names.split()[1:])
 
     @cached_property
     def doc(self) -> str:

@@ -10,7 +10,7 @@ from gradcli.errors import EvaluationError
 from gradcli.ops.carrying import steady
 from gradcli.ops.constants import number_of
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Valued
-from gradcli.ops.registry import elementwise, function, structural
+from gradcli.ops.registry import flat, function, piecewise, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import witness
 
@@ -40,8 +40,8 @@ def derivative(x: Any, *, of: Any = None) -> Any:
 
 
 detach: Op = structural(
-    "detach", "x", _same, witness("arrays.same"), shape=_same, algebra="identity", dtype="same", ulps=0,
-    aliases="stop_gradient lax.stop_gradient", simpler=lambda out, x: out, memory="alias",
+    "detach stop_gradient lax.stop_gradient", "x", _same, witness("arrays.same"), shape=_same, algebra="identity", dtype="same", ulps=0,
+    simpler=lambda out, x: out, memory="alias",
     doc="x as a constant: no gradient flows through it. >>> x*detach(x)",
 )  # fmt: skip
 output = structural(
@@ -58,9 +58,9 @@ def _whole(out: Any, x: Any) -> Any:
     return int(number) if isinstance(number, bool) else None
 
 
-to_float = elementwise(
+to_float = piecewise(
     "to_float", "x", lambda x: np.asarray(x, np.float64)[()], lambda m, x: x if not isinstance(x, bool) else m.one * int(x),
-    lambda out, x: 1, kind="piecewise", public=False, ulps=0, dtype="number",
+    lambda out, x: 1, public=False, ulps=0, dtype="number",
     extended=Valued(lambda x: np.asarray(x, LONG_DOUBLE)),
     doc="A boolean or integer as a number.", backward="ToCopy",
     written="{x}", simpler=_whole,
@@ -92,8 +92,8 @@ def _to_int(x: Any) -> Any:
     return whole[()]
 
 
-to_int = elementwise(
-    "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", dtype="int", public=False,
+to_int = flat(
+    "to_int", "x", _to_int, lambda m, x: x, None, dtype="int", public=False,
     extended=Entrywise((None,), value=lambda x: np.rint(x).astype(np.int64)),
     doc="Whole numbers by which entries are addressed: class labels, indices.",
     numpy="np.asarray({0}, np.int64)",

@@ -58,23 +58,19 @@ class KnownFailure(NamedTuple):
     rule: str
 
     def written(self) -> dict[str, Any]:
-        """The entry in a baseline, without what says nothing."""
-        case = self.case
-        id = None if case.id is None else json.loads(case.id)
-        number = case.number if case.number > 1 else None
-        entry = {"file": case.file, "id": id, "text": case.text, "given": case.given, "number": number, "rule": self.rule}
-        return {name: value for name, value in entry.items() if value is not None}
+        """Return the entry in a baseline, without what says nothing."""
+        id = None if self.case.id is None else json.loads(self.case.id)
+        entry = {**vars(self.case), "id": id, "rule": self.rule}
+        return {name: value for name, value in entry.items() if value is not None and (name, value) != ("number", 1)}
 
     @classmethod
     def read(cls, entry: dict[str, Any]) -> KnownFailure:
-        id = None if entry.get("id") is None else json.dumps(entry["id"], sort_keys=True)
-        case = Identity(str(entry["file"]), id, str(entry["text"]), entry.get("given"), int(entry.get("number", 1)))
-        return cls(case, str(entry["rule"]))
+        rule, id = entry.pop("rule"), entry.pop("id", None)
+        return cls(Identity(**{"given": None, **entry}, id=None if id is None else json.dumps(id, sort_keys=True)), str(rule))
 
     @property
-    def order(self) -> tuple[Any, ...]:
-        case = self.case
-        return (case.file, case.id or "", case.text, case.given or "", case.number, self.rule)
+    def order(self) -> str:
+        return json.dumps(self.written(), ensure_ascii=False)
 
     def __str__(self) -> str:
         name = "" if self.case.id is None else f" ({one_line(id_text(json.loads(self.case.id)), 60)})"

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradcli.containment import contained
-from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismatchError, UnknownNameError, UsageError, suggestion
+from gradcli.errors import EvaluationError, ShapeError, TypeMismatchError, UnknownNameError, UsageError, suggestion
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Program
-from gradcli.language.tree import Assertion, Query, Statement
-from gradcli.query.evaluate import locate
+from gradcli.query.evaluate import answers
 from gradcli.query.uncertainty import left_out
 from gradcli.query.warnings import text_of
 from gradcli.report.bound_record import Bound, BoundNote, BoundRecord, Ends
-from gradcli.report.records import Answer
 
 if TYPE_CHECKING:
     from gradcli.reference.ranges.search import Function, Place, Range
 
-Kind = TypeVar("Kind", bound=Answer)
 _MOST_NOTES = 12
 _SAID = {"pole": "has a pole", "domain": "has no value", "kink": "has a kink: its derivatives from both sides differ", "jump": "jumps"}
 
@@ -43,42 +39,7 @@ class AskedBounds:
 def bounds(program: Program, lines: Iterable[str], name: str | None, asked: AskedBounds, *, stream: bool = False) -> Iterator[BoundRecord]:
     """A record for each query of a program as its lines come, and for each error."""
     statements = program.statements(lines, name, stream=stream)
-    for record, _ in answers(BoundRecord, partial(_ranges, asked=asked), "a range", program, statements, box=dict(asked.box)):
-        yield record
-
-
-def answers(
-    kind: type[Kind],
-    fill: Callable[[Program, Lowered, Kind], None],
-    what: str,
-    program: Program,
-    statements: Iterable[Statement | GradcliError],
-    **known: Any,
-) -> Iterator[tuple[Kind, Statement | None]]:
-    """An answer to each query with its statement, and to each error; none to a statement that others build on, but for its error.
-
-    fill   completes an answer of the kind, which is ``what``
-    known  its fields that are known before
-    """
-    for statement in statements:
-        if isinstance(statement, GradcliError):
-            yield kind.of_error(statement), None
-            continue
-        if isinstance(statement, Assertion):
-            continue
-        line, column = statement.source.position(statement.span.start)
-        record = kind(statement.text, file=statement.source.name, line=line, column=column, **known)
-        try:
-            lowered = program.execute(statement)
-            if lowered is None:
-                continue
-            record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
-            record.warnings += [*lowered.notes, *left_out(program.scope, [lowered.value], what)]
-            fill(program, lowered, record)
-        except Exception as error:
-            record.fail(locate(contained(error), program.scope, statement))
-        if isinstance(statement, Query) or record.error is not None:
-            yield record, statement
+    return answers(BoundRecord, partial(_ranges, asked=asked), program, statements, box=dict(asked.box))
 
 
 def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: AskedBounds) -> None:
@@ -86,6 +47,7 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
     from gradcli.reference.ranges.search import Function
 
     scope, root = program.scope, lowered.value
+    record.warnings += left_out(scope, [root], "a range")
     refuse_unfit(root)
     variables = variables_of(program, lowered, asked.box)
     try:
@@ -131,11 +93,11 @@ def variables_of(program: Program, lowered: Lowered, box: Mapping[str, Ends]) ->
     return {name: leaf for name, leaf in leaves.items() if leaf in nodes}
 
 
-def refuse_unknown(program: Program, box: Mapping[str, Ends]) -> None:
-    """Raise UnknownNameError for a name of the box that the program does not mention."""
+def refuse_unknown(mentioned: Collection[str], box: Mapping[str, Ends]) -> None:
+    """Raise UnknownNameError for a name of the box that no program mentions."""
     for name in box:
-        if name not in program.scope.mentioned:
-            close = suggestion(name, sorted(program.scope.mentioned))
+        if name not in mentioned:
+            close = suggestion(name, sorted(mentioned))
             raise UnknownNameError(f"the expression has no name '{name}'", help=f"did you mean '{close}'?" if close else None)
 
 

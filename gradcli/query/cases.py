@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -35,7 +36,7 @@ from gradcli.query.baseline import Baseline, Identities
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import only_follows, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
-from gradcli.query.options import FAIL_ON, ClaimInput, Options, Policy
+from gradcli.query.options import FAIL_ON, Options, Policy
 from gradcli.query.unused_names import UsedNames, names_among, refuse_glued
 from gradcli.report.data import id_text
 from gradcli.report.identities import given_of
@@ -70,27 +71,14 @@ def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[s
 
 def details_of(record: Record, check: Check) -> list[str]:
     """Lines that explain a verdict, gravest first."""
-    lines: list[tuple[Verdict, str]] = []
-    for claim in check.claims:
-        if claim.verdict > Verdict.AGREE:
-            lines.append((claim.verdict, _claim_line(claim)))
-    parts: dict[str, VariableCheck] = dict(check.variables)
-    if check.value is not None:
-        parts["value"] = check.value
-    for name, part in parts.items():
-        if part.verdict > Verdict.AGREE:
-            lines.append((part.verdict, _variable_line(name, part)))
+    parts: dict[str, VariableCheck] = {**check.variables, **({} if check.value is None else {"value": check.value})}
+    lines = [(claim.verdict, _claim_line(claim)) for claim in check.claims if claim.verdict > Verdict.AGREE]
+    lines += [(part.verdict, _variable_line(name, part)) for name, part in parts.items() if part.verdict > Verdict.AGREE]
     if not lines and check.reason:
-        lines.append((check.verdict, check.reason))
-    found = [text for _, text in sorted(lines, key=lambda pair: pair[0], reverse=True)]
-    if check.departs is not None:
-        found.append(check.departs.text)
-    found += [f"write {repair}" for repair in check.repairs]
-    if check.rewrite is not None:
-        found.append(check.rewrite.told)
-    if record.point:
-        found.append("at " + " ".join(f"{name}={float(value)!r}" for name, value in record.point.items()))
-    return found
+        lines = [(check.verdict, check.reason)]
+    point = " ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
+    said = [text for _, text in sorted(lines, key=itemgetter(0), reverse=True)]
+    return [*said, *check.advice, *([f"at {point}"] if point else [])]
 
 
 def _claim_line(claim: Claim) -> str:
@@ -98,32 +86,22 @@ def _claim_line(claim: Claim) -> str:
         what = f"{claim.text}: " if claim.text else ""
     else:
         what = "claim of the value: " if claim.kind == "value" else f"claim of d/d{claim.of}: "
-    parts = [claim.verdict.word] if claim.verdict is not Verdict.MISMATCH else []
-    if claim.worst is not None:
-        said, right = ("right", "left") if claim.kind == "assert" else ("claimed", "true")
-        parts.append(_both(claim.worst, said, right, apart=claim.relation in (None, "==")))
-        if claim.wrong is not None and claim.wrong[1] > 1:
-            parts.append(f"{claim.wrong[0]} of {claim.wrong[1]} entries")
-    if claim.reason:
-        parts.append(claim.reason)
-    if claim.difference:
-        parts.append(f"difference: {claim.difference}")
-    return what + ", ".join(parts)
+    said, right = ("right", "left") if claim.kind == "assert" else ("claimed", "true")
+    both = "" if claim.worst is None else _both(claim.worst, said, right, apart=claim.relation in (None, "=="))
+    count = f"{claim.wrong[0]} of {claim.wrong[1]} entries" if both and claim.wrong is not None and claim.wrong[1] > 1 else ""
+    return what + _joined(claim.verdict, both, count, claim.reason, claim.difference and f"difference: {claim.difference}")
 
 
 def _variable_line(name: str, part: VariableCheck) -> str:
     what = {"value": "the value", "jvp": "the JVP"}.get(name, f"d/d{name}")
-    parts = [part.verdict.word] if part.verdict is not Verdict.MISMATCH else []
-    if part.worst is not None and part.verdict is Verdict.MISMATCH:
-        parts.append(_both(part.worst, "computed"))
-        if part.wrong and part.entries:
-            parts.append(f"{part.wrong} of {part.entries[1]} entries")
-    if part.reason:
-        parts.append(part.reason)
-    if part.verdict is Verdict.KINK and part.kinks:
-        kink = part.kinks[0]
-        parts.append(f"{kink.sides}, chosen {kink.chosen:g}")
-    return f"{what}: {', '.join(parts)}"
+    both = _both(part.worst, "computed") if part.worst is not None and part.verdict is Verdict.MISMATCH else ""
+    count = f"{part.wrong} of {part.entries[1]} entries" if both and part.wrong and part.entries else ""
+    kink = f"{part.kinks[0].sides}, chosen {part.kinks[0].chosen:g}" if part.verdict is Verdict.KINK and part.kinks else ""
+    return f"{what}: {_joined(part.verdict, both, count, part.reason, kink)}"
+
+
+def _joined(verdict: Verdict, *parts: str | None) -> str:
+    return ", ".join(part for part in ("" if verdict is Verdict.MISMATCH else verdict.word, *parts) if part)
 
 
 def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> str:
@@ -166,7 +144,7 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
     """The record of one statement; what has names without values is checked at points of its domain."""
     skip, xfail = marks_of(statement)
     if skip is not None and isinstance(statement, (Query, Assertion, GradcliError)):
-        skipped = _unrun(statement, id)
+        skipped = unrun(statement, id)
         skipped.skip = skip
         return skipped
     scope, options = program.scope, policy.options
@@ -211,18 +189,13 @@ def _judged(program: Program, statement: Statement | GradcliError, policy: Polic
     return record
 
 
-def unreached(statement: Query | Assertion, reason: str, id: Any = None) -> Record:
-    """The record of a query or an assert for which no time was left."""
-    return left_undecided(_unrun(statement, id), reason)
-
-
 def left_undecided(record: Record, reason: str) -> Record:
     """A record of which nothing is known but that there was no time for it."""
     record.unreached, record.check = True, Check(Verdict.UNDETERMINED, reason=reason)
     return record
 
 
-def _unrun(statement: Statement | GradcliError, id: Any) -> Record:
+def unrun(statement: Statement | GradcliError, id: Any = None) -> Record:
     """The record of a case that is not decided."""
     if isinstance(statement, GradcliError):
         record = Record.of_error(statement, id=id)
@@ -258,33 +231,28 @@ class RecordLines:
     """Lines of JSON Lines files to results, as `eval` takes them: nothing is claimed, and the result is that of the last query."""
 
     kind: ClassVar[type[Any]] = Record
-    skips = False  # whether a record may be left out
+    skips = False  # whether a record may be left out, and its claims identify it
 
     def __init__(self, programs: Programs, names: UsedNames) -> None:
         self.programs, self.names = programs, names
 
     def options(self, given: InputRecord, options: Options) -> Options:
-        """The options of a record that says more than names and a seed."""
+        """The options of a record that says more than names and a seed. Raises UsageError."""
         return options
 
-    def digest(self, given: Any) -> str | None:
-        """The digest that tells a case apart beside its text, for those who compare runs."""
-        return None
-
-    def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> Record:
+    def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> Any:
         """The result of the record's program, which has not begun."""
-        text, id = given.expr, given.id
         result: Record | None = None
         for statement in parsed:
-            record = run_statement(program, statement, policy.options, id=id)
+            record = run_statement(program, statement, policy.options, id=given.id)
             if record is not None:
                 result = record if result is None else result.joined(record)
             if record is not None and record.error is not None:
                 break
-        if result is None:
-            return Record.of_error(ParseError("the program has no query", source=Source(text)), id=id, expr=text)
-        result.expr = text
-        return result
+        return result or self._without_query(given)
+
+    def _without_query(self, given: InputRecord) -> Record:
+        return Record.of_error(ParseError("the program has no query", source=Source(given.expr)), id=given.id)
 
     def results(self, lines: Iterable[str], path: str, policy: Policy) -> Iterator[Any]:
         """The results of a file."""
@@ -292,7 +260,7 @@ class RecordLines:
             if line.strip():
                 yield self.result(line, path, number, policy)
 
-    def result(self, line: str, path: str, number: int, policy: Policy, folder: Path | None = None, unreached: str | None = None) -> Record:
+    def result(self, line: str, path: str, number: int, policy: Policy, folder: Path | None = None, unreached: str | None = None) -> Any:
         """The result of one record, whose data files are in a ``folder``: that of the file, unless another one is given.
 
         Of one for which no time is left it is what the record says of itself, with the reason why it was ``unreached``.
@@ -302,34 +270,34 @@ class RecordLines:
         known: dict[str, Any] = {}
         try:
             given = parse_record(line, self.programs.limits, folder)
-            known = said_of(given)
-            if unreached is None:
-                record = self.of_given(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder)
-            else:
+            known = {"id": given.id, "expr": given.expr, "meta": given.meta, "given": given.given}
+            if self.skips and given.skip is not None:
                 record = Record(given.expr, given.id, skip=given.skip)
-                if given.skip is None:
-                    left_undecided(record, unreached)
+                self.names.had |= given.at.keys()
+            elif unreached is not None:
+                record = left_undecided(Record(given.expr, given.id), unreached)
+            else:
+                record = self._of_given(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder)
+                record.expr = given.expr
         except Exception as unforeseen:
             error = contained(unforeseen)
             known = known or error.record
             record = self.kind.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
-        record.meta, record.given = known.get("meta"), self.digest(known.get("given"))
+        record.meta, record.given = known.get("meta"), given_of(known.get("given")) if self.skips else None
         record.file, record.line, record.column, record.record_line = None if path == "-" else path, number, 1, True
         return record
 
-    def of_given(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Record:
+    def _of_given(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Any:
         """Return the result of a record that is read; ``where`` names its text in messages."""
         programs = self.programs
         deviations: dict[str, Any] = {}
-        values = {**self.values(given, policy.state, deviations), **programs.values}
+        values = {**self._values(given, policy.state, deviations), **programs.values}
         deviations = {name: found for name, found in deviations.items() if name not in programs.values} | programs.deviations
         options = self.options(given, _options_of(given, policy.options))
-        record = None
-        if options.bare and not deviations and all(claim.of in values or claim.of == "value" for claim in given.expect):
-            record = programs.cache.in_record(values, Source(given.expr, where), options, given.id)
-        if record is not None:
-            record.expr, mentioned = given.expr, programs.cache.mentioned
-        else:
+        record: Any = None
+        if self.kind is Record and options.bare and not deviations and all(claim.of in {*values, "value"} for claim in given.expect):
+            record, mentioned = programs.cache.in_record(values, Source(given.expr, where), options, given.id), programs.cache.mentioned
+        if record is None:
             program = programs.fresh(policy.state, programs.loader(folder), values, given.dialect, policy.dialect, deviations)
             program.scope.needed = given.wrt is not None and options.wrt is given.wrt
             record = self._run(program, given, replace(policy, options=options), where)
@@ -344,58 +312,45 @@ class RecordLines:
             record.warnings += UsedNames(mentioned=mentioned).unmentioned(given.at, options)
         return record
 
-    def _run(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Record:
+    def _run(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Any:
         """The result of the record's program; ``where`` names the text in messages."""
-        text, id = given.expr, given.id
-        if self.skips and given.skip is not None:
-            return Record(text, id, skip=given.skip)
-        lines = text_lines(text)
+        lines = text_lines(given.expr)
         parsed = list(statements(lines if program.text is None else program.text.kept(lines), where, program.scope.limits))
         program.foresee(lines)
         if not parsed:
-            return Record.of_error(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
-        stray = _claim_of_nothing(given, parsed, program)
-        if stray is not None:
-            return Record.of_error(stray, id=id, expr=text)
+            raise ParseError("the record's 'expr' is empty", span=None)
+        _refuse_claims_of_nothing(given, parsed, program)
         return self.decide(program, given, parsed, policy)
 
-    def values(self, given: InputRecord, state: int, deviations: dict[str, Any]) -> dict[str, Any]:
+    def _values(self, given: InputRecord, state: int, deviations: dict[str, Any]) -> dict[str, Any]:
         """The values of a record, texts as constant expressions; their standard deviations are put among others. Raises InputError."""
-        values: dict[str, Any] = {}
-        calculator: Program | None = None
-        for name, value in given.at.items():
-            values[name] = value
-            if isinstance(value, str):
-                calculator = calculator or self.programs.fresh(state, values={})
-                try:
-                    values[name], deviation = calculator.uncertain(value, name)
-                    if deviation is not None:
-                        deviations[name] = deviation
-                except GradcliError as error:
-                    help = error.help if error.code == "ambiguous" else "write a number, or an expression of numbers"
-                    raise InputError(f"the value of '{name}' is no number: {error.message}", help=help) from None
+        values: dict[str, Any] = {**given.at}
+        texts = {name: value for name, value in given.at.items() if isinstance(value, str)}
+        calculator = self.programs.fresh(state, values={}) if texts else None
+        for name, value in texts.items():
+            assert calculator is not None
+            try:
+                values[name], deviation = calculator.uncertain(value, name)
+            except GradcliError as error:
+                help = error.help if error.code == "ambiguous" else "write a number, or an expression of numbers"
+                raise InputError(f"the value of '{name}' is no number: {error.message}", help=help) from None
+            if deviation is not None:
+                deviations[name] = deviation
         return values
 
 
-def said_of(given: InputRecord) -> dict[str, Any]:
-    """The fields that a record says of itself, whatever comes of it."""
-    return {"id": given.id, "expr": given.expr, "meta": given.meta, "given": given.given}
-
-
-def _claim_of_nothing(given: InputRecord, parsed: Iterable[Statement | GradcliError], program: Program) -> GradcliError | None:
-    """The error of a record that expects the gradient of a name that it does not have."""
+def _refuse_claims_of_nothing(given: InputRecord, parsed: Iterable[Statement | GradcliError], program: Program) -> None:
+    """Raise UnknownFieldError for a record that expects the gradient of a name that it does not have."""
     claimed = [claim.of for claim in given.expect if claim.of != "value"]
     if not claimed:
-        return None
+        return
     bound, mentioned = names_among(parsed)
-    names = bound.union(program.scope.names, mentioned)
+    names = sorted(bound.union(program.scope.names, mentioned))
     for name in claimed:
         if name not in names:
-            close = suggestion(name, sorted(names))
-            listed = ", ".join(sorted(names)[:20])
-            help = f"did you mean '{close}'?" if close else f"the names are {listed}" if listed else None
-            return UnknownFieldError(f"'expect' has the gradient of '{name}', which the record does not have", help=help)
-    return None
+            close = suggestion(name, names)
+            help = f"did you mean '{close}'?" if close else f"the names are {', '.join(names[:20])}" if names else None
+            raise UnknownFieldError(f"'expect' has the gradient of '{name}', which the record does not have", help=help)
 
 
 def _options_of(given: InputRecord, options: Options) -> Options:
@@ -422,13 +377,10 @@ class CheckedLines(RecordLines):
             return options
         return replace(
             options,
-            claims=tuple(ClaimInput(claim.of, claim.text, claim.numbers, claim.formula) for claim in given.expect),
+            claims=given.expect,
             rtol=given.rtol if self.rtol is None and given.rtol is not None else options.rtol,
             atol=given.atol if self.atol is None and given.atol is not None else options.atol,
         )
-
-    def digest(self, given: Any) -> str | None:
-        return given_of(given)
 
     def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> Record:
         """The first that is wrong in a record's program, else its last query, else its last assert."""
@@ -439,9 +391,7 @@ class CheckedLines(RecordLines):
             if outcome_of(record, "", fail_on=policy.fail_on).bad:
                 result = record
                 break
-        if result is None:
-            result = Record.of_error(ParseError("the program has no query", source=Source(given.expr)), id=given.id)
-        result.expr = given.expr
+        result = result or self._without_query(given)
         result.xfail = result.xfail if given.xfail is None else given.xfail
         return result
 

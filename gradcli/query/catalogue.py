@@ -231,26 +231,23 @@ def _call(record: Function) -> str | None:
 
 
 def _evaluated(text: str, shape: int) -> Example | None:
-    from gradcli.language.run import Program, statements
+    from gradcli.language.run import statements
     from gradcli.language.scope import Scope
     from gradcli.language.tree import Query
-    from gradcli.query.evaluate import run_statement
     from gradcli.query.free_variables import needs_of
-    from gradcli.query.options import Options
+    from gradcli.query.interface import evaluate
 
-    scope = Scope()
     (statement,) = statements([text])
     if not isinstance(statement, Query):
         return None
     at: dict[str, Any] = {}
-    for name in needs_of(statement, scope).names:
+    for name in needs_of(statement, Scope()).names:
         at[name] = _WHOLE.get(name) or (_MATRICES[0] if name.isupper() else np.roll(_VECTORS[shape], len(at)).tolist())
-        scope.bind_value(name, np.asarray(at[name]))
     try:
-        record = run_statement(Program(scope), statement, Options(check=False, formula=True))
+        record = evaluate(text, at=at, check=False)
     except (GradcliError, ValueError):
         return None
-    if record is None or record.error is not None or not np.all(np.isfinite(np.asarray(record.value, float))):
+    if not np.all(np.isfinite(np.asarray(record.value, float))):
         return None
     grad = {name: np.asarray(slope).tolist() for name, slope in (record.grad or {}).items()}
     return Example(text, at, np.asarray(record.value).tolist(), grad, dict(record.derivative or {}))

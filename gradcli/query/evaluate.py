@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,12 +27,14 @@ from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.query.options import Options
 from gradcli.query.warnings import first_nonfinite, gradient, hessian, hvp, jacobian, jvp, nonfinite, nonfinite_of_large, text_of
 from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, variables
-from gradcli.report.records import Record
+from gradcli.report.records import Answer, Record
 
 if TYPE_CHECKING:
     from gradcli.batch.compilation import CompilationCache
     from gradcli.check.claims import Given
 
+
+Kind = TypeVar("Kind", bound=Answer)
 
 # -- Queries over large arrays, from how many entries on: by a plan, in blocks ---------------------
 
@@ -184,33 +187,54 @@ def _of_sources(program: Program, sources: Iterable[Source], options: Options) -
 
 def run_statement(program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None) -> Record | None:
     """Execute one statement; a query, an assert or an error gives a record."""
+    asserts = isinstance(statement, Assertion)
+    fill = partial(_assert if asserts else fill_query, options=options)
+    return answer(Record, fill, program, statement, id=id, mode="assert" if asserts else options.mode)
+
+
+def answer(
+    kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], program: Program, statement: Statement | GradcliError, *,
+    lower: Callable[[Statement], Lowered | None] | None = None, id: Any = None, **known: Any,
+) -> Kind | None:  # fmt: skip
+    """Execute one statement for an answer of a kind; none to a statement that others build on, but for its error.
+
+    fill   completes an answer
+    lower  runs the statement, if not the program
+    known  fields of the answer that are known before
+    """
+    scope = program.scope
     if isinstance(statement, GradcliError):
         if statement.source is not None:
-            program.scope.mentioned.update(_WORD.findall(statement.source.text))
-        return Record.of_error(tried(statement, program.scope), id=id)
+            scope.mentioned.update(_WORD.findall(statement.source.text))
+        return kind.of_error(tried(statement, scope), id=id)
     line, column = statement.source.position(statement.span.start)
-    record = Record(statement.text, id, statement.source.name, line, column)
-    record.mode = "assert" if isinstance(statement, Assertion) else options.mode
+    record = kind(statement.text, id, statement.source.name, line, column, **known)
     try:
-        lowered = program.execute(statement)
+        lowered = (lower or program.execute)(statement)
         if lowered is None:
             return None
         record.read_as = lowered.read_as
         record.warnings += lowered.notes
-        if isinstance(statement, Assertion):
-            _assert(program.scope, lowered, options, record)
-        else:
-            wrt = _query(program, lowered, options, record)
-            if options.observer is not None:
-                options.observer(program, lowered, wrt, record)
+        fill(program, lowered, record)
     except Exception as error:
-        return record.fail(locate(contained(error), program.scope, statement))
+        return record.fail(locate(contained(error), scope, statement))
     finally:
         record.dialect = program.lowering.dialect
     return record
 
 
-def only_follows(statement: Statement | GradcliError, record: Record) -> bool:
+def answers(
+    kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], program: Program, statements: Iterable[Statement | GradcliError],
+    **known: Any,
+) -> Iterator[Kind]:  # fmt: skip
+    """The answers to all statements but asserts, as `answer`."""
+    for statement in statements:
+        record = None if isinstance(statement, Assertion) else answer(kind, fill, program, statement, **known)
+        if record is not None and not only_follows(statement, record):
+            yield record
+
+
+def only_follows(statement: Statement | GradcliError, record: Answer) -> bool:
     """Return whether a record has nothing to tell: that of a binding that fails because one before it has, whose error is told."""
     is_case = isinstance(statement, (Query, Assertion, GradcliError))
     return not is_case and record.error is not None and record.error.error.follows is not None
@@ -224,7 +248,14 @@ def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliEr
     return error.at(statement.span, statement.source)
 
 
-def _query(program: Program, lowered: Lowered, options: Options, record: Record) -> dict[str, Expr]:
+def fill_query(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
+    """Fill in a query's record, and show it to an observer."""
+    wrt = _evaluated(program, lowered, options, record)
+    if options.observer is not None:
+        options.observer(program, lowered, wrt, record)
+
+
+def _evaluated(program: Program, lowered: Lowered, options: Options, record: Record) -> dict[str, Expr]:
     """Fill in a query's record, and give what it is differentiated by."""
     scope, root = program.scope, lowered.value
     order = reachable([root])
@@ -344,8 +375,9 @@ def _has_nan(found: Any) -> bool:
     return any(map(_has_nan, found.values())) if isinstance(found, dict) else is_nan(found)
 
 
-def _assert(scope: Scope, lowered: Lowered, options: Options, record: Record) -> None:
+def _assert(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
     """An assert: its relations between the floats, entry by entry, and what the reference says of them."""
+    scope = program.scope
     if scope.deviations and any(leaf in scope.deviations for leaf in reachable([n for s in lowered.relations for n in (s.left, s.right)])):
         record.warnings.append("standard deviations have no part in an assert: it is about the values")
     if lowered.ranges:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from gradcli.containment import contained
 from gradcli.errors import GradcliError
 from gradcli.exports.subject import Parameter, Subject
 from gradcli.graph.interpret import forward, rebuild
@@ -14,34 +14,41 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import ones_like, vjp
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Assertion, Statement
+from gradcli.language.tree import Statement
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
-from gradcli.query.evaluate import locate, seed_of
+from gradcli.query.evaluate import answers, seed_of
 from gradcli.query.free_variables import needs_of
 from gradcli.query.options import Options
 from gradcli.query.uncertainty import left_out
 from gradcli.query.unused_names import refuse_glued
 from gradcli.query.wrt import variables
+from gradcli.report.records import Answer
 
 _ANY = np.float64(0.5)  # a number, of which a function has the shape and the dtype
 
 
-def subjects(program: Program, lines: Iterable[str], name: str | None, options: Options) -> Iterator[Subject | GradcliError]:
+@dataclass(eq=False, repr=False)
+class Export(Answer):
+    """One query as what is exported of it, or its error."""
+
+    subject: Subject | None = None
+
+
+def subjects(program: Program, lines: Iterable[str], name: str | None, options: Options) -> Iterator[Export]:
     """What is exported of each query of a program; an error takes the place of a statement that has none."""
     text: list[str] = []
-    for statement in program.statements(lines, name):
-        if isinstance(statement, GradcliError):
-            yield statement
-        elif not isinstance(statement, Assertion):
-            try:
-                lowered = _lowered(program, statement, options)
-                if lowered is not None:
-                    yield subject(program, lowered, options, [*text, statement.text])
-                else:
-                    text.append(statement.text)
-            except Exception as error:
-                yield locate(contained(error), program.scope, statement)
+
+    def lower(statement: Statement) -> Lowered | None:
+        lowered = _lowered(program, statement, options)
+        if lowered is None:
+            text.append(statement.text)
+        return lowered
+
+    def fill(program: Program, lowered: Lowered, record: Export) -> None:
+        record.subject = subject(program, lowered, options, [*text, record.expr])
+
+    return answers(Export, fill, program, program.statements(lines, name), lower=lower)
 
 
 def _lowered(program: Program, statement: Statement, options: Options) -> Lowered | None:

@@ -651,8 +651,8 @@ def hvp(
     return HessianProduct(_settings(**locals()))
 
 
-def _settings(expression: Any, wrt: Any, **options: Any) -> Settings:
-    """The settings of a function, of all that it is made with. Raises by its name for an option that is none."""
+def _settings(expression: Any, wrt: Any, sparse: Any = None, **options: Any) -> Settings:
+    """The settings of a function, of all that it is made with but ``sparse``. Raises by its name for an option that is none."""
     names = given.names_given("wrt", wrt, given.words(given.text_of(expression)))
     return Settings(expression, names, **given.options_of(options))
 

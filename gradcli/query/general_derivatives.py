@@ -18,6 +18,7 @@ import numpy as np
 from gradcli.check.sampling import Point
 from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, suggestion
+from gradcli.files.jsonl import ClaimInput
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.inert import shell_word
@@ -32,10 +33,9 @@ from gradcli.ops.constants import NAMED
 from gradcli.plots.columns import Columns
 from gradcli.query.cases import details_of
 from gradcli.query.evaluate import locate, run_statement
-from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
+from gradcli.query.free_variables import Needs, SampledPoints, anywhere, deferred, keep_in_order, needs_of
 from gradcli.query.general_formulas import General, general
-from gradcli.query.options import POINTS, ClaimInput, Options
-from gradcli.query.points import anywhere
+from gradcli.query.options import POINTS, Options
 from gradcli.query.uncertainty import left_out
 from gradcli.query.unused_names import refuse_glued
 from gradcli.query.wrt import variables
@@ -169,34 +169,28 @@ Shape = tuple[int, ...]
 _TRIES = 8  # points that are tried for each one that is wanted inside of the domain
 
 
-def verified(
-    program: Program, query: Query, record: DerivativeRecord, options: Options, points: int, state: int, listed: Collection[str]
-) -> None:
-    """Put the verdict on a record's formulas into it.
+class Judging:
+    """The verdicts on a record's formulas, gathered.
 
     listed   names that are variables even where they are constants of the language
     """
-    judging = Judging(program, record, replace(options, check=True, everywhere=True), points, state, listed)
-    for length in range(record.order):
-        for path in combinations_with_replacement(record.names, length):
-            below = query if not path else judging.read(path)
-            if below is not None:
-                judging.hold(path, below)
-    record.check, record.points = judging.check, judging.least
 
-
-class Judging:
-    """The verdicts on a record's formulas, gathered."""
-
-    def __init__(
-        self, program: Program, record: DerivativeRecord, options: Options, points: int, state: int, listed: Collection[str]
-    ) -> None:
-        self.program, self.record, self.options = program, record, options
-        self.points, self.state, self.listed = points, state, listed
+    def __init__(self, program: Program, record: DerivativeRecord, asked: Asked, listed: Collection[str]) -> None:
+        self.program, self.record, self.asked, self.listed = program, record, asked, listed
+        self.options = replace(asked.options, check=True, everywhere=True)
         self.check = Check(Verdict.AGREE)
         self.least = 0  # the fewest points at which one was held
         self.shape: Shape = ()  # of the expression
         self.kinks: str | None = None  # where the expression has some
+
+    def judge(self, query: Query) -> None:
+        """Put the verdict on the formulas of a query into the record."""
+        for length in range(self.record.order):
+            for path in combinations_with_replacement(self.record.names, length):
+                below = self.read(path) if path else query
+                if below is not None:
+                    self.hold(path, below)
+        self.record.check, self.record.points = self.check, self.least
 
     def read(self, path: Path) -> Query | None:
         """A formula as a query, of the shape of the expression; None where there is none."""
@@ -246,17 +240,15 @@ class Judging:
         sampled.options = options
         found, count = sampled.gravest_of(inside)
         if found is None:
-            return sampled.gravest(self.points, self.state)
+            return sampled.gravest(self.asked.points, self.asked.state)
         found.points = count
         return found
 
     def _inside(self, function: Columns, sampled: SampledPoints) -> list[Point]:
         """Points at which an expression has a finite value, the first of many that are tried."""
-        tried = [*anywhere(sampled.keys, _TRIES * self.points, self.state)]
+        tried = [*anywhere(sampled.keys, _TRIES * self.asked.points, self.asked.state)]
         inside = function(*np.array([[*point.values()] for point in tried]).T).inside
-        return [point for point, is_inside in zip(tried, inside.reshape(len(tried), -1).all(axis=1), strict=True) if is_inside][
-            : self.points
-        ]
+        return [tried[i] for i in np.flatnonzero(inside.reshape(len(tried), -1).all(axis=1))[: self.asked.points]]
 
     def _take(self, path: Path, found: Record) -> None:
         """Take the verdicts of one record."""
@@ -345,14 +337,12 @@ class Subject(NamedTuple):
     names: Path | None
 
 
-def derivatives(
-    program: Program, lines: Iterable[str], name: str | None, asked: Asked, id: Any = None, *, stream: bool = False
-) -> Iterator[DerivativeRecord]:
-    """A record for each query of a program as its lines come, and for each error."""
+def derivatives(program: Program, parsed: Iterable[Statement | GradcliError], asked: Asked, id: Any = None) -> Iterator[DerivativeRecord]:
+    """A record for each query among the statements of a program, and for each error."""
     definitions: list[Definition] = []
     bindings: list[Binding] = []
     found = False
-    for statement in program.statements(lines, name, stream=stream):
+    for statement in parsed:
         record = None
         if isinstance(statement, Query):
             record = derivative(program, Subject(statement, statement, asked.names), asked, id)
@@ -405,7 +395,7 @@ def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None)
         needs = _needs(program, subject)
         _differentiated(program, subject, needs, asked, record)
         if asked.check and record.formulas:
-            verified(program, subject.query, record, asked.options, asked.points, asked.state, subject.names or ())
+            Judging(program, record, asked, subject.names or ()).judge(subject.query)
     except Exception as unforeseen:
         error = contained(unforeseen)
         if isinstance(error, ShapeError) and error.help is None and len(said.text) <= _SHORT and "\n" not in said.text:

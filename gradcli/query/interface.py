@@ -185,7 +185,8 @@ def differentiate(
         programs.values[name] = array = given.value_of(name, value)
         limits.check_shape(array.shape)
     with np.errstate(all="ignore"):
-        found = list(derivatives(programs.fresh(asked.state), text_lines(expression), None, asked))
+        program = programs.fresh(asked.state)
+        found = list(derivatives(program, program.statements(text_lines(expression)), asked))
     for record in found:
         if record.error is not None:
             raise record.error.error

@@ -12,6 +12,7 @@ from gradcli.characters import normalized
 if TYPE_CHECKING:
     import numpy as np
 
+    from gradcli.files.jsonl import ClaimInput
     from gradcli.files.settings import Settings
     from gradcli.graph.nodes import Expr
     from gradcli.language.run import Lowered, Program
@@ -35,17 +36,6 @@ def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
 # Is shown a query: its program, what it was lowered to, what it is differentiated by, and its record.
 Observer = Callable[["Program", "Lowered", "Mapping[str, Expr]", "Record"], None]
 LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ClaimInput:
-    """A claim about the gradient by a name, or about the "value": text of the language, or numbers."""
-
-    of: str
-    text: str | None = None
-    numbers: Any = None
-    formula: bool = False  # the text is a formula although it mentions no name
-    around: int | None = 0  # which points around the values a formula is tried at, too; None for none
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,7 +25,6 @@ from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 if TYPE_CHECKING:
     from gradcli.reference.ranges.cells import Cell
     from gradcli.reference.ranges.making import Region
-    from gradcli.reference.ranges.proofs import Outcome
 
 Ends = tuple[float, float]
 _APART = 1e-9  # relative: what floats of one derivative may differ by, and a wrong one does not
@@ -67,15 +66,18 @@ def held(
     total = sum_(root) if root.shape else root
     everything = {**leaves, **{x: (float(scope.values[x]),) * 2 for x in wrt.values() if x not in leaves and x in scope.values}}
     subjects = Subjects(scope, total, everything, over)
-    formulas = [claim for claim in claims if claim.formula is not None]
     check = Check(Verdict.SKIPPED, over=dict(over))
     with deadline(timeout):
-        if formulas:
-            check.claims = [subjects.claim(claim, wrt) for claim in formulas]
-        else:
-            check.variables = {name: subjects.rule(x) for name, x in wrt.items() if x in everything}
-    if not formulas:
-        check.verdict = max((part.verdict for part in check.variables.values()), default=Verdict.SKIPPED)
+        for claim in claims:
+            if claim.formula is not None:
+                found = subjects.decide(claim.formula, None if claim.of == "value" else wrt[claim.of])
+                check.claims.append(Claim(claim.of, claim.kind, *found))
+        if not check.claims:
+            for name, x in wrt.items():
+                if x in everything:
+                    verdict, worst, reason = subjects.decide(grad(total, x), x)
+                    check.variables[name] = VariableCheck(verdict, "ranges", worst=worst, reason=reason)
+            check.verdict = max((part.verdict for part in check.variables.values()), default=Verdict.SKIPPED)
     return check
 
 
@@ -89,24 +91,8 @@ class Subjects:
         self.region: Region = Region(variables, scope.values, scope.precision)
         self.places = {leaf: i for i, leaf in enumerate(variables)}
 
-    def claim(self, claim: Given, wrt: Mapping[str, Expr]) -> Claim:
-        """The verdict on a formula."""
-        assert claim.formula is not None
-        subject = None if claim.of == "value" else wrt[claim.of]
-        right = self.root if subject is None else grad(self.root, subject)
-        found = self._decided(claim.formula, subject, right)
-        verdict, reason = self._told(found)
-        return Claim(claim.of, claim.kind, verdict, self._worst(found, claim.formula, right), reason)
-
-    def rule(self, x: Expr) -> VariableCheck:
-        """The verdict on the engine's derivative: its rules' graph, against the reference."""
-        graph = grad(self.root, x)
-        found = self._decided(graph, x, graph)
-        verdict, reason = self._told(found)
-        return VariableCheck(verdict, "ranges", worst=self._worst(found, graph, graph), reason=reason)
-
-    def _decided(self, left: Expr, subject: Expr | None, right: Expr) -> Outcome:
-        """Return whether a node equals the function, or the reference's derivative of it, all over the box but for kinks."""
+    def decide(self, left: Expr, subject: Expr | None) -> tuple[Verdict, Worst | None, str | None]:
+        """Decide whether a node equals the function, or the reference's derivative of it by a name, all over the box but for kinks."""
         from gradcli.reference.algebra import Unsupported
         from gradcli.reference.ranges.proofs import Outcome, Proof
 
@@ -115,13 +101,24 @@ class Subjects:
             said, truth = region.number(left), region.number(self.root)
             if subject is not None:
                 truth = region.slope(truth, self.places[subject])
-            return Proof(region, self._refutes(left, right, truth), kinks=True).of(said, "==", truth)
+            found = Proof(region, self._refutes(left, truth), kinks=True).of(said, "==", truth)
         except Unsupported as error:
-            return Outcome(None, reason=f"no bounds are known: {error}")
+            found = Outcome(None, reason=f"no bounds are known: {error}")
         except OutOfTime:
-            return Outcome(None, reason=REACHED)
+            found = Outcome(None, reason=REACHED)
+        names = [leaf.payload.name for leaf in self.variables]
+        worst = None
+        if found.point is not None:
+            right = self.root if subject is None else grad(self.root, subject)
+            at = {name: p for name, p in zip(names, found.point, strict=True) if name in self.over}
+            worst = Worst((), self._floats(left, found.point), self._floats(right, found.point), at)
+        if found.box is None or found.holds is not None:
+            return _VERDICTS[found.holds], worst, found.reason
+        ends = [(n, *pair) for n, pair in zip(names, found.box, strict=True) if n in self.over]
+        box = ", ".join(f"{low!r} <= {n} <= {high!r}" for n, low, high in ends)
+        return Verdict.UNDETERMINED, worst, f"equal as far as is known, but not by algebra: open for {box}"
 
-    def _refutes(self, left: Expr, right: Expr, truth: Cell) -> Callable[[Sequence[float]], bool]:
+    def _refutes(self, left: Expr, truth: Cell) -> Callable[[Sequence[float]], bool]:
         """Return whether what is computed at a point is another number than the reference, by more than rounding."""
         from gradcli.reference.ranges.intervals import thin
         from gradcli.reference.ranges.search import value_near
@@ -141,17 +138,3 @@ class Subjects:
         given = {leaf: np.float64(p) for leaf, p in zip(self.variables, point, strict=True)}
         found = forward([node], {**self.scope.values, **given}, self.scope.precision)[node]
         return float(np.sum(found))
-
-    def _worst(self, found: Outcome, said: Expr, right: Expr) -> Worst | None:
-        if found.point is None:
-            return None
-        names = dict(zip((leaf.payload.name for leaf in self.variables), found.point, strict=True))
-        at = {name: names[name] for name in self.over if name in names}
-        return Worst((), self._floats(said, found.point), self._floats(right, found.point), at)
-
-    def _told(self, found: Outcome) -> tuple[Verdict, str | None]:
-        if found.box is None or found.holds is not None:
-            return _VERDICTS[found.holds], found.reason
-        ends = dict(zip((leaf.payload.name for leaf in self.variables), found.box, strict=True))
-        box = ", ".join(f"{ends[n][0]!r} <= {n} <= {ends[n][1]!r}" for n in self.over if n in ends)
-        return Verdict.UNDETERMINED, f"equal as far as is known, but not by algebra: open for {box}"

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.containment import contained
 from gradcli.errors import EvaluationError, GradcliError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
-from gradcli.language.run import Program
-from gradcli.language.tree import Assertion, Query
+from gradcli.language.run import Lowered, Program
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, in_words
 from gradcli.plots.sampling import Samples
 from gradcli.query.bounds import place_notes
-from gradcli.query.evaluate import run_statement
+from gradcli.query.evaluate import fill_query
 from gradcli.query.options import Options
 from gradcli.query.warnings import text_of
 from gradcli.report.bound_record import BoundNote
 from gradcli.report.plot_record import VALUE, Mark, PlotRecord
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Verdict
 
 if TYPE_CHECKING:
     from gradcli.reference.ranges.search import Function
@@ -143,7 +142,8 @@ def _reason(columns: Columns, name: str, at: float, infinite: bool) -> str:
         table = forward([columns.root], {**columns.scope.values, leaf: np.float64(at)}, "float64", columns.order)
     except GradcliError as error:
         return error.message
-    node = _born(table, columns.order)
+    lost = (node for node in columns.order if node.op is not None and node.kind == "float" and node.op.outputs == 1)
+    node = next((node for node in lost if not np.isfinite(table[node]).all()), None)
     if node is None or node.op is None:
         return ""
     text = text_of(columns.scope, node)
@@ -151,18 +151,6 @@ def _reason(columns: Columns, name: str, at: float, infinite: bool) -> str:
         return f"{text} is too large for floats"
     needs = f"{node.op.name} needs {node.op.domain}" if node.op.domain else ""
     return f"{text} has none ({needs})" if needs else f"{text} has none"
-
-
-def _born(table: Mapping[Expr, object], order: list[Expr]) -> Expr | None:
-    """The first operation whose value is not finite although those of its operands are."""
-    for node in order:
-        if node.op is None or node.kind != "float":
-            continue
-        value = table[node]
-        if isinstance(value, tuple) or np.isfinite(np.asarray(value)).all():
-            continue
-        return node
-    return None
 
 
 def _mark(name: str, place: Place, samples: Samples, entry: int) -> Mark:
@@ -215,37 +203,32 @@ _GOLDEN = 0.6180339887498949
 _CANDIDATES = 64
 
 
-def cross_checked(
-    record: PlotRecord, number: int, fresh: Callable[[Mapping[str, Any]], tuple[Program, list[str]]], options: Options
-) -> None:
-    """Put the gravest verdict of some points into a record, or the error of what cannot be judged at all.
+def cross_check(program: Program, lowered: Lowered, moving: Mapping[str, Expr | None], record: PlotRecord, options: Options) -> None:
+    """Put the gravest verdict of some points into a record.
 
-    number  which query of its program it is, from 0
-    fresh   the program with these values of the names, which has not been run, and its lines
+    moving  the names of the ranges, as leaves
     """
+    scope, leaves = program.scope, {name: leaf for name, leaf in moving.items() if leaf is not None}
+    before = {leaf: scope.values[leaf] for leaf in leaves.values()}
     try:
-        record.check = _gravest(record, number, fresh, options)
-    except Exception as error:
-        record.fail(contained(error))
-        return
+        for point in _points(record):
+            scope.values.update({leaf: np.float64(point[name]) for name, leaf in leaves.items()})
+            scope.in_passing = record.check is not None
+            found = Record(record.expr)
+            with suppress(EvaluationError):
+                fill_query(program, lowered, found, options)
+            if found.check is None:
+                continue
+            record.points += 1
+            if record.check is None or found.check.worst > record.check.worst:
+                record.check = found.check
+            if record.check.worst is Verdict.MISMATCH:
+                break
+    finally:
+        scope.values.update(before)
+        scope.in_passing = False
     if record.check is None:
         record.notes.append("the cross-check has no point: none that was tried has a value and a derivative")
-
-
-def _gravest(
-    record: PlotRecord, number: int, fresh: Callable[[Mapping[str, Any]], tuple[Program, list[str]]], options: Options
-) -> Check | None:
-    gravest: Check | None = None
-    for point in _points(record):
-        check = _judged(point, number, fresh, replace(options, wrt=record.by), in_passing=gravest is not None)
-        if check is None:
-            continue
-        record.points += 1
-        if gravest is None or check.worst > gravest.worst:
-            gravest = check
-        if gravest.worst is Verdict.MISMATCH:
-            break
-    return gravest
 
 
 def _points(record: PlotRecord) -> Iterator[dict[str, float]]:
@@ -271,28 +254,3 @@ def _is_drawn(record: PlotRecord, point: Mapping[str, float]) -> bool:
         if not np.isfinite(curve.heights[VALUE][max(0, i - 1) : i + 1]).all():
             return False
     return True
-
-
-def _judged(
-    point: Mapping[str, float],
-    number: int,
-    fresh: Callable[[Mapping[str, Any]], tuple[Program, list[str]]],
-    options: Options,
-    in_passing: bool,
-) -> Check | None:
-    """The verdict on one query of a program at one point; None where it has none. Raises what is no matter of the point."""
-    program, lines = fresh({name: np.float64(value) for name, value in point.items()})
-    program.scope.in_passing = in_passing
-    queries = -1
-    for statement in program.statements(lines):
-        if isinstance(statement, (GradcliError, Assertion)):
-            continue
-        queries += isinstance(statement, Query)
-        if not isinstance(statement, Query):
-            run_statement(program, statement, replace(options, check=False))
-        elif queries == number:
-            record = run_statement(program, statement, options)
-            if record is not None and record.error is not None and type(record.error.error) is not EvaluationError:
-                raise record.error.error
-            return None if record is None or record.error is not None else record.check
-    return None

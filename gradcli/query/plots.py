@@ -12,12 +12,14 @@ import numpy as np
 from gradcli.errors import EvaluationError, ShapeError, TypeMismatchError, UsageError
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
-from gradcli.language.tree import Statement
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, levels
 from gradcli.plots.sampling import Samples, sampled
-from gradcli.query.bounds import answers, variables_of
-from gradcli.query.plot_marks import marks_of, regions, seeds
+from gradcli.query.bounds import variables_of
+from gradcli.query.evaluate import answers
+from gradcli.query.options import Options
+from gradcli.query.plot_marks import cross_check, marks_of, regions, seeds
+from gradcli.query.uncertainty import left_out
 from gradcli.query.wrt import missing
 from gradcli.report.bound_record import BoundNote
 from gradcli.report.plot_record import VALUE, Curve, Field, PlotRecord
@@ -30,7 +32,6 @@ Ends = tuple[float, float]
 MOST_ENTRIES = 4_000_000  # of a table
 _SIDE, _FINE = 33, 121  # of the grid, in the table and in the picture
 _LEVELS = 7
-_THIN, _THIN_SIDE = 1e-6, 1e-4  # of a range: the width of a line, and of what is left out beside it
 _WIDE = 0.3  # of a range: boxes that are narrower are looked into
 _LINES = (0.23, 0.57, 0.81)  # of the other range: along which they are
 _ALONG = 400  # points of each
@@ -62,14 +63,9 @@ def fill(program: Program, columns: Columns, points: int | None, record: PlotRec
         raise EvaluationError(f"the expression has no finite value anywhere for {where}")
 
 
-def _shares(note: BoundNote, ranges: Mapping[str, Ends]) -> dict[str, float]:
-    """How much of each range a box has."""
-    return {name: (high - low) / (ranges[name][1] - ranges[name][0]) for name, (low, high) in note.where.items()}
-
-
 def _sharp(note: BoundNote, columns: Columns, ranges: Mapping[str, Ends]) -> BoundNote:
     """A box around a line along one name, at the other's float where that is the same along several lines across."""
-    shares = _shares(note, ranges)
+    shares = {name: (high - low) / (ranges[name][1] - ranges[name][0]) for name, (low, high) in note.where.items()}
     narrow = [name for name, share in shares.items() if 0 < share < _WIDE]
     if note.kind not in ("pole", "jump") or len(shares) != 2 or len(narrow) != 1 or max(shares.values()) < 1 or not columns.entrywise:
         return note
@@ -99,32 +95,22 @@ def _cuts(record: PlotRecord) -> dict[str, list[float]]:
     """Return where contours are not drawn through: lines along one name at which the value has poles or jumps for all of the other."""
     found: dict[str, list[float]] = {name: [] for name in record.ranges}
     for note in record.regions:
-        shares = _shares(note, record.ranges)
-        thin = [name for name, share in shares.items() if share < _THIN]
-        if note.kind in ("pole", "jump") and len(thin) == 1 and all(share == 1 for name, share in shares.items() if name not in thin):
-            found[thin[0]].append(sum(note.where[thin[0]]) / 2)
+        lines = {name: low for name, (low, high) in note.where.items() if low == high}
+        if note.kind in ("pole", "jump") and all(ends == record.ranges[n] for n, ends in note.where.items() if n not in lines):
+            for name, at in lines.items() if len(lines) == 1 else ():
+                found[name].append(at)
     return found
 
 
 def _grid(columns: Columns, ranges: Mapping[str, Ends], log: str, side: int, cuts: Mapping[str, Sequence[float]]) -> Field:
     (first, (left, right)), (second, (low, high)) = ranges.items()
-    xs, across = _cut(evenly(left, right, side, "x" in log), cuts.get(first, ()))
-    ys, up = _cut(evenly(low, high, side, "y" in log), cuts.get(second, ()))
+    across, up = cuts.get(first, ()), cuts.get(second, ())
+    xs, ys = np.union1d(evenly(left, right, side, "x" in log), across), np.union1d(evenly(low, high, side, "y" in log), up)
     found = columns(*(grid.ravel() for grid in np.meshgrid(xs, ys)))
     values = found.values.reshape(len(ys), len(xs))
-    values[:, across], values[up, :] = np.nan, np.nan
+    values[:, np.isin(xs, across)], values[np.isin(ys, up), :] = np.nan, np.nan
     slopes = {name: slope.reshape(len(ys), len(xs)) for name, slope in found.slopes.items()}
     return Field(xs, ys, values, slopes, (slopes.get(first), slopes.get(second)))
-
-
-def _cut(points: np.ndarray, cuts: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Points with those of cuts and their sides among them, and which of them are cuts."""
-    step = _THIN_SIDE * (points[-1] - points[0])
-    inner = [min(max(cut, points[0]), points[-1]) for cut in cuts]
-    apart = [p for p in points.tolist() if all(abs(p - cut) > 2 * step for cut in inner)]
-    every = np.array(sorted({*apart, *(cut + side * step for cut in inner for side in (-1, 0, 1))}))
-    every = every[(points[0] <= every) & (every <= points[-1])]
-    return every, np.isin(every, inner)
 
 
 POINTS = 101  # of a table of one name
@@ -142,23 +128,27 @@ class AskedPlot:
     wrt     the names to differentiate by; those of the ranges, if None
     points  in the table: along each name
     log     the axes that are logarithmic: of x, y
+    check   whether the derivative is cross-checked at some points, for so many seconds at most (``timeout``)
     """
 
     ranges: Mapping[str, Ends]
     wrt: tuple[str, ...] | None = None
     points: int | None = None
     log: str = ""
+    check: bool = False
+    timeout: float | None = None
 
 
-def plots(program: Program, lines: Iterable[str], name: str | None, asked: AskedPlot) -> Iterator[tuple[PlotRecord, Statement | None]]:
-    """A record for each query of a program, with its statement, and for each error."""
+def plots(program: Program, lines: Iterable[str], name: str | None, asked: AskedPlot) -> Iterator[PlotRecord]:
+    """A record for each query of a program, and for each error."""
     known = {"ranges": dict(asked.ranges), "log": asked.log}
-    return answers(PlotRecord, partial(_drawn, asked=asked), "a plot", program, program.statements(lines, name), **known)
+    return answers(PlotRecord, partial(_drawn, asked=asked), program, program.statements(lines, name), **known)
 
 
 @np.errstate(all="ignore")
 def _drawn(program: Program, lowered: Lowered, record: PlotRecord, asked: AskedPlot) -> None:
     scope, root = program.scope, lowered.value
+    record.warnings += left_out(scope, [root], "a plot")
     if root.kind != "float":
         raise TypeMismatchError("a curve is that of a number; the result is a truth or an index", help="where(CONDITION, 1, 0) is a number")
     present = variables_of(program, lowered, asked.ranges)
@@ -176,6 +166,8 @@ def _drawn(program: Program, lowered: Lowered, record: PlotRecord, asked: AskedP
         fill(program, columns, asked.points, record)
     else:
         _curves(program, lowered, columns, asked, record)
+    if asked.check and record.by:
+        cross_check(program, lowered, moving, record, Options(wrt=record.by, formula=False, timeout=asked.timeout))
 
 
 def _by(program: Program, name: str) -> Expr:

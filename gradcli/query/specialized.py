@@ -119,8 +119,9 @@ class _Watching(Scope):
     Random numbers are values that a plan takes, so that it serves for others, too.
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, limits: Limits, precision: str, random_state: int) -> None:
+        super().__init__(limits, precision, random_state)
+        self.needed = True
         self.unknown: Collection[str] = ()
         self.needed_value: ValueNeeded | None = None
         self.has_drawn = self.draws_decide = False
@@ -153,7 +154,7 @@ class Instance:
     def __init__(self, settings: Settings, specs: Collection[Spec], state: int | None = None) -> None:
         limits = settings.limits.with_room_for(max((math.prod(spec.shape) for spec in specs), default=0))
         self.state = settings.random_state if state is None else state
-        self.scope = scope = _Watching(limits, settings.dtype, self.state, needed=True)
+        self.scope = scope = _Watching(limits, settings.dtype, self.state)
         scope.unknown = {spec.name for spec in specs if spec.content is None}
         for spec in specs:
             scope.outside[spec.name] = value = spec.example()

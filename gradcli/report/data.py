@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
 from enum import Enum
 from functools import cache
 from operator import attrgetter
+from reprlib import Repr
 from typing import Any, ClassVar
 
 import numpy as np
@@ -178,39 +179,30 @@ def _first(value: Data) -> Any:
     return getattr(value, next(iter(_defaults(type(value)))))
 
 
+class _Short(Repr):
+    """Values as Python writes them, of which what is long or lies deep is left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxdict = self.maxlist = self.maxtuple = _FEW
+        self.maxlevel = 2
+
+    def repr_str(self, value: str, level: int) -> str:
+        return clipped(printable(repr(value)), _PART)
+
+    def repr_instance(self, value: Any, level: int) -> str:
+        if isinstance(value, dict):  # of names in any form
+            return self.repr_dict(value, level)
+        if isinstance(value, np.ndarray):
+            return " ".join(np.array2string(value, threshold=2 * _FEW, edgeitems=2, separator=", ").split())
+        if isinstance(value, Data):
+            whole = repr(value)
+            return whole if len(whole) <= _SMALL else f"{type(value).__name__}({_written(_first(value))})"
+        return str(value) if isinstance(value, np.generic) else printable(repr(value.value if isinstance(value, Enum) else value))
+
+
+_SHORT = _Short()
+
+
 def _written(value: Any) -> str:
-    return clipped("".join(_parts(value)), _PART)
-
-
-def _parts(value: Any, depth: int = 0) -> Iterator[str]:
-    """A value as Python writes it, of which what is long or lies deep is left out."""
-    if isinstance(value, np.ndarray):
-        yield " ".join(np.array2string(value, threshold=2 * _FEW, edgeitems=2, separator=", ").split())
-    elif isinstance(value, np.generic):
-        yield str(value)
-    elif isinstance(value, Enum):
-        yield repr(value.value)
-    elif isinstance(value, Data):
-        whole = repr(value)
-        yield whole if len(whole) <= _SMALL else f"{type(value).__name__}({_written(_first(value))})"
-    elif isinstance(value, str):
-        yield clipped(printable(repr(value)), _PART)
-    elif isinstance(value, (dict, list)) and depth > 1:
-        yield "{…}" if isinstance(value, dict) else "[…]"
-    elif isinstance(value, dict):
-        yield "{"
-        for place, (name, part) in enumerate(value.items()):
-            if place == _FEW:
-                yield f", … {len(value) - _FEW} more"
-                break
-            yield f"{', ' if place else ''}{printable(repr(name))}: "
-            yield from _parts(part, depth + 1)
-        yield "}"
-    elif isinstance(value, list):
-        yield "["
-        for place, part in enumerate(value[:_FEW]):
-            yield ", " if place else ""
-            yield from _parts(part, depth + 1)
-        yield f", … {len(value) - _FEW} more]" if len(value) > _FEW else "]"
-    else:
-        yield printable(repr(value))
+    return clipped(_SHORT.repr(value), _PART)

@@ -18,19 +18,20 @@ from gradcli.report.pictures.folding import drawing
 Parts = Sequence[Part | str]
 
 _ROOM = 78  # columns of a formula with its rule
+_ENDLESS = 10_000  # columns of a file
 _LABEL = 36  # columns of a node's text
 _NAMES = 40  # gradients that are listed
 _MOST = 120  # nodes that are listed one by one
 
 
-def explanation_lines(explanation: Explanation, digits: int) -> list[Line | Table]:
-    """Everything that is shown of an explanation without an error."""
-    return _Sheet(explanation, digits).lines()
+def explanation_lines(explanation: Explanation, digits: int, width: int | None = None) -> list[Line | Table]:
+    """Everything that is shown of an explanation without an error, a formula with its rule in a line where it has room."""
+    return _Sheet(explanation, digits, width or _ENDLESS).lines()
 
 
 class _Sheet:
-    def __init__(self, explanation: Explanation, digits: int) -> None:
-        self.explanation, self.digits = explanation, digits
+    def __init__(self, explanation: Explanation, digits: int, width: int) -> None:
+        self.explanation, self.digits, self.width = explanation, digits, width
         self.rounded = False
 
     def lines(self) -> list[Line | Table]:
@@ -57,7 +58,7 @@ class _Sheet:
             yield [Part(f"d/d{printable(name)}", "name")]
             rules, formulas = [printable(step.rule) for step in steps], [printable(step.formula) for step in steps]
             widest = max(map(display_width, rules))
-            room = max((width for text in formulas if (width := display_width(text)) + widest + 8 <= _ROOM), default=0)
+            room = max((width for text in formulas if (width := display_width(text)) + widest + 8 <= min(self.width, _ROOM)), default=0)
             for rule, formula in zip(rules, formulas, strict=True):
                 if display_width(formula) <= room:
                     yield ["  = ", Part(padded(formula, room), "formula"), f"   {rule}"]
@@ -77,6 +78,7 @@ class _Sheet:
                 for box in drawn.boxes
             ],
             len(str(drawn.nodes)),
+            self.width,
         )
 
     def _forward(self) -> Iterator[Parts]:
@@ -89,6 +91,7 @@ class _Sheet:
                 for node in nodes
             ],
             len(str(len(nodes))),
+            self.width,
         )
 
     def _label(self, node: ExplainedNode) -> str:
@@ -181,9 +184,8 @@ class _Sheet:
     def _facts(self, record: list[Line]) -> list[Line]:
         """Return the lines of the record beside its numbers."""
         has_value = self.explanation.record.uncertainty is not None or self.explanation.record.mode == "assert"
-        values = [Line(line.label, line.parts[:1]) for line in record if line.label == "value" and has_value]
-        how_read = [line for line in record if line.label in ("read as", "dialect")]
-        return [*how_read, *values, *(line for line in record if line.label in ("check", "note"))]
+        wanted = {"read as", "dialect", "check", "note", *(["value"] if has_value else [])}
+        return [Line(line.label, line.parts[:1], line.kind if line.label != "value" else "fact") for line in record if line.label in wanted]
 
     def _node(self, node: ExplainedNode) -> Part:
         return Part(self._label(node), "name" if node.op == "leaf" else "text")
@@ -198,12 +200,10 @@ def _unlabelled(parts: Parts) -> Line:
     return Line(None, [Part(part) if isinstance(part, str) else part for part in parts])
 
 
-def _aligned(rows: Sequence[tuple[str, bool, str, str, str, str]], ids: int) -> Iterator[Parts]:
+def _aligned(rows: Sequence[tuple[str, bool, str, str, str, str]], ids: int, width: int) -> Iterator[Parts]:
     """Nodes below one another: id, whether it is a leaf, title, operation, value, and what else is known."""
-    titles, operations, values = (
-        min(most, max(map(display_width, column), default=0))
-        for column, most in zip([*zip(*rows, strict=True)][2:5], (_LABEL, 24, 30), strict=True)
-    )
+    columns = [max(map(display_width, column), default=0) for column in [*zip(*rows, strict=True)][2:5]]
+    titles, operations, values = map(min, columns, (_LABEL, 24, 30)) if sum(columns) < width - ids - 10 else (0, 0, 0)
     for id, is_leaf, title, operation, value, further in rows:
         name = Part(padded(title, titles) + "  ", "name" if is_leaf else "text")
         yield [

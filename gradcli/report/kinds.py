@@ -1,31 +1,21 @@
-"""The kinds of reports by the names that ``gradcli check --report KIND=FILE`` takes."""
+"""The kinds of reports by the names that ``gradcli check --report KIND=FILE`` takes, each imported when it is asked for."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TextIO
 
-from gradcli.report.github import GitHubReport
-from gradcli.report.html_report import HtmlReport
-from gradcli.report.json_report import GitLabReport, JsonLinesReport, JsonReport
-from gradcli.report.junit import JUnitReport
-from gradcli.report.markdown import MarkdownReport
 from gradcli.report.outcomes import Report
-from gradcli.report.sarif import SarifReport
-from gradcli.report.text_report import TextReport
 
-KINDS: dict[str, type[Report]] = {
-    "text": TextReport,
-    "json": JsonReport,
-    "jsonl": JsonLinesReport,
-    "junit": JUnitReport,
-    "github": GitHubReport,
-    "gitlab": GitLabReport,
-    "sarif": SarifReport,
-    "markdown": MarkdownReport,
-    "html": HtmlReport,
-}
+KINDS = {
+    "text": "text_report.TextReport", "json": "json_report.JsonReport", "jsonl": "json_report.JsonLinesReport",
+    "junit": "junit.JUnitReport", "github": "github.GitHubReport", "gitlab": "json_report.GitLabReport", "sarif": "sarif.SarifReport",
+    "markdown": "markdown.MarkdownReport", "html": "html_report.HtmlReport",
+}  # fmt: skip
 
 
-def make(kind: str, stream: TextIO, verbose: bool = False) -> Report:
-    """A report of one of the `KINDS`; text takes more words if ``verbose``."""
-    return TextReport(stream, verbose) if kind == "text" else KINDS[kind](stream)
+def make(kind: str, stream: TextIO, **how: bool) -> Report:
+    """A report of one of the `KINDS`; that for people takes ``verbose`` and ``quiet``."""
+    module, _, name = KINDS[kind].partition(".")
+    report: Report = getattr(import_module(f"gradcli.report.{module}"), name)(stream, **(how if kind == "text" else {}))
+    return report

@@ -293,10 +293,7 @@ class Record(Answer):
         for name, decimals in (self.precise or {}).items():
             what = name if name == "value" else f"d/d{printable(name)}"
             said.append(f"{what} = {str(decimals).replace(chr(39), '')}")
-        if self.check is not None:
-            departs, rewrite = self.check.departs, self.check.rewrite
-            said += [*([] if departs is None else [departs.text]), *(f"write {repair}" for repair in self.check.repairs)]
-            said += [] if rewrite is None else [rewrite.told]
+        said += [] if self.check is None else self.check.advice
         return [*lines, *notes([*said, *self.warnings])]
 
     def _basis(self, check: Check) -> str:

@@ -19,7 +19,7 @@ class ShownExplanation(Explanation):
         """Return the lines of it."""
         from gradcli.report.explanation_lines import explanation_lines
 
-        return explanation_lines(self, digits or DIGITS)
+        return explanation_lines(self, digits or DIGITS, width)
 
     def to_latex(self, digits: int | None = None) -> str:
         """The explanation as a part of a document in LaTeX."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,13 +48,3 @@ class Uncertainty(Data):
     def _share(self, part: Any) -> float:
         whole = float(np.sum(np.square(self.std)))
         return float(np.sum(part)) / whole if whole else 0.0
-
-
-def told(found: Uncertainty, value: str, text_of: Callable[[Any], str]) -> tuple[str, list[str]]:
-    """The value with its standard deviation, and lines about where that comes from."""
-    shares = [f"{name} {100 * found.share(name):.3g} %" for name in found.variances]
-    shares += [f"{' with '.join(pair)} {100 * found.share_of_pair(pair):.3g} %" for pair in found.covariances]
-    parts = ", ".join(shares)
-    between = "\n± " if "\n" in value or "\n" in text_of(found.std) else " ± "
-    lines = [f"the variance comes from {parts}"] if len(found.variances) > 1 else []
-    return f"{value}{between}{text_of(found.std)}", lines + found.notes

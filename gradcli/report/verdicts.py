@@ -267,6 +267,14 @@ class Check(Data):
         return [*([] if self.value is None else [self.value]), *self.variables.values()]
 
     @property
+    def advice(self) -> list[str]:
+        """Return where a wrong gradient begins, and what to write to keep digits."""
+        return [
+            *([] if self.departs is None else [self.departs.text]), *(f"write {repair}" for repair in self.repairs),
+            *([] if self.rewrite is None else [self.rewrite.told]),
+        ]  # fmt: skip
+
+    @property
     def loses(self) -> bool:
         """Return whether bits enough are lost to look for a rewrite."""
         return any(part.lost is not None for part in self.parts)

@@ -79,7 +79,6 @@ CASES = [
     Case("F.pad(x, (1, 2), value=b)", lambda x, b: np.concatenate([[b], x, [b, b]]), VB),
     Case("np.pad(ones(1, 2), 1, constant_values=[a, b])",
          lambda a, b: np.array([[a, a, a, b], [a, 1 + 0 * a, 1 + 0 * a, b], [a, b, b, b]]), AB),
-    Case("np.pad(x, 2, mode='linear_ramp', end_values=b)", lambda x, b: np.concatenate([[b, (b + x[0]) / 2], x, [(b + x[2]) / 2, b]]), VB),
     Case("np.nan_to_num([nan, 2*b, inf], nan=b, posinf=b**2)", lambda b: np.stack([b, 2 * b, b**2]), {"b": B}),
     Case("torch.add(x, 2, alpha=b)", lambda x, b: x + 2 * b, VB), Case("torch.sub(x, x**2, alpha=b)", lambda x, b: x - b * x**2, VB),
     Case("F.elu(x, alpha=b)", lambda x, b: np.where(x.real > 0, x, b * (np.exp(x) - 1)), VB),

@@ -6,9 +6,7 @@ import json
 import os
 import platform
 import re
-import shutil
 import sys
-import textwrap
 from collections.abc import Collection, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -30,7 +28,7 @@ from gradcli.storage.cache import NATIVE, STORES, folder
 
 def list_functions(request: FunctionsRequest) -> int:
     """Print a list, or one entry."""
-    _prepare(request)
+    prepare(request.output_format)
     return _put(request, listed(request.words, request.output_format))
 
 
@@ -45,18 +43,18 @@ def explain_code(request: HelpRequest) -> int:
         close = suggestion(name, list(codes))
         help = f"write gradcli {name} --help" if name in COMMANDS else f"did you mean {close}?" if close else "gradcli help lists all"
         raise UsageError(f"there is no code '{name}'", help=help)
-    return _put(request, "\n".join([f"{name}: {codes[name].description}.", *_paragraph(codes[name].advice, "  ")]))
+    return _put(request, f"{name}: {codes[name].description}.\n  {codes[name].advice}".rstrip())
 
 
 def show_info(request: InfoRequest) -> int:
     """Print what gradcli runs on."""
-    _prepare(request)
+    prepare(request.output_format)
     known = surroundings()
     if request.output_format == "json":
         return _put(request, encoded(known, 2))
     lines = {name: " ".join(value) if isinstance(value, list) else str(value) for name, value in known.items()}
     width = max(map(len, lines))
-    return _put(request, "\n".join([*(f"{name:<{width}}  {printable(text)}" for name, text in lines.items()), "", *_paragraph(DEPENDS)]))
+    return _put(request, "\n".join([*(f"{name:<{width}}  {printable(text)}" for name, text in lines.items()), "", DEPENDS]))
 
 
 def show_cache(request: CacheRequest) -> int:
@@ -82,56 +80,30 @@ def _amount(files: Collection[Path]) -> str:
     return f"{len(files)} file{'' if len(files) == 1 else 's'}, {size / 1024:.1f} kB"
 
 
-def _prepare(request: Request) -> None:
-    if request.output_format not in ("text", "json"):
-        raise UsageError(f"unknown format {request.output_format!r}", help="text or json")
-    prepare(request.output_format)
-
-
 def _put(request: Request, text: str) -> int:
-    if request.output_format == "json":
-        put(text + "\n")
+    if request.output_format != "json" and (sys.stdout.isatty() or "COLUMNS" in os.environ):  # which breaks lines between words
+        from gradcli.cli.write.terminal import console, put_lines, unstyled
+
+        for line in text.split("\n"):
+            label = _LABEL.match(line)
+            put_lines(console(sys.stdout, forced=False), unstyled(line), label and label.end())
     else:
-        put_text("".join(f"{line}\n" for row in text.split("\n") for line in _wrapped(row)))
+        (put if request.output_format == "json" else put_text)(text + "\n")
     return FINE
 
 
-def _columns() -> int:
-    """Return the columns of a terminal, or those that are asked for; what goes into a pipe is not wrapped."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000
-
-
-def _wrapped(row: str) -> list[str]:
-    """Return a row in lines of a terminal: its text goes on below where it begins, after the label."""
-    columns = _columns()
-    if len(row) <= columns:
-        return [row]
-    label = re.match(r" *(?:\S+(?: \S+)* {2,})?", row)
-    begin = label.end() if label is not None else 0
-    if begin > columns // 2:  # too narrow for two columns
-        return [row[:begin].rstrip(), *textwrap.wrap(row[begin:], columns, initial_indent="    ", subsequent_indent="    ")]
-    return textwrap.wrap(row, columns, subsequent_indent=" " * begin, break_long_words=False, break_on_hyphens=False)
-
-
-def _paragraph(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, min(96, _columns()), initial_indent=indent, subsequent_indent=indent)
+_LABEL = re.compile(r" *\S+(?: \S+)? {2,}(?=\S)")
 
 
 # -- The catalogue as text or JSON: a list of functions, or what there is to say of one --------------
-
-
-def one(name: str, output_format: str) -> str:
-    """The entry of a function. Raises UnknownNameError."""
-    record, _ = catalogue.found(name)
-    entry = catalogue.entry(record)
-    return _json(entry.as_dict()) if output_format == "json" else _text(entry)
 
 
 def listed(words: Sequence[str], output_format: str) -> str:
     """All functions by families; or one, or those that have all words in names or descriptions. Raises UnknownNameError."""
     if len(words) == 1:
         try:
-            return one(words[0], output_format)
+            entry = catalogue.entry(catalogue.found(words[0])[0])
+            return _json(entry.as_dict()) if output_format == "json" else _text(entry)
         except UnknownNameError:
             if not catalogue.search(words):
                 raise
@@ -163,7 +135,6 @@ def _kink(kink: dict[str, str]) -> str:
 
 
 def _text(entry: catalogue.Entry) -> str:
-    lines = [entry.signature, *_paragraph(entry.doc, "  ")]
     rows: list[tuple[str, str]] = [(f"d/d{name}", text) for name, text in entry.derivative.items()]
     rows += [("domain", entry.domain)] if entry.domain else []
     rows += [("kink", _kink(kink)) for kink in entry.kinks]
@@ -176,7 +147,9 @@ def _text(entry: catalogue.Entry) -> str:
         rows.append(("value", _numbers(entry.example.value)))
         rows += [(f"d/d{name}", _numbers(slope)) for name, slope in entry.example.grad.items()]
     width = max((len(label) for label, _ in rows), default=0)
-    return "\n".join([*lines, *(f"  {label:<{width}}  {text}" for label, text in rows if text)])
+    return "\n".join(
+        [entry.signature, *([f"  {entry.doc}"] if entry.doc else []), *(f"  {label:<{width}}  {text}" for label, text in rows if text)]
+    )
 
 
 def _numbers(value: Any) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from functools import cache, partial
+from typing import Any, NamedTuple, TypeVar
 
 from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, check_inputs, is_stream, programs_of
@@ -17,6 +18,7 @@ from gradcli.cli.write.reports import wanted_kinds
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
+from gradcli.files.jsonl import ClaimInput
 from gradcli.files.npy import folder_of
 from gradcli.files.settings import Configuration, Settings, verdicts
 from gradcli.graph.nodes import Expr
@@ -26,8 +28,8 @@ from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
 from gradcli.plans.backend import insist
 from gradcli.query.bindings import Programs
-from gradcli.query.cases import CheckedLines, checked, claimed, line_of, marks_of, name_of, outcome_of, unreached
-from gradcli.query.options import CHECKING, ClaimInput, Options, Policy, policy_of
+from gradcli.query.cases import CheckedLines, checked, claimed, left_undecided, line_of, marks_of, name_of, outcome_of, unrun
+from gradcli.query.options import CHECKING, Options, Policy, policy_of
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.identities import given_of
@@ -48,19 +50,15 @@ class FilePolicies:
     """The policy of each file; None and "-" are the command line and standard input. Raises UsageError for settings that are wrong."""
 
     def __init__(self, request: CheckRequest, options: Options, configuration: Configuration) -> None:
-        self._options = options
         self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
         if request.backend is not None:
             insist(request.backend)
         self._flags = Settings(fail_on=fail_on, **{name: getattr(request, name) for name in _FLAGS})
-        self._made: dict[Settings, Policy] = {}
+        self._made = cache(partial(policy_of, options=options))
 
     def of(self, path: str | None) -> Policy:
-        settings = self.settings(path)
-        if settings not in self._made:
-            self._made[settings] = policy_of(settings, self._options)
-        return self._made[settings]
+        return self._made(self.settings(path))
 
     def settings(self, path: str | None = None) -> Settings:
         """The settings that hold for a file, the options among them."""
@@ -125,45 +123,30 @@ _WORTH_SHARING = 32  # lines of a program
 _SHARES = 10  # of a program for each process: the last one to be done keeps others waiting
 _BATCH = 16  # records that a process takes at once
 OF_EXPRESSION = 0  # in the place of a line's number
+_EVERY = range(sys.maxsize)
 
 
-class Whole(NamedTuple):
-    """A program, and perhaps the command line's expression at its end."""
+class Part(NamedTuple):
+    """A program, or the statements of it that begin in some lines; perhaps with the command line's expression at its end.
 
-    path: str
+    path     None of the expression alone
+    touch    whether statements count that end in these lines
+    drawing  whether numbers are drawn at random, in the order of the program, so that what stands before them is run, too
+    """
+
+    path: str | None
+    lines: range = _EVERY
+    touch: bool = False
+    drawing: bool = False
     with_expression: bool = False
 
 
-class Stretch(NamedTuple):
-    """The statements of a program that begin in these lines, or that ``touch`` them.
-
-    ``drawing``: numbers are drawn at random, in the order of the program, so that what stands before them is run, too.
-    """
-
-    path: str
-    lines: range
-    touch: bool = False
-    drawing: bool = False
-
-
 class Batch(NamedTuple):
-    """Records with the numbers of their lines."""
+    """Records with the numbers of their lines, and the error of what comes after them."""
 
     path: str
     lines: list[tuple[int, str]]
-
-
-class Unread(NamedTuple):
-    """The rest of a file of records, which cannot be read."""
-
-    path: str
-    error: GradcliError
-
-
-class Alone(NamedTuple):
-    """The command line's expression, in a program of its own."""
-
-    path: None = None
+    error: GradcliError | None = None
 
 
 class Called(NamedTuple):
@@ -173,31 +156,41 @@ class Called(NamedTuple):
     path: str | None = None  # of the settings
 
 
-Piece = Whole | Stretch | Batch | Unread | Alone | Called
+Piece = Part | Batch | Called
 
 
-class Work(Protocol):
-    """What is decided piece by piece: files and expressions, and Python functions."""
+class Work:
+    """What is decided piece by piece: files and expressions, and Python functions.
 
-    inputs: Inputs
-    policies: FilePolicies
-    names: UsedNames  # of what is decided so far
-    processes: int  # that share it
-    budget: Budget
-    begin: Callable[[int], object]  # told of each line before it is decided
-    unchanged: int  # files and functions that are left out, as nothing of them has changed
+    names      of what is decided so far
+    processes  that share it
+    begin      told of each line before it is decided
+    unchanged  files and functions that are left out, as nothing of them has changed
+    """
+
+    def __init__(self, request: CheckRequest, inputs: Inputs, checking: Options = CHECKING) -> None:
+        self.request, self.inputs, self.limits = request, inputs, limits_of(request)
+        self.policies = FilePolicies(request, check_options(request, checking), Configuration(request.config))
+        self.settings = self.policies.settings()
+        self.processes = min(self.settings.jobs or 1, most_processes()) if request.line is None else 1
+        self.budget = Budget(None if request.update else self.settings.budget)
+        self.names, self.unchanged = UsedNames(), 0
+        self.begin: Callable[[int], object] = _nobody
 
     def pieces(self) -> Iterator[Piece]:
         """The work, cut for so many processes, in order."""
+        raise NotImplementedError
 
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
         """The outcomes of one piece of work, but for what stands in some of its lines."""
+        raise NotImplementedError
 
     def remarks(self) -> list[str]:
         """Return what is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
+        return []
 
 
-def nobody(line: int) -> None:
+def _nobody(line: int) -> None:
     """Whom it does not matter which line is next."""
 
 
@@ -207,49 +200,49 @@ def most_processes() -> int:
     return min(cores, 61)
 
 
-def pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
+def _pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
     """The pieces of all inputs, in order."""
     together = inputs.expression is not None and len(inputs.files) == 1 and not inputs.holds_records(inputs.files[0])
     for path in inputs.files:
         if inputs.holds_records(path):
             yield from _batches(inputs, path, limits, _BATCH if processes > 1 else 1)  # one process answers a slow pipe line by line
         elif together or is_stream(path) or processes == 1:  # a stream is read once
-            yield Whole(path, together)
+            yield Part(path, with_expression=together)
         else:
-            yield from _stretches(inputs, path, limits, _SHARES * processes)
+            yield from _parts(inputs, path, limits, _SHARES * processes)
     if inputs.expression is not None and not together:
-        yield Alone()
+        yield Part(None, with_expression=True)
 
 
-def piece_of_line(inputs: Inputs, limits: Limits, number: int) -> Piece:
+def _piece_of_line(inputs: Inputs, limits: Limits, number: int) -> Piece:
     """Return what stands in one line of a file."""
-    path = inputs.files[0]
+    path, only = inputs.files[0], range(number, number + 1)
     try:
         if is_stream(path) and not inputs.holds_records(path):
-            return Stretch(path, range(number, number + 1), touch=True, drawing=True)
+            return Part(path, only, touch=True, drawing=True)
         lines = list(inputs.lines(path, limits))
     except GradcliError as error:
-        return Unread(path, error)
+        return Batch(path, [], error)
     if inputs.holds_records(path):
         return Batch(path, [(number, line) for line in lines[number - 1 : number] if line.strip()])
-    return Stretch(path, range(number, number + 1), touch=True, drawing=any("rand" in line for line in lines))
+    return Part(path, only, touch=True, drawing=any("rand" in line for line in lines))
 
 
-def _stretches(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[Piece]:
+def _parts(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[Part]:
     """A program in stretches of lines, whose queries are decided apart; each process runs the bindings before them itself."""
     try:
         lines = list(inputs.lines(path, limits))
     except GradcliError:
         lines = []  # what is wrong is said once, by the one who reads it as a whole
     if len(lines) < _WORTH_SHARING or any("rand" in line for line in lines):  # numbers are drawn in the order of the program
-        yield Whole(path)
+        yield Part(path)
         return
     size = -(-len(lines) // shares)
     for start in range(1, len(lines) + 1, size):
-        yield Stretch(path, range(start, start + size))
+        yield Part(path, range(start, start + size))
 
 
-def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[Piece]:
+def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[Batch]:
     batch: list[tuple[int, str]] = []
     error: GradcliError | None = None
     try:
@@ -261,10 +254,8 @@ def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[P
                 batch = []
     except GradcliError as unreadable:
         error = unreadable
-    if batch:
-        yield Batch(path, batch)
-    if error is not None:
-        yield Unread(path, error)
+    if batch or error is not None:
+        yield Batch(path, batch, error)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -274,40 +265,6 @@ class Claims:
     claims: tuple[ClaimInput, ...] = ()
     given: str | None = None  # a digest of them
     save: Callable[[Record], None] | None = None
-
-
-def cases_of(request: CheckRequest) -> Cases:
-    """Return what a request is about. Raises GradcliError for what is wrong with it."""
-    limits = limits_of(request)
-    configuration = Configuration(request.config)
-    inputs = check_inputs(request, configuration.of())
-    targets = targets_of(request.save)
-    checking = check_options(request, CHECKING)
-    if request.over:
-        from gradcli.cli.inputs.ranges import box_of
-
-        checking = replace(checking, over=box_of(request.over, limits))
-    if "html" in wanted_kinds(request, configuration.of()):
-        checking = replace(checking, observer=_explain_what_is_wrong)
-    policies = FilePolicies(request, checking, configuration)
-    policy = policies.of(None)
-    for path in inputs.files:
-        policies.of(path)  # what is wrong in a project's settings is said before anything is done
-    unchanged = 0
-    if request.changed_since is not None:
-        from gradcli.cli.decide.changes import Changes, Left
-
-        left = Left(Changes(request.changed_since, here())).files(inputs, policies.settings)
-        unchanged, inputs = len(inputs.files) - len(left), replace(inputs, files=left)
-    programs = programs_of(request, inputs, limits, policy.state)
-    if inputs.expression is not None and not inputs.files:
-        refuse_unknown_in(inputs.expression, policy.options, programs.values, programs.limits, free=True)
-    processes = min(policies.settings().jobs or 1, most_processes()) if request.line is None else 1
-    budget = Budget(None if request.update else policies.settings().budget)
-    records = CheckedLines(programs, UsedNames(), request.rtol, request.atol)
-    cases = Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records, budget, request.line)
-    cases.unchanged = unchanged
-    return cases
 
 
 def _explain_what_is_wrong(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
@@ -340,28 +297,51 @@ def _claim(name: str, text: str, formula: bool, programs: Programs) -> ClaimInpu
     return ClaimInput(name, text, formula=formula)
 
 
-class Cases:
-    """The cases of all inputs, and their outcomes."""
+class Cases(Work):
+    """The cases of all inputs, and perhaps the functions of the settings after them. Raises GradcliError for a wrong request."""
 
-    def __init__(
-        self, inputs: Inputs, programs: Programs, policies: FilePolicies, processes: int, claims: Claims, records: CheckedLines,
-        budget: Budget, line: int | None = None,
-    ) -> None:  # fmt: skip
-        self.inputs, self.programs, self.policies, self.processes, self.claims = inputs, programs, policies, processes, claims
-        self.budget = budget
-        self.line = line  # of the one file, if all else is left out
-        self.record_lines, self.names, self.unchanged = records, records.names, 0
-        self.begin: Callable[[int], object] = nobody
+    def __init__(self, request: CheckRequest, functions: Work | None = None) -> None:
+        usual = Configuration(request.config).of()
+        checking = CHECKING
+        if request.over:
+            from gradcli.cli.inputs.ranges import box_of
+
+            checking = replace(checking, over=box_of(request.over, limits_of(request)))
+        if "html" in wanted_kinds(request, usual):
+            checking = replace(checking, observer=_explain_what_is_wrong)
+        super().__init__(request, check_inputs(request, usual), checking)
+        targets, policy = targets_of(request.save), self.policies.of(None)
+        for path in self.inputs.files:
+            self.policies.of(path)  # what is wrong in a project's settings is said before anything is done
+        if request.changed_since is not None:
+            from gradcli.cli.decide.changes import Changes
+
+            left = Changes(request.changed_since, here()).files(self.inputs, self.policies.settings)
+            self.unchanged, self.inputs = len(self.inputs.files) - len(left), replace(self.inputs, files=left)
+        self.programs = programs_of(request, self.inputs, self.limits, policy.state)
+        if self.inputs.expression is not None and not self.inputs.files:
+            refuse_unknown_in(self.inputs.expression, policy.options, self.programs.values, self.programs.limits, free=True)
+        self.claims = _claims_of(request, self.programs, targets)
+        self.record_lines = CheckedLines(self.programs, self.names, request.rtol, request.atol)
+        self.functions = functions
+        if functions is not None:
+            functions.budget = self.budget
+            self.unchanged += functions.unchanged
 
     def pieces(self) -> Iterator[Piece]:
-        """The work, cut for so many processes, in order."""
-        if self.line is not None:
+        if self.request.line is not None:
             self.names.unread = True
-            return iter([piece_of_line(self.inputs, self.programs.limits, self.line)])
-        return pieces(self.inputs, self.programs.limits, self.processes)
+            yield _piece_of_line(self.inputs, self.programs.limits, self.request.line)
+            return
+        yield from _pieces(self.inputs, self.programs.limits, self.processes)
+        if self.functions is not None:
+            yield from self.functions.pieces()
 
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
-        """The outcomes of one piece of work, but for what stands in some of its lines."""
+        if isinstance(piece, Called):
+            assert self.functions is not None
+            yield from self.functions.outcomes(piece)
+            return
         policy = self.policies.of(piece.path)
         started = time.perf_counter()
         try:
@@ -375,63 +355,56 @@ class Cases:
             yield outcome_of(record, name_of(record), time.perf_counter() - started, policy.fail_on)
 
     def remarks(self) -> list[str]:
-        """Return what is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
         options = replace(self.policies.of(None).options, claims=self.claims.claims)
         return self.names.remarks(self.programs.values, options, several=bool(self.inputs.files), free=True)
 
     def result(self, line: str, path: str, number: int, unreached: str | None = None) -> Record:
         """The result of one record of a file; of one that was not reached what it says of itself."""
-        return self.record_lines.result(line, path, number, self.policies.of(path), unreached=unreached)
+        record: Record = self.record_lines.result(line, path, number, self.policies.of(path), unreached=unreached)
+        return record
 
-    def _records(self, piece: Piece, policy: Policy, without: Collection[int | None]) -> Iterator[Record]:
-        match piece:
-            case Batch(path, lines):
-                for number, line in lines:
-                    if number not in without:
-                        self.begin(number)
-                        decide = partial(self.result, line, path, number)
-                        yield self.budget.within(decide, decide)
-            case Unread(path, error):
+    def _records(self, piece: Part | Batch, policy: Policy, without: Collection[int | None]) -> Iterator[Record]:
+        if isinstance(piece, Batch):
+            for number, line in piece.lines:
+                if number not in without:
+                    self.begin(number)
+                    decide = partial(self.result, line, piece.path, number)
+                    yield self.budget.within(decide, decide)
+            if piece.error is not None:
                 self.names.unread = True
-                yield _unreadable(error, path)
-            case Whole(path, with_expression):
-                program = self._program(policy, path)
-                yield from self._of_program(program, piece, policy, without)
-                if with_expression and OF_EXPRESSION not in without:
-                    yield from self._of_expression(program, self.policies.of(None))
-            case Stretch(path):
-                yield from self._of_program(self._program(policy, path), piece, policy, without)
-            case Alone() if OF_EXPRESSION not in without:
-                yield from self._of_expression(self.programs.fresh(policy.state, self.programs.loader(), usual=policy.dialect), policy)
+                yield _unreadable(piece.error, piece.path)
+            return
+        folder = None if piece.path is None else folder_of(piece.path)
+        program = self.programs.fresh(policy.state, self.programs.loader(folder), usual=policy.dialect)
+        if piece.path is not None:
+            yield from self._of_program(program, piece, piece.path, policy, without)
+        if piece.with_expression and OF_EXPRESSION not in without:
+            yield from self._of_expression(program, self.policies.of(None))
 
-    def _program(self, policy: Policy, path: str) -> Program:
-        return self.programs.fresh(policy.state, self.programs.loader(folder_of(path)), usual=policy.dialect)
-
-    def _of_program(self, program: Program, piece: Whole | Stretch, policy: Policy, without: Collection[int | None]) -> Iterator[Record]:
-        """The records of a program, or of the statements in a stretch of its lines."""
-        limits, path = self.programs.limits, piece.path
-        stretch = piece if isinstance(piece, Stretch) else None
+    def _of_program(self, program: Program, piece: Part, path: str, policy: Policy, without: Collection[int | None]) -> Iterator[Record]:
+        """The records of a program, or of the statements in some of its lines."""
+        limits, ours = self.programs.limits, piece.lines
         try:
             lines = self.inputs.lines(path, limits)
             for source in program.sources(lines, None if path == "-" else path, stream=is_stream(path)):
-                if stretch is not None and source.first_line >= stretch.lines.stop:
+                if source.first_line >= ours.stop:
                     break
-                if stretch is not None and not stretch.drawing and _is_idle_before(source, stretch.lines):
+                if not piece.drawing and _is_idle_before(source, ours):
                     continue
                 for statement in parse_statements(source, limits.length):
                     line = line_of(statement)
-                    ours = stretch is None or line in stretch.lines or (stretch.touch and _touches(statement, stretch.lines))
+                    wanted = line in ours or (piece.touch and _touches(statement, ours))
                     asked = isinstance(statement, (Query, Assertion, GradcliError))
-                    if line in without or (asked and not ours and stretch is not None and not stretch.drawing):
+                    if line in without or (asked and not wanted and not piece.drawing):
                         continue
                     self.begin(line)
                     record = self._checked(program, statement, policy)
-                    if record is not None and ours:
+                    if record is not None and wanted:
                         yield record
         except Exception as unforeseen:
             error = contained(unforeseen)
             self.names.unread = True
-            if stretch is None or line_of(error) in stretch.lines:
+            if line_of(error) in ours:
                 yield _unreadable(error, path)
         self.names.add(program.scope)
 
@@ -441,7 +414,7 @@ class Cases:
         if isinstance(statement, GradcliError) or marks_of(statement)[0] is not None:
             return decide()
         asked = statement if isinstance(statement, (Query, Assertion)) else None
-        return self.budget.within(decide, lambda reason: None if asked is None else unreached(asked, reason, id))
+        return self.budget.within(decide, lambda reason: None if asked is None else left_undecided(unrun(asked, id), reason))
 
     def _of_expression(self, program: Program, policy: Policy) -> Iterator[Record]:
         text = self.inputs.expression or ""

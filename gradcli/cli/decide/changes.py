@@ -24,7 +24,10 @@ _SAME = "R100"
 
 
 class Changes:
-    """What has changed since a commit, in the repository of the current folder. Raises UsageError where that cannot be told."""
+    """What has changed since a commit, in the repository of a folder, and what of a run has to be decided then.
+
+    Raises UsageError where that cannot be told.
+    """
 
     def __init__(self, ref: str, folder: Path) -> None:
         self.ref = ref
@@ -33,6 +36,7 @@ class Changes:
             raise UsageError(f"--changed-since {ref}: '{folder}' is in no repository of git", help="leave it out: everything is checked")
         self.root = Path(os.path.realpath(found))
         self.commit = self._commit()
+        self._judged: dict[Path | None, bool] = {}
 
     def of(self, paths: Iterable[Path]) -> bool:
         """Return whether one of these files has changed, came or went; files outside of the repository count as changed."""
@@ -99,18 +103,12 @@ class Changes:
             help = "install it, or leave --changed-since out: everything is checked"
             raise UsageError(f"--changed-since {self.ref} needs git, which is not to be found", help=help) from None
 
-
-class Left:
-    """Which files and functions of a run have to be decided, and how many do not."""
-
-    def __init__(self, changes: Changes) -> None:
-        self.changes = changes
-        self._judged: dict[Path | None, bool] = {}
+    # -- which files and functions have to be decided ----------------------------------------------------------------------
 
     def files(self, inputs: Inputs, settings_of: Any) -> list[str]:
         """The files that have changed, or the data that they read, or how they are judged; streams are read, whatever they hold."""
         bound = [Path(text[1:].partition(":")[0]) for text in inputs.bindings.values() if text.startswith("@") and text != "@-"]
-        if bound and self.changes.of(bound):
+        if bound and self.of(bound):
             return inputs.files
         return [path for path in inputs.files if is_stream(path) or self._is_judged_anew(settings_of(path)) or self._reads_changed(path)]
 
@@ -125,36 +123,36 @@ class Left:
         for number, function in enumerate(listed):
             files = {path for name in function.functions for path in sources_of(name.partition(":")[0], folder)}
             files |= {folder / text.partition("=@")[2].partition(":")[0] for text in function.at if "=@" in text}
-            if now[number] not in before or self.changes.of(files):
+            if now[number] not in before or self.of(files):
                 found.append(number)
         return found
 
     def function(self, names: Iterable[str | None], texts: Iterable[str], folder: Path) -> bool:
         """Return whether a function of the command line has to be decided."""
         files = {path for name in names if name for path in sources_of(name.partition(":")[0], folder)}
-        return self.changes.of(files | {Path(text.partition("=@")[2].partition(":")[0]) for text in texts if "=@" in text})
+        return self.of(files | {Path(text.partition("=@")[2].partition(":")[0]) for text in texts if "=@" in text})
 
     def _reads_changed(self, path: str) -> bool:
         file = Path(path)
-        if self.changes.of([file]):
+        if self.of([file]):
             return True
         with file.open("rb") as stream:
             text = stream.read(_LARGEST + 1)
         names = {os.fsdecode(name) for name in _DATA.findall(text)}
-        return len(text) > _LARGEST or self.changes.of(file.parent / name for name in names)
+        return len(text) > _LARGEST or self.of(file.parent / name for name in names)
 
     def _is_judged_anew(self, settings: Settings) -> bool:
         """Return whether the settings say something else about verdicts than they did."""
         path = settings.path
         if path not in self._judged:
             self._judged[path] = False
-            if path is not None and self.changes.of([path]):
+            if path is not None and self.of([path]):
                 now, before = ({**table, "functions": None} for table in (_table(path.read_bytes()), self._before(path)))
                 self._judged[path] = now != before
         return self._judged[path]
 
     def _before(self, path: Path) -> dict[str, Any]:
-        return _table(self.changes.before(path) or b"")
+        return _table(self.before(path) or b"")
 
 
 def _table(content: bytes) -> dict[str, Any]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Generator
 from contextlib import closing
-from itertools import chain
-from typing import TYPE_CHECKING
 
 from gradcli.cli import interrupts
-from gradcli.cli.decide.cases import Called, Cases, Piece, Work, cases_of
+from gradcli.cli.decide.cases import Cases, Work
 from gradcli.cli.decide.repeating import Repeating, Results
 from gradcli.cli.exit_codes import FINE, INTERNAL, say_remarks
 from gradcli.cli.inputs.option_values import assignment
@@ -24,9 +22,6 @@ from gradcli.inert import printable
 from gradcli.query.baseline import Baseline
 from gradcli.report.outcomes import Outcome
 from gradcli.storage.whole_files import shown
-
-if TYPE_CHECKING:
-    from gradcli.cli.decide.functions import ListedFunctions
 
 
 def check(request: CheckRequest) -> int:
@@ -114,7 +109,7 @@ def work_of(request: CheckRequest) -> Work:
 
         return OneFunction(request)
     if not request.functions:
-        cases = cases_of(request)
+        cases = Cases(request)
         _say_what_is_left_out(request, cases)
         return cases
     from gradcli.cli.decide.functions import ListedFunctions
@@ -122,7 +117,7 @@ def work_of(request: CheckRequest) -> Work:
     functions = ListedFunctions(request)
     if not _names_inputs(request) and not functions.policies.settings().files:
         return functions
-    return Together(cases_of(request), functions)
+    return Cases(request, functions)
 
 
 def _names_inputs(request: CheckRequest) -> bool:
@@ -135,31 +130,3 @@ def _say_what_is_left_out(request: CheckRequest, cases: Work) -> None:
     if settings.functions and settings.path is not None and not _names_inputs(request):
         count = f"{len(settings.functions):,} function{'s' * (len(settings.functions) != 1)}"
         say(f"note: {count} of {printable(shown(settings.path))} left out: --functions checks them, too, and so runs them")
-
-
-class Together:
-    """Files and expressions, and then the functions of the settings."""
-
-    def __init__(self, cases: Work, functions: ListedFunctions) -> None:
-        self.cases, self.functions = cases, functions
-        self.inputs, self.policies, self.names = cases.inputs, cases.policies, cases.names
-        self.processes, self.budget = max(cases.processes, functions.processes), cases.budget
-        self.functions.budget = self.budget
-        self.unchanged = cases.unchanged + functions.unchanged
-
-    @property
-    def begin(self) -> Callable[[int], object]:
-        return self.cases.begin
-
-    @begin.setter
-    def begin(self, told: Callable[[int], object]) -> None:
-        self.cases.begin = self.functions.begin = told
-
-    def pieces(self) -> Iterator[Piece]:
-        return chain(self.cases.pieces(), self.functions.pieces())
-
-    def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
-        return (self.functions if isinstance(piece, Called) else self.cases).outcomes(piece, without)
-
-    def remarks(self) -> list[str]:
-        return self.cases.remarks()

@@ -141,7 +141,7 @@ class _Kept:
             record.grad = found
             for name, sink in self.sinks.items():
                 sink.finish()
-                record.warnings.append(f"{'the value' if name == 'value' else f'the gradient of {name}'} is in {self.shown[name]}")
+                record.warnings.append(f"{'the value' if name == 'value' else f'the gradient of {name}'} is in {self.shown.pop(name)}")
         finally:
             for sink in self.sinks.values():
                 sink.close()

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
-from gradcli.cli.decide.texts import Answers, Text
+from gradcli.cli.decide.running import Run, Text, write_all
 from gradcli.cli.inputs.option_values import limits_of, options_of
 from gradcli.cli.inputs.positionals import DIFF_EXAMPLE, Inputs, diff_inputs, programs_of
 from gradcli.cli.request import DiffRequest
-from gradcli.cli.write.results import write_all, writer_for
-from gradcli.errors import ParseError, Source, UsageError, text_lines
+from gradcli.cli.write.results import writer_for
+from gradcli.errors import GradcliError, ParseError, Source, UsageError
 from gradcli.files.jsonl import InputRecord
 from gradcli.language.run import Program
+from gradcli.language.tree import Statement
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import RecordLines
 from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
-from gradcli.query.options import Policy
+from gradcli.query.options import Options, Policy
 from gradcli.query.unused_names import UsedNames
 from gradcli.report.derivative_record import DerivativeRecord
 
@@ -37,19 +37,19 @@ def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
         request.random_state, request.timeout,
     )  # fmt: skip
     differentiation = Differentiation(inputs, programs_of(request, inputs, limits), asked)
-    records = differentiation.records()
-    nothing = UsageError("nothing to differentiate", help=DIFF_EXAMPLE)
-    remarks = list if only_last else differentiation.remarks
-    return write_all([*records][-1:] if only_last else records, writer_for(request), nothing, request, inputs, "diff", remarks)
+    writer, nothing = writer_for(request), UsageError("nothing to differentiate", help=DIFF_EXAMPLE)
+    if only_last:
+        return write_all([*differentiation.answers()][-1:], writer, nothing)
+    return differentiation.write(writer, nothing, request.fail_fast)
 
 
-class Differentiation(Answers[DerivativeRecord]):
-    """The results of all inputs, in order."""
+class Differentiation(Run):
+    """The results of `diff`."""
 
-    kind = DerivativeRecord
+    kind, command = DerivativeRecord, "diff"
 
     def __init__(self, inputs: Inputs, programs: Programs, asked: Asked) -> None:
-        super().__init__(inputs, programs, asked.state)
+        super().__init__(inputs, programs, asked.options, asked.state)
         self.asked = asked
         self.done: list[DerivativeRecord] = []
 
@@ -60,24 +60,15 @@ class Differentiation(Answers[DerivativeRecord]):
             return []
         return self.names.unmentioned(self.programs.values, replace(self.asked.options, wrt=self.asked.names))
 
-    def of_expression(self, found: Iterator[DerivativeRecord], text: Text) -> Iterator[DerivativeRecord]:
-        """The results of a program; of the only one, the names of the whole run are known before anything is shown."""
-        if self.inputs.files:
-            return found
-        alone = [*found]
-        remarks = self.remarks()
-        if alone and alone[-1].error is None:
-            alone[-1].warnings += remarks
-        return iter(alone)
-
     def of_program(self, text: Text, program: Program) -> Iterator[DerivativeRecord]:
-        for record in derivatives(program, text.lines, text.name, self.asked, stream=text.stream):
-            self.done.append(record)
-            yield record
+        return self._noted(derivatives(program, program.statements(text.lines, text.name, stream=text.stream), self.asked))
 
     def of_records(self, text: Text) -> Iterator[DerivativeRecord]:
         reader = FormulaRecords(self.programs, self.names, self.asked)
-        for record in reader.results(text.lines, text.path or "", Policy(self.asked.options, self.state)):
+        return self._noted(reader.results(text.lines, text.path or "", Policy(self.options, self.state)))
+
+    def _noted(self, found: Iterable[DerivativeRecord]) -> Iterator[DerivativeRecord]:
+        for record in found:
             self.done.append(record)
             yield record
 
@@ -91,18 +82,16 @@ class FormulaRecords(RecordLines):
         super().__init__(programs, names)
         self.asked = asked
 
-    def of_given(  # type: ignore[override]  # formulas have records of a kind of their own
-        self, given: InputRecord, policy: Policy, where: str, folder: Path
-    ) -> DerivativeRecord:
+    def options(self, given: InputRecord, options: Options) -> Options:
         if given.seed is not None:
             raise UsageError("the record has a seed, and formulas take none")
-        values = {**self.values(given, policy.state, {}), **self.programs.values}
-        program = self.programs.fresh(policy.state, self.programs.loader(folder), values, given.dialect)
+        return options
+
+    def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> DerivativeRecord:
         asked = replace(self.asked, names=self.asked.names or given.wrt)
-        found = list(derivatives(program, text_lines(given.expr), where, asked, given.id))
-        self.names.mentioned |= program.scope.mentioned
+        found = list(derivatives(program, parsed, asked, given.id))
         empty = ParseError("the record's 'expr' has nothing to differentiate", source=Source(given.expr))
-        record = found[-1] if found else DerivativeRecord.of_error(empty, id=given.id)
-        record = next((each for each in found if each.error is not None), record)
+        found.append(found[-1] if found else DerivativeRecord.of_error(empty, id=given.id))
+        record = next((each for each in found if each.error is not None), found[-1])
         record.expr = given.expr
         return record

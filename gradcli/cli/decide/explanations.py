@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
+from functools import cache
 
 from gradcli.cli.decide.differentiation import Differentiation
-from gradcli.cli.decide.evaluation import Evaluation
+from gradcli.cli.decide.running import Evaluation
 from gradcli.cli.inputs.option_values import explanation_format, limits_of, options_of
 from gradcli.cli.inputs.positionals import Inputs, eval_inputs, programs_of
 from gradcli.cli.request import ExplainRequest
-from gradcli.cli.write.results import write_all, writer_for
+from gradcli.cli.write.results import writer_for
 from gradcli.errors import MissingValueError, UsageError
 from gradcli.explanations.derivation import derivations
 from gradcli.explanations.explaining import AskedExplanation, explained
@@ -34,44 +35,37 @@ def explain(request: ExplainRequest) -> int:
     inputs = eval_inputs(request)
     asked = AskedExplanation(request.why, request.steps, request.latex or request.output_format == "latex")
     explanations = Explanations(inputs, programs_of(request, inputs, limits), options, request.random_state, asked)
-    nothing = UsageError("nothing to explain")
-    return write_all(explanations.all(), writer_for(request), nothing, request, inputs, "explain", explanations.remarks)
+    return explanations.write(writer_for(request), UsageError("nothing to explain"), request.fail_fast)
 
 
 class Kept(Inputs):
     """Inputs whose lines are kept, so that standard input can be read twice."""
 
-    def __init__(self, inputs: Inputs) -> None:
-        super().__init__(inputs.expression, inputs.bindings, inputs.files, inputs.format)
-        object.__setattr__(self, "_kept", {})
-
-    def lines(self, path: str, limits: Limits) -> Iterator[str]:
-        kept: dict[str, list[str]] = self.__dict__["_kept"]
-        if path not in kept:
-            kept[path] = list(super().lines(path, limits))
-        return iter(kept[path])
+    @cache  # noqa: B019 - for as long as the run
+    def lines(self, path: str, limits: Limits) -> list[str]:  # type: ignore[override]
+        return [*super().lines(path, limits)]
 
 
-class Explanations:
-    """The explanations of all queries of a run, in order; asserts are evaluated, and explained by nothing."""
+class Explanations(Evaluation):
+    """The explanations of all queries; asserts are evaluated, and explained by nothing."""
+
+    command = "explain"
 
     def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int, asked: AskedExplanation | None = None) -> None:
         self._found: dict[int, ShownExplanation] = {}  # by records that are under way
         self.asked = asked or AskedExplanation()
-        inputs = Kept(inputs) if self.asked.steps else inputs
-        self.inputs, self.programs, self.options, self.state = inputs, programs, options, state
+        self.free = self.asked.steps and not self.asked.why and inputs.expression is not None  # derivations need no values
+        if self.free:
+            inputs = Kept(*(getattr(inputs, each.name) for each in fields(inputs)))
         programs.keeps_text = True
-        self.derives = self.asked.steps and not self.asked.why and inputs.expression is not None  # where names have no values
-        self.evaluation = Evaluation(inputs, programs, replace(options, observer=self._observe), state, self.derives)
-        self.remarks = self.evaluation.remarks
+        super().__init__(inputs, programs, replace(options, observer=self._observe), state)
 
-    def all(self) -> Iterator[ShownExplanation]:
+    def answers(self) -> Iterator[ShownExplanation]:
         """The explanations; of an expression whose names have no values, and whose derivation is asked for, that."""
-        for record in self.evaluation.records():
+        for record in super().answers():
             found = self._found.pop(id(record), None)
             if found is None or record.error is not None:
-                lacks_values = record.error is not None and isinstance(record.error.error, MissingValueError)
-                if lacks_values and self.derives:
+                if self.free and record.error is not None and isinstance(record.error.error, MissingValueError):
                     yield from self._derived()
                     return
                 found = ShownExplanation(record)
@@ -87,27 +81,15 @@ class Explanations:
         def observe(general: General, record: DerivativeRecord) -> None:
             made[id(record)] = general
 
-        asked = Asked(
-            self.options.wrt, 1, self.asked.latex, self.options.check, state=self.state, timeout=self.options.timeout, observer=observe
-        )  # fmt: skip
-        differentiation = Differentiation(self.inputs, self.programs, asked)
-        for record in differentiation.records():
-            if not self._is_of_the_expression(record):
-                continue
-            explanation = ShownExplanation(_as_record(record))
+        options, expression = self.options, self.inputs.expression or ""
+        asked = Asked(options.wrt, 1, self.asked.latex, options.check, state=self.state, timeout=options.timeout, observer=observe)
+        for record in Differentiation(self.inputs, self.programs, asked).answers():
+            if record.file is not None or (record.error is None and self.inputs.files and record.expr != expression.strip()):
+                continue  # a statement that the expression is made of
+            explanation = ShownExplanation(Record(**{each.name: getattr(record, each.name) for each in fields(Answer)}))
             general = made.get(id(record))
             if general is not None and record.error is None:
                 explanation.steps = derivations(
-                    general, {name: record.formulas[name,] for name in record.names if name not in self.options.freeze}
+                    general, {name: record.formulas[name,] for name in record.names if name not in options.freeze}
                 )
             yield explanation
-
-    def _is_of_the_expression(self, record: DerivativeRecord) -> bool:
-        """Return whether a record is that of the expression, and not of a statement that it is made of."""
-        expression = self.inputs.expression
-        return record.file is None and (record.error is not None or not self.inputs.files or record.expr == (expression or "").strip())
-
-
-def _as_record(record: DerivativeRecord) -> Record:
-    """Return what a record of formulas says, as one of a query without a value."""
-    return Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})

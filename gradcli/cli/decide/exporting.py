@@ -5,73 +5,58 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradcli.cli.decide.texts import Answers, Text
-from gradcli.cli.exit_codes import FINE, code_of, say_remarks
+from gradcli.cli.decide.running import Run, Text
 from gradcli.cli.inputs.option_values import export_target, limits_of, options_of
-from gradcli.cli.inputs.positionals import Inputs, eval_inputs, helped, programs_of
+from gradcli.cli.inputs.positionals import eval_inputs, programs_of
 from gradcli.cli.request import ExportRequest
 from gradcli.cli.write.streams import put, say
-from gradcli.errors import GradcliError, UsageError
+from gradcli.errors import UsageError
 from gradcli.exports.python import target_of
-from gradcli.exports.subject import Subject
 from gradcli.language.run import Program
-from gradcli.query.bindings import Programs
-from gradcli.query.exporting import subjects
-from gradcli.query.options import Options
-from gradcli.query.unused_names import refuse_unknown_in
-from gradcli.report.records import Failure
+from gradcli.query.exporting import Export, subjects
 from gradcli.storage.whole_files import write_whole
 
 
 def export(request: ExportRequest) -> int:
     """Export everything that was asked for."""
-    target = target_of(export_target(request))
-    limits = limits_of(request)
+    functions = Functions(request)
     inputs = eval_inputs(request)
-    programs = programs_of(request, inputs, limits)
-    exporting = Exporting(inputs, programs, options_of(request), request.random_state)
-    code = FINE
-    found: list[Subject] = []
-    for subject in exporting.records():
-        if isinstance(subject, GradcliError):
-            helped(Failure.of(subject), "export", inputs)
-            say(subject.render())
-            code = max(code, code_of(subject))
-        else:
-            found.append(subject)
-    if code != FINE:
-        return code
-    say_remarks(exporting.remarks)
-    if not found:
-        raise UsageError("nothing to export", help="gradcli export 'x**2*sin(y)' x=1 y=2 --to numpy")
-    if len(found) > 1:
-        for number, subject in enumerate(found, 1):
-            subject.function = f"{subject.function}_{number}"
-    text = target.file(found)
-    if request.out is None:
-        put(text)
-    else:
-        write_whole(Path(request.out), text.encode("utf-8"))
-    return FINE
+    programs = programs_of(request, inputs, limits_of(request))
+    nothing = UsageError("nothing to export", help="gradcli export 'x**2*sin(y)' x=1 y=2 --to numpy")
+    return Exporting(inputs, programs, options_of(request), request.random_state).write(functions, nothing)
 
 
-class Exporting(Answers[Subject | GradcliError]):
-    """The exported texts of all inputs, in order, or an error in the place of one."""
+class Exporting(Run):
+    """The functions of all queries."""
 
-    command = "export"
+    kind, command, free = Export, "export", True
 
-    def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int) -> None:
-        super().__init__(inputs, programs, state)
-        self.options = options
-        if inputs.expression is not None and not inputs.files:
-            refuse_unknown_in(inputs.expression, options, programs.values, programs.limits, free=True)
-
-    def of_program(self, text: Text, program: Program) -> Iterator[Subject | GradcliError]:
+    def of_program(self, text: Text, program: Program) -> Iterator[Export]:
         return subjects(program, text.lines, text.name, self.options)
 
-    def failed(self, error: GradcliError) -> GradcliError:
-        return error
 
-    def remarks(self) -> list[str]:
-        """Warnings when all is done: of names that were given values and stand nowhere."""
-        return self.names.unmentioned(self.programs.values, self.options)
+class Functions:
+    """Takes functions as they come, and writes them all, or none where one has an error."""
+
+    def __init__(self, request: ExportRequest) -> None:
+        self.target, self.out = target_of(export_target(request)), request.out
+        self.found: list[Export] = []
+
+    def write(self, result: Export) -> None:
+        self.found.append(result)
+        for warning in result.warnings:
+            say(f"warning: {warning}")
+        if result.error is not None:
+            say(result.error_text())
+
+    def close(self) -> None:
+        subjects = [each.subject for each in self.found if each.subject is not None]
+        if len(subjects) < len(self.found):
+            return
+        for number, subject in enumerate(subjects, 1):
+            subject.function += f"_{number}" * (len(subjects) > 1)
+        text = self.target.file(subjects)
+        if self.out is None:
+            put(text)
+        else:
+            write_whole(Path(self.out), text.encode("utf-8"))

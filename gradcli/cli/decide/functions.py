@@ -9,9 +9,8 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -20,22 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.cli.decide.cases import Budget, Called, FilePolicies, Piece, most_processes, nobody
+from gradcli.cli.decide.cases import Budget, Called, Piece, Work
 from gradcli.cli.decide.parallel import ending_of, held_back, live_with_parent
 from gradcli.cli.decide.repeating import Repeating
-from gradcli.cli.inputs.option_values import assignments, check_options, limits_of
+from gradcli.cli.inputs.option_values import assignments
 from gradcli.cli.inputs.positionals import Inputs, function_inputs
 from gradcli.cli.request import CheckRequest
-from gradcli.errors import EvaluationError, GradcliError, UsageError, one_of
-from gradcli.files.settings import Configuration, FunctionSetting, line_of_function
-from gradcli.functions.arguments import PRECISIONS, is_module
+from gradcli.errors import EvaluationError, GradcliError, UsageError
+from gradcli.files.settings import FunctionSetting, line_of_function
+from gradcli.functions.arguments import is_module
 from gradcli.functions.asking import (
     OPTIONS,
+    AskedFunction,
     Definition,
-    arguments_of,
-    asked,
     definition_of,
-    differentiated,
     judged,
     loaded,
     placed,
@@ -44,17 +41,13 @@ from gradcli.functions.asking import (
 )
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Answer, Question, key_of, recalled, remember
-from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.places import Dependencies, Watch, is_of_project
-from gradcli.functions.points import gravest
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import left_undecided, outcome_of
-from gradcli.query.options import CHECKING, Policy
-from gradcli.query.unused_names import UsedNames
+from gradcli.query.options import Policy
 from gradcli.reference.deadline import REACHED
-from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
@@ -224,7 +217,7 @@ def _apart() -> None:
 # ``--at``.
 
 
-class FunctionCase:
+class FunctionCase(AskedFunction):
     """One Python function and its gradient. Raises GradcliError for what is wrong with the request.
 
     folder  whose modules are found first, and whose data alone arguments may name; without one, the current folder, and any data
@@ -234,28 +227,14 @@ class FunctionCase:
         if not request.function:
             example = "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or --by torch for PyTorch's own"
             raise UsageError("whose gradient it is, --function names", help=example)
-        what = asked(
-            {name: getattr(request, name) for name in OPTIONS}, request.by, request.order, _option, alone=True, forward=request.forward
-        )
-        if request.by is not None:
-            one_of("--by", request.by, FRAMEWORKS)
-        one_of("--dtype", request.dtype, PRECISIONS)
         if request.parameters is not None and request.by != "torch":
             raise UsageError("--parameters are those of a torch.nn.Module", help="it goes with --by torch")
-        self.functions = request.function, what.claim, what.equation, request.parameters
-        for path in self.functions:
+        for option in ("function", *OPTIONS, "parameters"):
+            path = getattr(request, option)
             if path is not None:
                 refuse_unnamed(path)
-        self.request, self.limits, self.policy, self.budget, self.state = request, limits, policy, budget, policy.state
-        self.folder, self.is_alone = folder, what.claim is None and request.by is None
-        arguments = self._drawn(self.state)
-        self.wrt = differentiated(list(arguments), policy.options, request.by) if arguments else []
-        self.question = Question(
-            arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state, request.order,
-            what.kind, what.solves, policy.options.wrt is None, tuple(policy.options.freeze),
-        )  # fmt: skip
-        self.title = f"{request.function} with {what.title(request.by, request.order, str)}"
-        self.given = given_of([*request.at, list(self.wrt)])
+        self.request, self.budget = request, budget
+        super().__init__(request, assignments("--at", request.at), policy, Programs(limits), folder, _option, alone=True)
 
     def outcome(self, name: str, xfail: str | None = None) -> Outcome:
         """Return what becomes of it, by the name that it has among others."""
@@ -264,7 +243,7 @@ class FunctionCase:
         memory: str | None = None
         smallest: Mapping[str, Any] | None = None
         try:
-            memory, smallest = self._decide(record)
+            memory, smallest = self._decided(record)
         except UsageError:  # of the request, which only the function itself shows: it is no operator
             raise
         except GradcliError as error:
@@ -273,7 +252,9 @@ class FunctionCase:
             if self.budget.left == 0:
                 left_undecided(record, self.budget.reason)
             else:
-                record.check = _undetermined(self.wrt, REACHED if late.place is None else f"{REACHED} at {late.place}")
+                reason = REACHED if late.place is None else f"{REACHED} at {late.place}"
+                open_ = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in self.question.wrt}
+                record.check = Check(Verdict.UNDETERMINED, open_, reason=reason)
         outcome = outcome_of(record, name, time.perf_counter() - started, self.policy.fail_on)
         outcome.memory, outcome.drawn = memory, self._seed_of_draws()
         if smallest is not None:
@@ -284,7 +265,7 @@ class FunctionCase:
             outcome.repeat = repeated(once, self.folder)
         return outcome
 
-    def _decide(self, record: Record) -> tuple[str | None, Mapping[str, Any] | None]:
+    def _decided(self, record: Record) -> tuple[str | None, Mapping[str, Any] | None]:
         """Fill in the verdict; gives what is said of its memory, and the smallest arguments that fail, if some were looked for."""
         folder = here() if self.folder is None else self.folder
         key = None
@@ -299,7 +280,7 @@ class FunctionCase:
         with FunctionProcess(self.functions, min(left, default=None), folder, watched=key is not None) as process:
             definition = process.load()
             placed(record, definition)
-            smallest = self._ask(process, record)
+            smallest = self.decide(record, process.ask)
             _say_where_nothing_is(record)
             if key is None or record.check is None:
                 return None, smallest
@@ -309,35 +290,12 @@ class FunctionCase:
             remember(key, folder, Answer(record.check, record.value, definition.file, definition.line), found)
         return None, smallest
 
-    def _ask(self, process: FunctionProcess, record: Record) -> Mapping[str, Any] | None:
-        """The verdict at one point, or the gravest of several; then the smallest arguments that fail, if some do."""
-        points = self.request.points
-        if points is None:
-            record.check, record.value = process.ask(self.question)
-            return None
-        arguments, record.check, record.value = gravest(
-            lambda number: self._drawn(self.state + number),
-            lambda drawn: process.ask(replace(self.question, arguments=drawn)),
-            points,
-        )
-        record.points = points
-        return arguments if record.check.verdict is Verdict.MISMATCH else None
-
-    def _drawn(self, state: int) -> dict[str, Any]:
-        if self.is_alone and not self.request.at:
-            return {}  # an operator knows its own
-        return arguments_of(assignments("--at", self.request.at), Programs(self.limits), state, self.request.dtype, self.folder)
-
     def _seed_of_draws(self) -> str | None:
         """How what was drawn is drawn again."""
         if not any("rand" in text for text in self.request.at):
             return None
         count = "" if self.request.points is None else f"{self.request.points} point{'s' * (self.request.points != 1)}, "
-        return f"{count}--random-state {self.state}"
-
-    def _seed(self) -> Any:
-        seed = self.request.seed
-        return None if seed is None else Programs(self.limits).fresh(self.state).constant(seed, "<--seed>")
+        return f"{count}--random-state {self.policy.state}"
 
 
 def _option(name: str) -> str:
@@ -358,39 +316,17 @@ def _say_where_nothing_is(record: Record) -> None:
                 part.reason = "the function has no finite value there"
 
 
-def _undetermined(names: list[str], reason: str) -> Check:
-    """Return what is said of a gradient by some names, of which nothing was heard in time."""
-    variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in names}
-    return Check(Verdict.UNDETERMINED, variables, reason=reason)
-
-
-class Functions:
-    """Functions, each of which is a piece of the work. Raises GradcliError for what is wrong with the request."""
-
-    processes = 1
-
-    def __init__(self, request: CheckRequest, inputs: Inputs) -> None:
-        self.request, self.limits, self.inputs = request, limits_of(request), inputs
-        self.names, self.unchanged = UsedNames(), 0
-        self.begin: Callable[[int], object] = nobody
-        self.policies = FilePolicies(request, check_options(request, CHECKING), Configuration(request.config))
-        self.settings = self.policies.settings()
-        self.budget = Budget(self.settings.budget)
-
-    def remarks(self) -> list[str]:
-        return []  # arguments are a function's own affair
-
-
-class OneFunction(Functions):
+class OneFunction(Work):
     """The function of the command line."""
 
     def __init__(self, request: CheckRequest) -> None:
         super().__init__(request, function_inputs(request))
+        self.processes = 1
         self.case = FunctionCase(request, self.limits, self.policies.of(None), self.budget)
         if request.changed_since is not None:
-            from gradcli.cli.decide.changes import Changes, Left
+            from gradcli.cli.decide.changes import Changes
 
-            changes = Left(Changes(request.changed_since, here()))
+            changes = Changes(request.changed_since, here())
             self.unchanged = int(not changes.function(self.case.functions, request.at, here()))
 
     def pieces(self) -> Iterator[Piece]:
@@ -400,7 +336,7 @@ class OneFunction(Functions):
         yield self.case.outcome(self.case.functions[0])
 
 
-class ListedFunctions(Functions):
+class ListedFunctions(Work):
     """The functions of a file of settings. What is wrong with one of them is an error of its own, and the others are decided."""
 
     def __init__(self, request: CheckRequest) -> None:
@@ -415,11 +351,10 @@ class ListedFunctions(Functions):
         self.folder = here() if settings.path is None else settings.path.parent
         self.left: Sequence[int] = range(len(self.listed))  # the numbers of those that are decided
         if request.changed_since is not None:
-            from gradcli.cli.decide.changes import Changes, Left
+            from gradcli.cli.decide.changes import Changes
 
-            self.left = Left(Changes(request.changed_since, self.folder)).functions(settings, self.folder)
+            self.left = Changes(request.changed_since, self.folder).functions(settings, self.folder)
             self.unchanged = len(self.listed) - len(self.left)
-        self.processes = min(settings.jobs or 1, most_processes())
 
     def pieces(self) -> Iterator[Piece]:
         for number in self.left:
@@ -428,26 +363,23 @@ class ListedFunctions(Functions):
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
         assert isinstance(piece, Called)
         setting, policy = self.listed[piece.number], self.policies.of(None)
-        self.begin(piece.number + 1)
         record = Record(setting.function, id=setting.name, file=None if self.path is None else shown(self.path), record_line=True)
         record.line, record.xfail, record.skip = self._line(setting), setting.xfail, setting.skip
-        if piece.number + 1 in without:
-            return
         if record.skip is None and self.budget.left == 0:
             left_undecided(record, self.budget.reason)
-        elif record.skip is None:
-            asked = _asked(self.request, setting)
-            try:
-                case = FunctionCase(asked, self.limits, judged(policy, setting, self._flags), self.budget, self.folder)
-                outcome = case.outcome(setting.name, setting.xfail)
-                if outcome.file is None:  # it could not be imported
-                    outcome.record.file, outcome.record.line = record.file, record.line
-            except GradcliError as error:
-                outcome = outcome_of(_with(record, error), setting.name, fail_on=policy.fail_on)
-                outcome.repeat = repeated(asked, self.folder)
-            yield outcome
+        if record.skip is not None or record.unreached:
+            yield outcome_of(record, setting.name, fail_on=policy.fail_on)
             return
-        yield outcome_of(record, setting.name, fail_on=policy.fail_on)
+        asked = _asked(self.request, setting)
+        try:
+            case = FunctionCase(asked, self.limits, judged(policy, setting, self._flags), self.budget, self.folder)
+            outcome = case.outcome(setting.name, setting.xfail)
+            if outcome.file is None:  # it could not be imported
+                outcome.record.file, outcome.record.line = record.file, record.line
+        except GradcliError as error:
+            outcome = outcome_of(record.fail(error), setting.name, fail_on=policy.fail_on)
+            outcome.repeat = repeated(asked, self.folder)
+        yield outcome
 
     def _line(self, setting: FunctionSetting) -> int:
         """The line of the settings that names a function."""
@@ -456,12 +388,6 @@ class ListedFunctions(Functions):
         except (OSError, ValueError):
             lines = []
         return line_of_function(setting, lines)
-
-
-def _with(record: Record, error: GradcliError) -> Record:
-    told = Record.of_error(error, id=record.id, expr=record.expr)
-    told.file, told.line, told.record_line, told.xfail = record.file, record.line, True, record.xfail
-    return told
 
 
 _OWN = words("function gradient jvp_of adjoint implicit fixed_point parameters by forward at order wrt seed")

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from gradcli.cli.decide.cases import Batch, Piece, Whole, Work
+from gradcli.cli.decide.cases import Batch, Part, Piece, Work
 from gradcli.cli.request import CheckRequest
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InternalError
@@ -60,10 +60,6 @@ class Worker:
             return self.pipe.recv()
         except OSError:
             raise EOFError from None
-
-    def ending(self) -> str:
-        """How a process that has died came to its end, in words."""
-        return ending_of(self.process)
 
     def dismiss(self) -> None:
         """There is nothing left to do."""
@@ -299,7 +295,7 @@ class _Run:
 
     def _begun(self, piece: Piece) -> Task:
         task = Task(piece)
-        if isinstance(piece, Whole) and piece.path == "-":  # only this process has the standard input
+        if isinstance(piece, Part) and piece.path == "-":  # only this process has the standard input
             task.ready.extend(self.work.outcomes(piece))
             task.done = True
         else:
@@ -324,7 +320,7 @@ class _Run:
                         break
             except EOFError:
                 del self.busy[worker]
-                task.died(worker.ending(), self.work.policies.of(task.piece.path).fail_on)
+                task.died(ending_of(worker.process), self.work.policies.of(task.piece.path).fail_on)
                 worker.end()
                 if not task.done:
                     self.waiting.appendleft(task)

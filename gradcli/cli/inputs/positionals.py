@@ -18,10 +18,10 @@ from gradcli.cli.request import CheckRequest, DiffRequest, Request
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import read_within
-from gradcli.inert import shell_command, shell_word
+from gradcli.inert import shell_command
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import Limits
-from gradcli.query.bindings import Programs, words
+from gradcli.query.bindings import Programs
 from gradcli.query.options import names_of
 from gradcli.storage.whole_files import absolute, shown
 
@@ -214,7 +214,7 @@ def function_inputs(request: CheckRequest) -> Inputs:
     """Return what there is to read beside a Python function: nothing. Raises UsageError."""
     if request.arguments or request.expression or request.files:
         raise UsageError("--function is checked alone, without files or expressions")
-    return inputs_of(None, {}, [], request.input_format)
+    return Inputs(None, {}, [])
 
 
 def programs_of(request: Request, inputs: Inputs, limits: Limits, state: int | None = None) -> Programs:
@@ -306,8 +306,6 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
             expressions.append((text, beside))
     found = found._replace(others=expressions)
     expression = found.one("quote the expression as a whole; after it come the names to differentiate by")
-    if expression is None and not found.files:
-        _refuse_lost_expression(found.bindings)
     inputs = found.inputs(request, expression, "differentiate", DIFF_EXAMPLE)
     return inputs, tuple(dict.fromkeys(names)) if names else None
 
@@ -317,14 +315,6 @@ def _listed(text: str) -> tuple[str, ...]:
     if not names or not all(_NAMES.match(name) for name in names):
         raise UsageError(f"'{text.strip()}' is no name to differentiate by", help=DIFF_EXAMPLE + " x")
     return names
-
-
-def _refuse_lost_expression(bindings: dict[str, str]) -> None:
-    """Raise UsageError for a formula that was read as a binding."""
-    for name, value in bindings.items():
-        if words(value) and not value.startswith("@"):
-            help = f"gradcli diff {shell_word(value.strip())}"
-            raise UsageError(f"'{name}={value}' was read as a binding, and there is no expression", help=help)
 
 
 # -- What to type instead: commands that a mistake leads to, each valid as it stands ---------------

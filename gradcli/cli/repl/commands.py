@@ -9,9 +9,7 @@ import io
 import os
 import re
 import shlex
-import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +19,7 @@ from gradcli.cli.exit_codes import FINE, asked
 from gradcli.cli.inputs.option_values import limits_of
 from gradcli.cli.repl.session import Session, Settings, State
 from gradcli.cli.request import ReplRequest
-from gradcli.cli.write.streams import put, put_text
+from gradcli.cli.write.streams import put, put_text, wrapped
 from gradcli.errors import GradcliError, UnknownNameError, UsageError, one_of, suggestion
 from gradcli.files.option_table import option_value
 from gradcli.files.stores import lines_of
@@ -238,17 +236,9 @@ def _help(session: Session, text: str) -> int:
             put_text(f":{name} {command.takes}".rstrip() + f"\n  {command.does}\n")
             return FINE
         return _entry(text)
-    rows = [(f":{name} {command.takes}".rstrip(), command.does) for name, command in COMMANDS.items()]
-    width = max(len(typed) for typed, _ in rows)
-    columns = shutil.get_terminal_size().columns
-    lines = [*textwrap.wrap(_INTRODUCTION, columns), ""]
-    for typed, does in rows:
-        if columns < width + 24:  # too narrow for two columns
-            lines += [f"  {typed}", *textwrap.wrap(does, max(columns, 10), initial_indent="    ", subsequent_indent="    ")]
-            continue
-        first, *more = textwrap.wrap(does, columns - width - 4)
-        lines += [f"  {typed:<{width}}  {first}", *(" " * (width + 4) + line for line in more)]
-    put_text("\n".join(lines) + "\n")
+    rows = {f":{name} {command.takes}".rstrip(): command.does for name, command in COMMANDS.items()}
+    width = max(map(len, rows))
+    put_text(wrapped("\n".join([_INTRODUCTION, "", *(f"  {typed:<{width}}  {does}" for typed, does in rows.items())])) + "\n")
     return FINE
 
 
@@ -267,9 +257,11 @@ def _quit(session: Session, text: str) -> None:
     session.ends = True
 
 
-_INTRODUCTION = """An expression gives its value and gradient; x = 2 binds a name, const k = 3 one that is not differentiated,
-f(x) = x^2 defines a function, x = @data.npy reads a file; _ is the last result. Lines go on while a bracket
-is open. \\alpha and Tab give α; Tab completes. Ctrl-C ends a computation, Ctrl-D the session."""
+_INTRODUCTION = (
+    "An expression gives its value and gradient; x = 2 binds a name, const k = 3 one that is not differentiated, "
+    "f(x) = x^2 defines a function, x = @data.npy reads a file; _ is the last result. Lines go on while a bracket is open. "
+    "\\alpha and Tab give α; Tab completes. Ctrl-C ends a computation, Ctrl-D the session."
+)
 
 COMMANDS: dict[str, Command] = {
     "explain": Command("[EXPR] [--wrt …]", "where value and gradient come from, node by node", passed("explain")),

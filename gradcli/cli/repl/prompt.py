@@ -131,57 +131,44 @@ class Offer(NamedTuple):
 
 
 def offers(before: str, names: Iterable[str] = ()) -> Iterator[Offer]:
-    """What may follow a text, up to the cursor."""
-    if (found := _LETTER.search(before)) is not None:
-        whole, typed = found[0], found[1]
-        for name in sorted(LETTERS, key=lambda name: (name != typed, name.lower())):
-            if name.startswith(typed):
-                yield Offer(LETTERS[name], len(whole), f"\\{name}")
+    """Yield what may follow a text, up to the cursor."""
+    if (letter := _LETTER.search(before)) is not None:
+        for name in sorted(LETTERS, key=lambda name: (name != letter[1], name.lower())):
+            if name.startswith(letter[1]):
+                yield Offer(LETTERS[name], len(letter[0]), f"\\{name}")
         return
-    if (found := _COMMAND.match(before)) is not None:
-        for name, command in COMMANDS.items():
-            if name.startswith(found[1]):
-                yield Offer(name, len(found[1]), command.does)
-        return
-    if (found := _ARGUMENT.match(before)) is not None and found[1] in ("load", "save", "set", "help"):
-        yield from _arguments(found[1], found[2])
-        return
-    if (found := _DATA.search(before)) is not None:
-        yield from (Offer(path, len(found[1]), "file") for path in files(found[1], DATA) if shown(path) == path and " " not in path)
-        return
+    typed, found = _candidates(before, names)
+    said: dict[str, str] = {}
+    for text, meta in found:
+        if text.startswith(typed):
+            said.setdefault(text, meta)
+    yield from (Offer(text, len(typed), meta) for text, meta in said.items())
+
+
+def _candidates(before: str, names: Iterable[str]) -> tuple[str, Iterable[tuple[str, str]]]:
+    """Return what is half typed, and all that may stand there, each with what it is."""
+    if (command := _COMMAND.match(before)) is not None:
+        return command[1], ((name, known.does) for name, known in COMMANDS.items())
+    if (argument := _ARGUMENT.match(before)) is not None:
+        typed, (name, blank, value) = argument[2], argument[2].partition(" ")
+        if argument[1] in ("load", "save"):
+            return typed, ((path, "file") for path in files(typed, PROGRAMS) if shown(path) == path)
+        if argument[1] == "set":
+            return (value, ((each, "") for each in CHOICES.get(name, ()))) if blank else (typed, ((f"{each} ", "") for each in CHOICES))
+        if argument[1] == "help":
+            from gradcli.report.rules import RULES
+
+            codes = (code.removeprefix("error-") for code in RULES)
+            return typed, ((each, "") for each in (*functions_by_name(), *codes, *(f":{name}" for name in COMMANDS)))
+    if (data := _DATA.search(before)) is not None:
+        return data[1], ((path, "file") for path in files(data[1], DATA) if shown(path) == path and " " not in path)
     dotted = _DOTTED.search(before)
     prefix, start = ("", "") if dotted is None else dotted.groups()
     if prefix:
-        yield from (Offer(name, len(start)) for name in sorted(names_below(prefix)) if name.startswith(start))
-    elif start:
-        yield from _of_word(start, names)
-
-
-def _of_word(start: str, names: Iterable[str]) -> Iterator[Offer]:
-    said = set()
-    functions = functions_by_name()
+        return start, ((name, "") for name in sorted(names_below(prefix)))
     own = ((name, "name") for name in sorted(names))
     roots = ((f"{root}.", "library") for root in sorted(ROOTS))
-    for name, meta in (*own, *sorted(functions.items()), *((word, "") for word in _WORDS), *roots):
-        if name.startswith(start) and name not in said and name != start:
-            said.add(name)
-            yield Offer(name, len(start), meta)
-
-
-def _arguments(command: str, typed: str) -> Iterator[Offer]:
-    if command in ("load", "save"):
-        yield from (Offer(path, len(typed), "file") for path in files(typed, PROGRAMS) if shown(path) == path)
-        return
-    if command == "set":
-        name, blank, value = typed.partition(" ")
-        found = (f"{each} " for each in CHOICES) if not blank else CHOICES.get(name, ())
-        word = value if blank else typed
-    else:
-        from gradcli.report.rules import RULES
-
-        codes = (code.removeprefix("error-") for code in RULES)
-        found, word = (*functions_by_name(), *codes, *(f":{name}" for name in COMMANDS)), typed
-    yield from (Offer(each, len(word)) for each in found if each.startswith(word))
+    return start, (*own, *sorted(functions_by_name().items()), *((word, "") for word in _WORDS), *roots) if start else ()
 
 
 @cache

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from json.decoder import scanstring  # type: ignore[attr-defined]  # which typeshed leaves out
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 from gradcli.storage.whole_files import write_whole
 
-_GAP = re.compile(r"[ \t\r\n]*")
+_KEY = re.compile(r'"expect"[ \t]*:[ \t]*')
 _DECODER = json.JSONDecoder()
 
 Result = Callable[[str, str, int], Record]  # of a line, of a file, with this number
@@ -64,16 +62,18 @@ def _with_expectation(record: Record, line: str) -> str:
     """A record's line with the present value and gradients as ``expect``, or with those in the place of what is wrong there."""
     if record.error is not None or record.skip is not None or record.grad is None or record.value is None or _is_wrong(record):
         return line
-    members = dict(_members(line))
-    before = members["expect"].value if "expect" in members else None
+    before = json.loads(line).get("expect")
     expect = _expected(record, before or {})
     if expect == before:
         return line
     text = json.dumps(expect, ensure_ascii=False)
-    if "expect" in members:
-        return line[: members["expect"].start] + text + line[members["expect"].stop :]
-    end = line.rindex("}")
-    body = line[:end].rstrip()
+    for key in _KEY.finditer(line):
+        with suppress(ValueError):
+            _, stop = _DECODER.raw_decode(line, key.end())
+            changed = line[: key.end()] + text + line[stop:]
+            if json.loads(changed).get("expect") == expect:  # not that of an inner object
+                return changed
+    body = line[: line.rindex("}")].rstrip()
     return f'{body}, "expect": {text}{line[len(body) :]}'
 
 
@@ -103,30 +103,3 @@ def _is_wrong(record: Record) -> bool:
 
 def _false_claims(record: Record) -> set[str]:
     return {claim.of for claim in (record.check.claims if record.check else []) if claim.verdict is Verdict.MISMATCH}
-
-
-@dataclass(frozen=True)
-class Member:
-    """A value of a JSON object, and where it stands in the text."""
-
-    value: Any
-    start: int
-    stop: int
-
-
-def _members(text: str) -> Iterator[tuple[str, Member]]:
-    """The members of the object that a text holds, which must be valid JSON."""
-
-    def past(at: int) -> int:
-        found = _GAP.match(text, at)
-        assert found is not None
-        return found.end()
-
-    at = past(past(0) + 1)
-    while text[at] == '"':
-        name, at = scanstring(text, at + 1, True)
-        start = past(past(at) + 1)
-        value, stop = _DECODER.raw_decode(text, start)
-        yield name, Member(value, start, stop)
-        at = past(stop)
-        at = past(at + 1) if text[at] == "," else at

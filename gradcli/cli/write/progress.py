@@ -49,12 +49,12 @@ class Progress:
         from rich.live import Live
         from rich.spinner import Spinner
 
-        from gradcli.cli.write.terminal import console, plain
+        from gradcli.cli.write.terminal import console, unstyled
 
         spinner = Spinner("dots" if (sys.stderr.encoding or "").lower().startswith("utf") else "line")
 
         def current() -> Spinner:
-            line = plain(self.line())
+            line = unstyled(self.line())
             line.no_wrap, line.overflow = True, "ellipsis"
             spinner.update(text=line)
             return spinner

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from gradcli.cli.inputs.option_values import assignment
 from gradcli.cli.request import CheckRequest
@@ -16,7 +17,6 @@ from gradcli.files.option_table import REPORTS
 from gradcli.files.settings import Settings
 from gradcli.report.kinds import make
 from gradcli.report.outcomes import Outcome, Report, Summary
-from gradcli.report.text_report import TextReport
 from gradcli.storage.whole_files import Replacement, cannot_write, real
 
 
@@ -73,39 +73,30 @@ class FiledReport:
 
     def add(self, outcome: Outcome) -> bool:
         """Return whether it could be said; else an error stands in its place."""
-        if self.broken is None:
-            try:
-                return reported(self.report, outcome)
-            except OSError as error:
-                self._break(error)
-        return True
+        return self._done(partial(reported, self.report, outcome))
 
     def close(self, summary: Summary) -> None:
-        self._try(lambda: self.report.close(summary))
-        self._try(self.report.stream.flush)
-        self._try(self.new.finish)
+        for act in (partial(self.report.close, summary), self.report.stream.flush, self.new.finish):
+            self._done(act)
 
-    def _try(self, act: Callable[[], object]) -> None:
+    def _done(self, act: Callable[[], object]) -> bool:
+        """Act, unless that has failed before; whether an outcome could be said."""
         if self.broken is None:
             try:
-                act()
+                return act() is not False
             except OSError as error:
-                self._break(error)
-
-    def _break(self, error: OSError) -> None:
-        self.broken = cannot_write(self.path, error)
-        self.new.leave()
+                self.broken = cannot_write(self.path, error)
+                self.new.leave()
+        return True
 
 
 def _shown(kind: str, request: CheckRequest) -> Report:
     """A report on standard output: that for people in colour, where it takes colours."""
-    if kind != "text":
-        return make(kind, sys.stdout)
-    if is_styled(request.color):
+    if kind == "text" and is_styled(request.color):
         from gradcli.cli.write.terminal_report import TerminalReport
 
         return TerminalReport(sys.stdout, request.verbose, request.quiet, forced=request.color == "always")
-    return TextReport(sys.stdout, request.verbose, request.quiet)
+    return make(kind, sys.stdout, verbose=request.verbose, quiet=request.quiet)
 
 
 def wanted_kinds(request: CheckRequest, settings: Settings) -> set[str]:

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gradcli.cli import interrupts
-from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.write.streams import prepare, put, say
 from gradcli.containment import contained
 from gradcli.errors import UsageError
 from gradcli.inert import clipped, shown
 
 if TYPE_CHECKING:
-    from gradcli.cli.inputs.positionals import Inputs
     from gradcli.cli.request import Request
     from gradcli.report.explanation import Explanation
     from gradcli.report.outcomes import Outcome, Report
     from gradcli.report.records import Record
 
-Put = Callable[[str], None]
+_PICTURES = ("svg", "html", "mermaid")
 
 
 class Form(Protocol):
     """Takes results as they come."""
 
-    def show(self, result: Any) -> None: ...
+    def write(self, result: Any) -> None: ...
 
-    def end(self) -> None:
+    def close(self) -> None:
         """The end of the output."""
 
 
@@ -65,23 +62,16 @@ class Writer:
         save: Callable[[Record], None] | None = None,
     ) -> None:
         prepare(form)
-        self.quiet, self.save, self.out = quiet, save, out
+        self.form, self.digits, self.one_alone, self.out, self.quiet, self.save = form, digits, one_alone, out, quiet, save
         self.texts: list[str] = []  # of the file
-        write = put if out is None else self.texts.append
-        self.form: Form
+        self.put = put if out is None else self.texts.append
+        self.found: list[Any] = []  # what is written at the end
+        self.between = ""
         self.complains = out is not None or form not in ("json", "jsonl")
-        if form in ("json", "jsonl"):
-            self.form = Json(write, form, one_alone)
-        elif form == "csv":
-            self.form = Csv(write, digits)
-        elif form in ("svg", "html", "mermaid"):
-            self.form = Picture(write, form, digits, in_markdown=out is not None)
-        elif form == "text" and out is None and is_styled(color):
+        if form == "text" and out is None and is_styled(color):
             from gradcli.cli.write.terminal import Terminal
 
-            self.form, self.complains = Terminal(digits, forced=color == "always"), False
-        else:
-            self.form = Documents(write, form, digits)
+            self._put, self.complains = Terminal(digits, forced=color == "always").write, False  # type: ignore[method-assign]
 
     def write(self, result: Any) -> None:
         if self.save is not None:
@@ -93,93 +83,33 @@ class Writer:
             written(self._show, result)
 
     def _show(self, result: Any) -> None:
-        self.form.show(result)
+        self._put(result)
         if self.complains and result.error is not None:
             say(result.error_text())
 
-    def close(self) -> None:
-        """The end of the output."""
-        self.form.end()
-        if self.texts and self.out is not None:
-            from gradcli.storage.whole_files import write_whole
+    def _put(self, result: Any) -> None:
+        if self.form == "jsonl":
+            self.put(_encoded(result) + "\n")
+        elif self.form == "json":
+            self.found.append(_encoded(result, 2))
+        elif self.form == "csv":
+            from gradcli.report.table import HEADER, csv_rows
 
-            write_whole(Path(self.out), "".join(self.texts).encode())
-
-
-class Documents:
-    """Texts one after the other, unstyled and unwrapped, or parts of a document in LaTeX."""
-
-    def __init__(self, put: Put, form: str, digits: int | None) -> None:
-        self.put, self.form, self.digits = put, form, digits
-        self.between = ""
-
-    def show(self, result: Any) -> None:
-        if result.error is not None:
-            return
-        if self.form == "latex":
+            rows = csv_rows(result, self.digits)
+            self.put(rows if self.between else HEADER + rows)
+            self.between = HEADER
+        elif self.form in _PICTURES:
+            if self.form == "html" or result.error is None:
+                self._take_picture(result)
+        elif result.error is None and self.form == "latex":
             self.put(shown(result.to_latex(self.digits)))
-            return
-        from gradcli.report.lines import text_of
+        elif result.error is None:
+            from gradcli.report.lines import text_of
 
-        self.put(self.between + text_of(result.lines(self.digits)))
-        self.between = "\n"
+            self.put(self.between + text_of(result.lines(self.digits)))
+            self.between = "\n"
 
-    def end(self) -> None:
-        """Everything has been put."""
-
-
-class Json:
-    """A result a line; or all as an array, one alone as an object, where that is the form of a command."""
-
-    def __init__(self, put: Put, form: str, one_alone: bool) -> None:
-        from gradcli.report.data import encoded
-
-        self.put, self.in_lines, self.one_alone, self.encoded = put, form == "jsonl", one_alone, encoded
-        self.texts: list[str] = []
-
-    def show(self, result: Any) -> None:
-        if self.in_lines:
-            self.put(self.encoded(result.to_dict()) + "\n")
-        else:
-            self.texts.append(self.encoded(result.to_dict(), 2))
-
-    def end(self) -> None:
-        if self.in_lines:
-            return
-        if self.one_alone and len(self.texts) == 1:
-            self.put(self.texts[0] + "\n")
-            return
-        items = ",\n  ".join(text.replace("\n", "\n  ") for text in self.texts)
-        self.put(f"[\n  {items}\n]\n" if items else "[]\n")
-
-
-class Csv:
-    """Rows of entries below one heading."""
-
-    def __init__(self, put: Put, digits: int | None) -> None:
-        self.put, self.digits, self.heading = put, digits, ""
-
-    def show(self, record: Record) -> None:
-        from gradcli.report.table import HEADER, csv_rows
-
-        rows = csv_rows(record, self.digits)
-        self.put(rows if self.heading else HEADER + rows)
-        self.heading = HEADER
-
-    def end(self) -> None:
-        """Everything has been put."""
-
-
-class Picture:
-    """One document of all explanations; a picture is of one."""
-
-    def __init__(self, put: Put, form: str, digits: int | None, *, in_markdown: bool) -> None:
-        self.put, self.form, self.digits, self.in_markdown = put, form, digits, in_markdown
-        self.found: list[Explanation] = []
-
-    def show(self, explanation: Explanation) -> None:
-        if self.form != "html" and explanation.error is not None:
-            return
+    def _take_picture(self, explanation: Explanation) -> None:
         if self.form != "html" and self.found:
             raise UsageError(
                 f"--format {self.form} has one picture, and that is of line {self.found[0].record.line}",
@@ -187,11 +117,22 @@ class Picture:
             )
         self.found.append(explanation)
 
-    def end(self) -> None:
-        if self.found:
-            self.put(self._document())
+    def close(self) -> None:
+        """The end of the output."""
+        if self.form == "json" and self.one_alone and len(self.found) == 1:
+            self.put(self.found[0] + "\n")
+        elif self.form == "json":
+            items = ",\n  ".join(text.replace("\n", "\n  ") for text in self.found)
+            self.put(f"[\n  {items}\n]\n" if items else "[]\n")
+        elif self.found:
+            self.put(self._picture())
+        if self.texts and self.out is not None:
+            from gradcli.storage.whole_files import write_whole
 
-    def _document(self) -> str:
+            write_whole(Path(self.out), "".join(self.texts).encode())
+
+    def _picture(self) -> str:
+        """One document of all explanations; a picture is of one."""
         if self.form == "html":
             from gradcli.report.page.assembly import page
 
@@ -203,53 +144,18 @@ class Picture:
         from gradcli.report.pictures.mermaid import mermaid
 
         text = mermaid(self.found[0])
-        return f"```mermaid\n{text}```\n" if self.in_markdown else text
+        return text if self.out is None else f"```mermaid\n{text}```\n"
+
+
+def _encoded(result: Any, indent: int | None = None) -> str:
+    from gradcli.report.data import encoded
+
+    return encoded(result.to_dict(), indent)
 
 
 def writer_for(request: Request, **how: Any) -> Writer:
     """Return what writes the results of a command."""
     return Writer(request.output_format, request.color, request.digits, out=request.out, quiet=request.quiet, **how)
-
-
-def write_all(
-    results: Iterable[Any], writer: Writer, nothing: UsageError, request: Request, inputs: Inputs | None = None, command: str = "",
-    remarks: Callable[[], list[str]] = list,
-) -> int:  # fmt: skip
-    """Write results as they come, and give the exit code. Raises ``nothing`` where there are none.
-
-    inputs, command  what was typed, which errors of an expression lead on from
-    remarks          what is to be said at the end of files
-    """
-    codes: set[int] = set()
-    said = FINE
-    try:
-        for result in results:
-            interrupts.check()
-            if result.error is not None and inputs is not None:
-                from gradcli.cli.inputs.positionals import helped
-
-                helped(result.error, command, inputs)
-            writer.write(result)
-            codes.add(exit_code(result))
-            if request.fail_fast and max(codes):
-                break
-        else:
-            said = say_remarks(remarks) if inputs is not None and inputs.files else FINE
-    finally:
-        if codes:
-            writer.close()
-    if codes:
-        return max(*codes, said)
-    if inputs is not None and nothing.help is None:
-        from gradcli.cli.inputs.positionals import instead_of_nothing
-
-        nothing.help = instead_of_nothing(inputs)
-    raise nothing
-
-
-def exit_code(result: Any) -> int:
-    """The exit code of one result."""
-    return code_of(result.error.error) if result.error is not None else FOUND if result.failed else FINE
 
 
 # -- What takes the place of a result that cannot be written: an error that says so, so that neither it
@@ -259,28 +165,22 @@ def exit_code(result: Any) -> int:
 _LONGEST = 2000  # characters of a text that is told again
 
 
-def written(write: Callable[[Any], None], record: Any) -> None:
-    """Write a record. If that fails it becomes its own error, as which it is written: with its id and text, or without them."""
+def written(write: Callable[[Any], None], result: Any) -> None:
+    """Write a result. If that fails it becomes its own error, as which it is written: with its id and text."""
     try:
-        write(record)
+        write(result)
     except OSError:  # the output takes nothing any more
         raise
     except Exception as error:
-        record.fail(contained(error))
-        try:
-            write(record)
-        except OSError:
-            raise
-        except Exception:
-            _strip(record)
-            write(record)
+        write(_lost(result, error))
 
 
-def _strip(result: Any) -> None:
+def _lost(result: Any, error: Exception) -> Any:
+    """The result as an error, without anything else that may be why it cannot be written."""
+    result.fail(contained(error))
     record = getattr(result, "record", result)  # of an explanation
-    record.expr = clipped(record.expr, _LONGEST) if isinstance(record.expr, str) else ""
-    record.read_as = record.id = record.meta = None
-    record.warnings = []
+    record.expr, record.read_as, record.meta, record.warnings = clipped(record.expr, _LONGEST), None, None, []
+    return result
 
 
 def reported(report: Report, outcome: Outcome) -> bool:
@@ -292,8 +192,7 @@ def reported(report: Report, outcome: Outcome) -> bool:
     except Exception as error:
         from gradcli.report.outcomes import ERROR
 
-        record = replace(outcome.record, relations=[], refuted=[], warnings=[]).fail(contained(error))
-        _strip(record)
+        record = _lost(replace(outcome.record, relations=[], refuted=[]), error)
         report.add(replace(outcome, record=record, name=f"line {record.line}", status=ERROR, reason=None, details=[], identity=None))
         return False
     return True

@@ -77,17 +77,13 @@ class SavedArrays:
         """Write the named arrays of a record, and leave them out of what is printed. A second result is refused: files hold one."""
         if record.error is not None or record.mode == "assert":
             return
-        try:
-            if self.saved_from is not None:
-                raise UsageError(
-                    f"--save takes one result, and has that of line {self.saved_from.line}", help="evaluate one expression to save of it"
-                )
-            arrays = {name: _array_of(record, name) for name in self.targets}
-            _write_all(self.targets, arrays)
-        except GradcliError as error:
-            record.error = Failure.of(error)
+        if self.saved_from is not None:
+            said = f"--save takes one result, and has that of line {self.saved_from.line}"
+            record.error = Failure.of(UsageError(said, help="evaluate one expression to save of it"))
             return
-        self.saved_from = record
+        arrays = _saved(record, self.targets, _array_of)
+        if record.error is None:
+            self.saved_from = record
         for name, array in arrays.items():
             what = "the value" if name == "value" else "the jvp" if record.mode == "jvp" else f"the {_WORDS[record.mode]} of {name}"
             record.warnings.append(f"{what} is {_where(self.targets[name], name, array)}")
@@ -128,17 +124,20 @@ def _where(path: str, name: str, array: np.ndarray) -> str:
 
 def save_masks(record: Record, targets: dict[str, str]) -> None:
     """Write which entries are wrong, of the gradients (or of the value) or of claims about them."""
-    if record.error is not None:
-        return
-    try:
-        masks = {name: _mask(record, name) for name in targets}
-        _write_all(targets, masks)
-    except GradcliError as error:
-        record.error = Failure.of(error)
-        return
-    for name, mask in masks.items():
+    for name, mask in _saved(record, targets, _mask).items() if record.error is None else ():
         where = _where(targets[name], name, mask)
         record.warnings.append(f"the mask of the wrong entries of {name} is {where}: {int(mask.sum())} of {mask.size}")
+
+
+def _saved(record: Record, targets: dict[str, str], array_of: Callable[[Record, str], np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays of a record that are written; none where one cannot be, whose error is then the record's."""
+    try:
+        arrays = {name: array_of(record, name) for name in targets}
+        _write_all(targets, arrays)
+    except GradcliError as error:
+        record.error = Failure.of(error)
+        return {}
+    return arrays
 
 
 def _mask(record: Record, name: str) -> np.ndarray:

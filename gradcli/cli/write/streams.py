@@ -6,6 +6,8 @@ to a CI system that reads along; formats that other programs read are made of fu
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 
 from gradcli.inert import LACKING, shown
@@ -37,3 +39,27 @@ def say(text: str) -> None:
     """Lines beside the output: errors, notes, warnings."""
     if sys.stderr is not None:  # print would take standard output for it
         print(shown(text), file=sys.stderr, flush=True)
+
+
+def columns() -> int:
+    """Return the columns of a terminal, or those that are asked for; what goes into a pipe is not wrapped."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000
+
+
+def wrapped(text: str) -> str:
+    """Return rows in lines of a terminal: the text of a row goes on below where it begins, after the label."""
+    return "\n".join(line for row in text.split("\n") for line in _lines_of(row, columns()))
+
+
+def _lines_of(row: str, width: int) -> list[str]:
+    if len(row) <= width:
+        return [row]
+    import textwrap
+
+    label = re.match(r" *(?:\S+(?: \S+)* {2,})?", row)
+    begin = label.end() if label is not None else 0
+    if begin > width // 2:  # too narrow for two columns
+        return [row[:begin].rstrip(), *textwrap.wrap(row[begin:], width, initial_indent="    ", subsequent_indent="    ")]
+    return textwrap.wrap(row, width, subsequent_indent=" " * begin, break_long_words=False, break_on_hyphens=False)

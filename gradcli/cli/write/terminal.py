@@ -13,10 +13,10 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from gradcli.inert import display_width, padded, shown
-from gradcli.report.lines import Line, Row, Table, label_width
+from gradcli.report.lines import Line, Table, label_width
 from gradcli.report.verdicts import Verdict
 
-COLOURS = {
+COLOURS: dict[str, str] = {
     Verdict.AGREE: "green", Verdict.KINK: "yellow", Verdict.ILL_CONDITIONED: "yellow", Verdict.UNDEFINED: "yellow",
     Verdict.UNDETERMINED: "yellow", Verdict.MISMATCH: "bold red", Verdict.SKIPPED: "dim",
 }  # fmt: skip
@@ -35,10 +35,10 @@ class Terminal:
         self.unicode = (sys.stdout.encoding or "").lower().startswith("utf")
         self.first = True
 
-    def show(self, result: Any) -> None:
+    def write(self, result: Any) -> None:
         lines = [] if result.error is not None else result.lines(self.digits, max(20, self.console.width - _INDENT))
         if not self.first:
-            self._print(Text())
+            self._put()
         self.first = False
         if result.error is not None:
             show_error(self.errors, result.error_text())
@@ -48,41 +48,26 @@ class Terminal:
                 self._derivatives(line)
             else:
                 self._line(line, labels)
-        self.end()
-
-    def end(self) -> None:
         self.console.file.flush()
 
-    def _print(self, text: Text) -> None:
-        self.console.print(text, soft_wrap=True)
+    def _put(self, *parts: tuple[str, str], hang: int | None = None) -> None:
+        """A line in parts, each with its style."""
+        put_lines(self.console, Text.assemble(*((shown(text), style) for text, style in parts)), hang)
 
     def _line(self, line: Line, labels: int) -> None:
+        text = line.text.replace("\n", " ")
         if line.label is None:
-            self._print(_assembled(*((part.text, _ROLES.get(part.role, part.role)) for part in line.parts)))
-        elif line.kind == "value":
-            self._value(line)
+            self._put(*((part.text, _ROLES.get(part.role, part.role)) for part in line.parts))
+        elif line.kind == "value":  # and beside it or below it what kind of number it is
+            value = line.parts[0].text.replace("\n", "\n" + " " * _INDENT)
+            kind = "".join(f"   {part.text.strip()[1:-1]}" for part in line.parts[1:])
+            self._put(("  = ", "dim"), (value, "bold cyan"), (f"\n {kind}" if kind and "\n" in value else kind, "dim"), hang=_INDENT)
         elif line.kind in COLOURS:
             sign = _SIGNS.get(line.kind, "!") if self.unicode else "*"
-            first, *rest = wrapped(line.text, self.console.width, _INDENT)
-            said = "\n".join([first[len(line.kind) :], *(" " * _INDENT + text for text in rest)])
-            self._print(_assembled((f"  {sign} {line.kind}", COLOURS[Verdict(line.kind)]), (said, "dim")))
+            self._put((f"  {sign} {line.kind}", COLOURS[line.kind]), (text.removeprefix(line.kind), "dim"), hang=_INDENT)
         else:
             label = "  " + padded(line.label, max(labels, display_width(line.label) + 2))
-            style = "bold cyan" if line.kind == "formula" else ""
-            first, *rest = wrapped(line.text, self.console.width, len(label))  # half a number is another number
-            self._print(_assembled((label, "dim"), (first, style)))
-            for text in rest:
-                self._print(plain(" " * len(label) + text, style))
-
-    def _value(self, line: Line) -> None:
-        """The value, and beside it or below it what kind of number it is."""
-        first, *rest = line.parts[0].text.split("\n")
-        kind = "".join(f"   {part.text.strip()[1:-1]}" for part in line.parts[1:])
-        self._print(_assembled(("  = ", "dim"), (first, "bold cyan"), ("" if rest else kind, "dim")))
-        for text in rest:
-            self._print(plain(" " * _INDENT + text, style="bold cyan"))
-        if rest and kind:
-            self._print(plain(" " + kind, style="dim"))
+            self._put((label, "dim"), (text, "bold cyan" if line.kind == "formula" else ""), hang=len(label))
 
     def _derivatives(self, table: Table) -> None:
         """The table, and below it what is too wide for it."""
@@ -96,28 +81,26 @@ class Terminal:
         self.console.print(self._grid(table, below, beside))
         for row in table.rows:
             if row.name in below:
-                self._print(_assembled(("  ", ""), (row.name, "bold"), (" =", "")))
+                self._put(("  ", ""), (row.name, "bold"), (" =", ""))
                 for line in row.numbers.split("\n"):
-                    self._print(plain(" " * _INDENT + line))
+                    self._put((" " * _INDENT + line, ""))
             if row.formula and not beside and not _ONLY_NUMBERS.fullmatch(row.formula):  # those are the gradient again
-                first, *rest = wrapped(f"d/d{row.name} = {row.formula}", self.console.width, _INDENT)
-                for line in ("  " + first, *(" " * _INDENT + line for line in rest)):
-                    self._print(plain(line, style="cyan"))
+                self._put((f"  d/d{row.name} = {row.formula}", "cyan"), hang=_INDENT)
 
     def _grid(self, table: Table, below: set[str], with_formulas: bool) -> Grid:
         grid = Grid(box=box.ROUNDED if self.unicode else box.ASCII, header_style="dim", border_style="dim", pad_edge=True)
         grid.add_column("", style="bold", no_wrap=True, min_width=min(12, max(len(row.name) for row in table.rows)))
-        grid.add_column(plain(table.heading), no_wrap=True, overflow="fold")
+        grid.add_column(unstyled(table.heading), no_wrap=True, overflow="fold")
         if table.checked:
             grid.add_column("check")
         if with_formulas:
             grid.add_column("derivative", style="cyan", no_wrap=True)
         for row in table.rows:
-            cells = [plain(row.name), plain("below", style="dim") if row.name in below else plain(row.numbers)]
+            cells = [unstyled(row.name), unstyled("below", style="dim") if row.name in below else unstyled(row.numbers)]
             if table.checked:
-                cells.append(plain(row.check, style=_colour(row)))
+                cells.append(unstyled(row.check, style=COLOURS.get(row.check.partition(",")[0], "")))
             if with_formulas:
-                cells.append(plain(row.formula))
+                cells.append(unstyled(row.formula))
             grid.add_row(*cells)
         return grid
 
@@ -131,33 +114,22 @@ def console(stream: TextIO, forced: bool) -> Console:
     )
 
 
-def plain(content: str, style: str = "") -> Text:
+def unstyled(content: str, style: str = "") -> Text:
     """Text of anybody's in rich: no markup is read in it, and no character of it does anything to the terminal."""
     return Text(shown(content), style=style)
 
 
-def _assembled(*parts: tuple[str, str]) -> Text:
-    """The same in parts, each with its style."""
-    return Text.assemble(*((shown(text), style) for text, style in parts))
-
-
-def _colour(row: Row) -> str:
-    """The colour of a derivative's verdict."""
-    return next((colour for verdict, colour in COLOURS.items() if row.check.partition(",")[0] == verdict), "")
-
-
-def wrapped(content: str, width: int, indent: int) -> list[str]:
-    """Text in lines that fit beside an indent, broken at blanks only; what has none is left to the terminal."""
-    room = max(20, width - indent)
-    lines: list[str] = []
-    for blanks, word in re.findall("( *)([^ ]+)", content.replace("\n", " ")):
-        if not lines:
-            lines.append(blanks + word)
-        elif display_width(lines[-1]) + len(blanks) + display_width(word) <= room:
-            lines[-1] += blanks + word
-        else:
-            lines.append(word)
-    return lines or [""]
+def put_lines(console: Console, text: Text, hang: int | None = None) -> None:
+    """Lines, broken between words where the terminal is narrower; what goes on hangs below so many columns, or below its own beginning."""
+    for line in text.split("\n", allow_blank=True):
+        if line.cell_len <= console.width:
+            console.print(line, soft_wrap=True)
+            continue
+        margin = len(line.plain) - len(line.plain.lstrip()) + 2 if hang is None or hang > console.width // 2 else hang
+        first, rest = line.divide([margin])
+        broken = first + Text("\n" + " " * margin).join(rest.wrap(console, max(20, console.width - margin)))
+        safe = shown(broken.plain)  # of which no new line is a command either
+        console.print(broken if safe == broken.plain else safe, soft_wrap=True)
 
 
 def _width(text: str) -> int:
@@ -165,13 +137,16 @@ def _width(text: str) -> int:
 
 
 def show_error(console: Console, rendered: str) -> None:
-    """An error with its head and carets coloured."""
+    """An error with its head and carets coloured; only lines of the source keep to one line."""
     for line in rendered.split("\n"):
-        styled = plain(line)
+        styled, said = unstyled(line), line.lstrip()
         if line.startswith("error["):
             styled.stylize("bold red", 0, line.index("]") + 1)
-        elif line.lstrip().startswith(("|", "=", "-->")) and "^" in line:
+        elif said.startswith(("|", "=", "-->")) and "^" in line:
             styled.stylize("red", line.index("^"))
-        elif line.lstrip().startswith("= help"):
+        elif said.startswith("= help"):
             styled.stylize("cyan", line.index("=") + 2, line.index(":"))
-        console.print(styled, soft_wrap=True)
+        if line.startswith("error[") or (said.startswith("=") and not said.startswith("= repeat: ")):
+            put_lines(console, styled)
+        else:
+            console.print(styled, soft_wrap=True)

@@ -27,8 +27,8 @@ def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: 
 
 
 concatenate = structural(
-    "concatenate", "*arrays", _concatenate, witness("arrays.concatenate"), vjp=_concatenate_vjp,
-    shape=shape_by_example(_concatenate), static={"axis": 0}, ulps=0, aliases="cat concat",
+    "concatenate cat concat", "*arrays", _concatenate, witness("arrays.concatenate"), vjp=_concatenate_vjp,
+    shape=shape_by_example(_concatenate), static={"axis": 0}, ulps=0,
     doc="Arrays joined along an axis. >>> concatenate([x, y])", backward="Cat",
     numpy=lambda shapes, axis: f"np.concatenate([{listed(shapes)}], {axis})",
 )  # fmt: skip
@@ -66,7 +66,7 @@ def hstack(*arrays: Any) -> Any:
     return concatenate(*parts, axis=min(1, len(parts[0].shape) - 1))
 
 
-@function(numpy=_STACKED, aliases="row_stack")
+@function("vstack row_stack", numpy=_STACKED)
 def vstack(*arrays: Any) -> Any:
     """Arrays joined along the first axis, vectors as rows."""
     return concatenate(*(atleast_2d(x) for x in arrays), axis=0)
@@ -109,7 +109,7 @@ def _equal_parts(x: Any, axis: int, size: int) -> tuple[Any, ...]:
 _SECTIONS = "x|ary, sections|indices_or_sections|indices|tensor_indices_or_sections, axis"
 
 
-@function(numpy=_SECTIONS, aliases="array_split")
+@function("tensor_split array_split", numpy=_SECTIONS)
 def tensor_split(x: Any, *, sections: Any, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of nearly equal parts along an axis, or of the parts between indices."""
     place = place_along("tensor_split", x, axis)
@@ -187,7 +187,7 @@ def chunk(x: Any, *, chunks: int, axis: int = 0) -> tuple[Any, ...]:
     return _equal_parts(x, place, -(-n // chunks)) if n else parts_of(x, place, [0] * chunks)
 
 
-@function(memory="parts", aliases="unstack")
+@function("unbind unstack", memory="parts")
 def unbind(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of the entries along an axis."""
     place = place_along("unbind", x, axis)

@@ -11,11 +11,10 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, inverse, permuted
+from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, permuted
 from gradcli.ops.arrays.shapes import (
     broadcast_to,
     getitem,
-    laid_along,
     part_of,
     reshape,
     rows_of,
@@ -25,10 +24,7 @@ from gradcli.ops.arrays.shapes import (
     vector_of,
 )
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.order import median
-from gradcli.ops.reductions.sums import max_, mean, min_
-from gradcli.ops.registry import Function, Number, declare, function, is_number, one_axis, room_for
+from gradcli.ops.registry import Number, declare, function, is_number, one_axis, room_for
 from gradcli.ops.spec import Carrier
 
 # -- Entries repeated: tiles, grids, combinations and windows --------------------------------------
@@ -201,34 +197,6 @@ def _constant(x: Any, widths: Widths, values: Any) -> Any:
     return x
 
 
-def _repeated(mode: Any, reflect_type: Any) -> Function:
-    """A mode whose entries are entries of x, or by reflection at the point of an end integer combinations of entries."""
-
-    def along(x: Any, axis: int, width: tuple[int, int], **_: Any) -> Any:
-        n = x.shape[axis]
-        if reflect_type == "even":
-            room_for(2, n + sum(width))
-            return rows_of(x, np.pad(np.arange(n), width, mode=mode), axis)
-        room_for(2, n + sum(width), n)
-        weights = np.pad(np.eye(n), (width, (0, 0)), mode=mode, reflect_type=reflect_type)
-        last = (*(a for a in range(len(x.shape)) if a != axis), axis)
-        return permuted(matmul(permuted(x, last), weights.T), inverse(last))
-
-    return along
-
-
-def _statistic(reduce: Function) -> Function:
-    """A mode that repeats a statistic of so many entries at each end."""
-
-    def along(x: Any, axis: int, width: tuple[int, int], lengths: Any, **_: Any) -> Any:
-        n = x.shape[axis]
-        first, last = (n if length is None else min(length, n) for length in lengths)
-        ends = (reduce(part, axis=axis, keepdims=True) for part in (part_of(x, axis, 0, first), part_of(x, axis, n - last, n)))
-        return _between(x, axis, width, *ends)
-
-    return along
-
-
 def _between(x: Any, axis: int, width: tuple[int, int], before: Any, after: Any) -> Any:
     """x between numbers that are repeated at its ends."""
     before, after = (
@@ -237,53 +205,30 @@ def _between(x: Any, axis: int, width: tuple[int, int], before: Any, after: Any)
     return concatenate(before, x, after, axis=axis)
 
 
-def _ramp(x: Any, axis: int, width: tuple[int, int], ends: Any, **_: Any) -> Any:
-    parts = []
-    for edge, end, k, step in zip((part_of(x, axis, 0, 1), part_of(x, axis, -1, None)), ends, width, (1, -1), strict=True):
-        weights = laid_along((np.arange(k) / max(1, k))[::step], axis, len(x.shape))
-        parts.append(edge * weights + end * (1 - weights))
-    return _between(x, axis, width, *parts)
+_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 
-_STATISTICS = {"maximum": max_, "minimum": min_, "mean": mean, "median": median}
-_MODES = ("constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp", *_STATISTICS)
-# The parameters of np.pad that only some modes read, with their defaults.
-_OF_MODES = {
-    "constant_values": (0, ("constant",)), "reflect_type": ("even", ("reflect", "symmetric")),
-    "stat_length": (None, tuple(_STATISTICS)), "end_values": (0, ("linear_ramp",)),
-}  # fmt: skip
-
-
-@function(
-    numpy="x|array, pad_width, mode, constant_values, reflect_type, stat_length, end_values",
-)  # fmt: skip
-def pad(
-    x: Any, *, pad_width: Any, mode: str = "constant", constant_values: Number = 0, reflect_type: str = "even", stat_length: Any = None,
-    end_values: Number = 0,
-) -> Any:  # fmt: skip
-    """The array made longer at both ends of each axis, with constants, entries repeated or reflected, a ramp or a statistic.
+@function(numpy="x|array, pad_width, mode, constant_values, -reflect_type, -stat_length, -end_values")
+def pad(x: Any, *, pad_width: Any, mode: str = "constant", constant_values: Number = 0) -> Any:
+    """The array made longer at both ends of each axis, with constants, or with entries repeated or reflected.
 
     >>> pad(x, (1, 2))
     """
     widths = _pairs("pad_width", pad_width, len(x.shape))
     if any(not isinstance(k, int) or k < 0 for pair in widths for k in pair):
         raise ArgumentError(f"pad: widths are whole numbers of at least 0, not {pad_width}")
-    for value, (name, (default, modes)) in zip((constant_values, reflect_type, stat_length, end_values), _OF_MODES.items(), strict=True):
-        if mode not in modes and not (type(value) is type(default) and value == default):
-            raise UnreadArgumentError(f"pad: the mode {mode!r} does not read {name}", help=f"{name} is for mode={modes[0]!r}")
-    if mode not in _MODES or reflect_type not in ("even", "odd"):
-        raise ArgumentError(
-            f"pad: the mode must be one of {', '.join(_MODES)}, and reflect_type 'even' or 'odd', not {mode!r} and {reflect_type!r}"
-        )
+    if mode not in _MODES:
+        raise ArgumentError(f"pad: the mode must be one of {', '.join(_MODES)}, not {mode!r}")
     if mode == "constant":
         return _constant(x, widths, constant_values)
-    along = _statistic(_STATISTICS[mode]) if mode in _STATISTICS else _ramp if mode == "linear_ramp" else _repeated(mode, reflect_type)
-    lengths, ends = _pairs("stat_length", stat_length, len(x.shape)), _pairs("end_values", end_values, len(x.shape))
+    if not (type(constant_values) is int and constant_values == 0):
+        raise UnreadArgumentError(f"pad: the mode {mode!r} does not read constant_values", help="constant_values is for mode='constant'")
     for axis, width in enumerate(widths):
         if any(width):
             if not x.shape[axis]:
                 raise ShapeError(f"pad: an axis without entries cannot be padded with the mode {mode!r}")
-            x = along(x, axis, width, lengths=lengths[axis], ends=ends[axis])
+            room_for(2, x.shape[axis] + sum(width))
+            x = rows_of(x, np.pad(np.arange(x.shape[axis]), width, mode=mode), axis)  # type: ignore[call-overload]
     return x
 
 

@@ -61,7 +61,7 @@ def squeeze(x: Any, *, axis: Any = None) -> Any:
     return torch_squeeze(x, axis=axis)
 
 
-@function(aliases="unsqueeze", backward="Unsqueeze")
+@function("expand_dims unsqueeze", backward="Unsqueeze")
 def expand_dims(x: Any, *, axis: Any) -> Any:
     """New axes of one entry.
 
@@ -125,7 +125,7 @@ def expand_as(x: Any, y: Any) -> Any:
     return broadcast_to(x, shape=y.shape)
 
 
-@function(aliases="reshape_as", backward="View")
+@function("view_as reshape_as", backward="View")
 def view_as(x: Any, y: Any) -> Any:
     """x in the shape of y."""
     return reshape(x, shape=y.shape)
@@ -197,7 +197,7 @@ def t(x: Any) -> Any:
     return transpose(x, axes=None) if len(x.shape) == 2 else x
 
 
-@function(memory="view", aliases="moveaxis")
+@function("movedim moveaxis", memory="view")
 def movedim(x: Any, *, source: Any, destination: Any) -> Any:
     """Axes moved from source to destination, the others in their order.
 
@@ -230,7 +230,7 @@ def swapdims(x: Any, *, dim0: int, dim1: int) -> Any:
     return x if first == second else swapaxes(x, axis1=first, axis2=second)
 
 
-@function(aliases="adjoint")
+@function("matrix_transpose adjoint")
 def matrix_transpose(x: Any) -> Any:
     """The last two axes exchanged: the transpose of each matrix."""
     return swapaxes(x, axis1=-1, axis2=-2)

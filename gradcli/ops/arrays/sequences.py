@@ -213,7 +213,7 @@ def _areas(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
 _AREA = "y, x, *, dx, axis"
 
 
-@function(torch=_AREA, aliases="trapz")
+@function("trapezoid trapz", torch=_AREA)
 def trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1) -> Any:
     """The area under sampled values by the trapezoidal rule, at coordinates x or with steps dx (1 by default).
 

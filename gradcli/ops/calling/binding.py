@@ -18,13 +18,13 @@ from gradcli.errors import (
     TypeMismatchError,
     UnreadArgumentError,
     suggestion,
+    text_lines,
 )
 from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
 from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.calling.signatures import Parameter, Signature
 from gradcli.ops.registry import general
 from gradcli.ops.spec import REQUIRED, Composite, Op
-from gradcli.spelling import words
 
 # -- Parameters of libraries that are not read here, and the values of them that change neither
 # value nor gradient.
@@ -32,49 +32,35 @@ from gradcli.spelling import words
 # Whatever else is given for them is refused by name: nothing that somebody wrote is dropped.
 
 
-def _only(*values: Any) -> Callable[[Any], bool]:
-    return lambda given: any(type(given) is type(value) and given == value for value in values)
-
-
-def _is_flag(given: Any) -> bool:
-    return isinstance(given, (bool, int))
-
-
-def _anything(given: Any) -> bool:
-    return True
-
-
-def _processor(given: Any) -> bool:
-    """The device on which everything is computed."""
-    return str(getattr(given, "type", given)) == "cpu"
-
-
 # Where no value is named, only None, which says that the parameter is left out.
-_HARMLESS: dict[str, Callable[[Any], bool]] = {
-    # how memory is laid out, shared, or where it is
-    **dict.fromkeys(words("copy subok implicit sparse_grad pin_memory requires_grad force non_blocking"), _is_flag),
-    **dict.fromkeys(("overwrite_a", "overwrite_b", "overwrite_input", "check_finite"), _is_flag),
-    **dict.fromkeys(("memory_format", "layout"), _anything),
-    "device": _processor,
-    "memory_order": _only("C", "F", "A", "K"),
-    # with which algorithm the same is computed; a sort of equal entries is stable in any case
-    "lapack_driver": _only("gesdd", "gesvd", "gelsd", "gelsy", "gelss"),
-    "kind": _only("quicksort", "mergesort", "heapsort", "stable"),
-    "stable": _is_flag,
-    **dict.fromkeys(("optimize", "lwork", "_stacklevel"), _anything),
-    # between which dtypes numbers may move: all have one
-    "casting": _only("no", "equiv", "safe", "same_kind", "unsafe"),
-    # what is so of indices, and what would become of those out of bounds, which are refused
-    **dict.fromkeys(("indices_are_sorted", "unique_indices"), _is_flag),
-    **dict.fromkeys(("bounds_mode", "bounds_value"), _anything),
-    # what a function does without being asked
-    **dict.fromkeys(("everywhere", "use_lower"), _only(True)),
-    **dict.fromkeys(words("""
-        inplace exact repetition return_rank pivoting promote_integers hermitian
-        allow_singular lower
-    """), _only(False)),
-    "assume_a": _only("gen", "general"),
-}  # fmt: skip
+_TABLE = """
+    how memory is laid out, shared, or where it is
+        copy subok implicit sparse_grad pin_memory requires_grad force non_blocking: flag
+        overwrite_a overwrite_b overwrite_input check_finite: flag
+        memory_format layout: anything
+        device: 'cpu'
+        memory_order: 'C' 'F' 'A' 'K'
+    with which algorithm the same is computed; a sort of equal entries is stable in any case
+        lapack_driver: 'gesdd' 'gesvd' 'gelsd' 'gelsy' 'gelss'
+        kind: 'quicksort' 'mergesort' 'heapsort' 'stable'
+        stable: flag
+        optimize lwork _stacklevel: anything
+    between which dtypes numbers may move, where all have one
+        casting: 'no' 'equiv' 'safe' 'same_kind' 'unsafe'
+    what is so of indices, and what would become of those out of bounds, which are refused
+        indices_are_sorted unique_indices: flag
+        bounds_mode bounds_value: anything
+    what a function does without being asked
+        everywhere use_lower pivot: True
+        inplace exact repetition return_rank pivoting promote_integers hermitian allow_singular lower: False
+        assume_a: 'gen' 'general'
+        reflect_type: 'even'
+"""
+_HARMLESS = {
+    name: values.split()
+    for names, _, values in (line.partition(": ") for line in text_lines(_TABLE))
+    for name in (names.split() if values else ())
+}
 
 _HELP = {
     "everywhere": "write where(mask, {name}(x, y), x) for the entries of a mask",
@@ -88,10 +74,10 @@ _HELP = {
 
 def is_harmless(parameter: str, given: Any) -> bool:
     """Return whether a parameter that is not read may be given this value."""
-    if given is None:
+    values = _HARMLESS.get(parameter, [])
+    if given is None or "anything" in values or ("flag" in values and isinstance(given, (bool, int))):
         return True
-    accepts = _HARMLESS.get(parameter)
-    return accepts is not None and accepts(given)
+    return repr(str(getattr(given, "type", given)) if parameter == "device" else given) in values
 
 
 def help_for(name: str, parameter: str) -> str:
@@ -113,13 +99,13 @@ _WHOLES = (
 _QUANTITIES = "alpha atol beta correction ddof eps max_norm maxnorm neginf norm_type p period posinf rcond rtol scale threshold value"
 _BY_KIND = {
     "whole": _WHOLE, "count": "n", "axis": "axis", "wholes": _WHOLES, "axes": "axes output_size", "number": _QUANTITIES,
-    "numbers": "constant_values end_values scale_factor discont v", "flag": "align_corners recompute_scale_factor size_average unbiased",
+    "numbers": "constant_values scale_factor discont v", "flag": "align_corners recompute_scale_factor size_average unbiased",
     "text": "compute_mode driver rounding_mode", "order": "ord", "any": "padding", "truths": "mask",
 }  # fmt: skip
 # What parameters take, by their names; others take what their defaults are.
 _KINDS = {name: kind for kind, names in _BY_KIND.items() for name in names.split()}
 _OF_DEFAULTS = {bool: "flag", str: "text", float: "number", int: "whole"}
-_TABLES = frozenset({"pad_width", "constant_values", "end_values"})  # whose arrays have a row for each axis
+_TABLES = frozenset({"pad_width", "constant_values"})  # whose arrays have a row for each axis
 
 
 def _whole(value: Any) -> bool:

@@ -213,10 +213,21 @@ def declare_class(
     _CLASSES.setdefault(library, {})[name] = made
 
 
-def refuse_class(library: str, names: str, why: str, help: str) -> None:
-    """Say why objects of some classes are not taken, and what to write in their place; ``{}`` stands for the class's name."""
-    for name in names.split():
-        _CLASSES.setdefault(library, {})[name] = Refused(why.format(name), help.format(name))
+def declare_classes(library: str, table: str) -> None:
+    """Say of each line what a class keeps, and the function that its objects are: ``GLU(axis|dim) = glu``."""
+    for line in filter(None, map(str.strip, text_lines(table))):
+        head, _, function = line.rpartition(" = ")
+        name, _, keeps = head[:-1].partition("(")
+        declare_class(library, name, keeps, function)
+
+
+def refuse_classes(library: str, table: str) -> None:
+    """Say of each line why objects of some classes are not taken, and what to write in their place: ``GRU LSTM: {} is ...; write ...``."""
+    for line in filter(None, map(str.strip, text_lines(table))):
+        names, _, said = line.partition(": ")
+        why, _, help = said.partition("; ")
+        for name in names.split():
+            _CLASSES.setdefault(library, {})[name] = Refused(why.format(name), help.format(name))
 
 
 @cache

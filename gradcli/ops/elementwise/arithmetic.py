@@ -12,28 +12,28 @@ from gradcli.ops import extended, pytorch
 from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.elementwise.logic import Pieces, equal, isnan, where
 from gradcli.ops.extended import Entrywise
-from gradcli.ops.registry import SAME, Choice, Function, Kink, Number, Op, declare, elementwise, function
+from gradcli.ops.registry import SAME, Choice, Function, Kink, Number, Op, declare, flat, function, piecewise
 from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 
-add = elementwise(
+add = piecewise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
-    kind="piecewise", doc="x + y", dtype="number",
+    doc="x + y", dtype="number",
     written="+", latex=Form("{x:sum} + {y:sum}", SUM), algebra="sum",
     c="({0} + {1})",
 )
-sub = elementwise(
-    "sub", "x y", np.subtract, lambda m, x, y: x - y,
+sub = piecewise(
+    "sub subtract", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
-    kind="piecewise", aliases="subtract", doc="x - y", dtype="number",
+    doc="x - y", dtype="number",
     refuses=pytorch.no_differences_of_booleans, written="-",
     latex=Form("{x:sum} - {y:term}", SUM), algebra="difference",
     c="({0} - {1})",
 )
-mul = elementwise(
-    "mul", "x y", np.multiply, lambda m, x, y: x * y,
+mul = piecewise(
+    "mul multiply", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
-    kind="piecewise", aliases="multiply", doc="x * y", saves="x: y; y: x", dtype="number",
+    doc="x * y", saves="x: y; y: x", dtype="number",
     written="*", latex=product_in_latex, algebra="product",
     carries=product,
     c="({0} * {1})",
@@ -46,10 +46,10 @@ def _inverse(y: Any) -> Any:
     return 1 / y
 
 
-div = elementwise(
-    "div", "x y", np.divide, lambda m, x, y: x / y,
+div = piecewise(
+    "div divide true_divide", "x y", np.divide, lambda m, x, y: x / y,
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
-    kind="piecewise", aliases="divide true_divide", doc="x / y", saves="x: y; y: x y",
+    doc="x / y", saves="x: y; y: x y",
     domain="y is not 0",
     written="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
@@ -57,16 +57,16 @@ div = elementwise(
     carries=quotient,
     c="({0} / {1})",
 )  # fmt: skip
-neg = elementwise(
-    "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
-    kind="piecewise", aliases="negative", doc="-x", ulps=0, dtype="number",
+neg = piecewise(
+    "neg negative", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
+    doc="-x", ulps=0, dtype="number",
     refuses=pytorch.no_booleans, written="-",
     latex=Form("-{x:term}", UNARY), algebra="negation",
     c="(-{0})",
 )
-positive = elementwise(
+positive = piecewise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
-    kind="piecewise", doc="+x", ulps=0, dtype="number",
+    doc="+x", ulps=0, dtype="number",
     algebra="identity",
     c="({0})",
 )
@@ -87,11 +87,11 @@ def is_finite(x: Any) -> bool:
     return math.isfinite(flat.dot(flat)) or bool(np.isfinite(x).all())
 
 
-chain = elementwise(
+chain = piecewise(
     "chain", "cotangent partial", _chain,
     lambda m, c, p: c * 0 if c == 0 and c * 0 == 0 else c * p,
     lambda out, c, p: p, lambda out, c, p: c,
-    symbolic=lambda s, c, p: c * p, kind="piecewise", public=False,
+    symbolic=lambda s, c, p: c * p, public=False,
     saves="cotangent: partial; partial: cotangent",
     written="*", latex=product_in_latex, algebra="chain",
     doc="cotangent * partial, where an exactly zero cotangent gives zero even if the partial is infinite or NaN: "
@@ -102,10 +102,10 @@ chain = elementwise(
 
 
 def _flat(
-    name: str, forward: Function, reference: Function | str, doc: str, place: str, where: Function, *aliases: str, **record: Any
+    names: str, forward: Function, reference: Function | str, doc: str, place: str, where: Function, **record: Any
 ) -> Op:  # fmt: skip
-    return elementwise(
-        name, "x", forward, reference, None, kind="flat", doc=doc, aliases=aliases, dtype="number",
+    return flat(
+        names, "x", forward, reference, None, doc=doc, dtype="number",
         kinks=Kink(where, place, "0, as everywhere", SAME), carries=(), **record,
     )  # fmt: skip
 
@@ -123,7 +123,7 @@ def _integer(x: Any) -> Any:
 
 
 sign = _flat(
-    "sign", np.sign, "sign", "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0, "sgn",
+    "sign sgn", np.sign, "sign", "-1, 0 or 1; the derivative is 0.", "x = 0", lambda x: x == 0,
     algebra="sign",
 )
 floor = _flat("floor", np.floor, "floor", "The integer below; the derivative is 0.", "integers", _integer,
@@ -131,20 +131,20 @@ floor = _flat("floor", np.floor, "floor", "The integer below; the derivative is 
 ceil = _flat("ceil", np.ceil, lambda m, x: -m.floor(-x), "The integer above; the derivative is 0.", "integers", _integer,
              refuses=pytorch.no_booleans)
 trunc = _flat(
-    "trunc", np.trunc, lambda m, x: m.floor(x) if x > 0 else -m.floor(-x), "The integer towards 0; the derivative is 0.",
-    "integers but 0", lambda x: x != 0 and _integer(x), "fix",
+    "trunc fix", np.trunc, lambda m, x: m.floor(x) if x > 0 else -m.floor(-x), "The integer towards 0; the derivative is 0.",
+    "integers but 0", lambda x: x != 0 and _integer(x),
     refuses=pytorch.no_booleans,
 )  # fmt: skip
 rint = _flat(
-    "round", np.rint, _half_even, "The nearest integer, halves to even; the derivative is 0.", "halves between integers",
-    lambda x: not _integer(x) and _integer(2 * x), "rint",
+    "round rint", np.rint, _half_even, "The nearest integer, halves to even; the derivative is 0.", "halves between integers",
+    lambda x: not _integer(x) and _integer(2 * x),
     c="g_rint({0})", refuses=pytorch.no_booleans,
     torch="torch.round({0})",
 )  # fmt: skip
 
-abs_ = elementwise(
-    "abs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
-    kind="piecewise", symbolic=lambda s, x: s.Abs(x), aliases="absolute fabs", saves="x", ulps=0,
+abs_ = piecewise(
+    "abs absolute fabs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
+    symbolic=lambda s, x: s.Abs(x), saves="x", ulps=0,
     dtype="number", extended=Entrywise((np.sign,)),
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
     latex=r"\left|{x}\right|", algebra="composed", definition=lambda x: x * sign(x),
@@ -167,9 +167,9 @@ def floor_divide(x: Any, y: Any) -> Any:
 
 
 @function(
-    forward=np.remainder,
+    "remainder mod", forward=np.remainder,
     partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y))),
-    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases="mod", saves="y: x y", ulps=0, dtype="number",
+    kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), saves="y: x y", ulps=0, dtype="number",
     extended=extended.REMAINDER, kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
     domain="y is not 0",
     refuses=pytorch.no_division_by_zero,

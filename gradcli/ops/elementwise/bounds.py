@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.ops import extended
 from gradcli.ops.elementwise.logic import Pieces, equal, greater, greater_equal, isnan, less, less_equal, logical_and, logical_or, where
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.registry import SAME, Choice, Function, Kink, Op, declare, elementwise, function
+from gradcli.ops.registry import SAME, Choice, Function, Kink, Op, declare, function, piecewise
 
 
 def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op, behind: Op, **record: Any) -> Op:
@@ -20,10 +20,10 @@ def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op,
     def slope(out: Any, x: Any, y: Any) -> Any:
         return where(equal(x, y), 0.5, 1.0)
 
-    return elementwise(
+    return piecewise(
         name, "x y", ufunc, lambda m, x, y: x + y if x != x or y != y else x if wins(x, y) else y,
         Pieces(lambda out, x, y: behind(x, y), slope), Pieces(lambda out, x, y: beyond(x, y), slope),
-        kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", dtype="number", algebra="extreme", ulps=0,
+        symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", dtype="number", algebra="extreme", ulps=0,
         kinks=Kink(lambda x, y: x == y, "x = y", "half to each operand", SAME),
         extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * half, lambda x, y: wins(y, x) + (x == y) * half)),
         carries=((), ()), **record,
@@ -75,12 +75,11 @@ def _clip_reference(m: Any, x: Any, low: Any, high: Any) -> Any:
     return high if high is not None and high < x else x
 
 
-clip = elementwise(
-    "clip",
+clip = piecewise(
+    "clip clamp",
     "x low? high?",
     _clip,
     _clip_reference,
-    kind="piecewise",
     vjp=_clip_vjp,
     extended=extended.CLIP,
     symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
@@ -88,7 +87,6 @@ clip = elementwise(
             lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_jax_vjp)
         ),
     saves="x low high",
-    aliases="clamp",
     dtype="number",
     backward="Clamp", doc="x limited to the range from low to high; either bound may be None. >>> clip(x, -1, 1)",
     ulps=0,

@@ -53,10 +53,10 @@ def _is_number(y: Any) -> bool:
 
 
 pow_ = elementwise(
-    "pow", "x y", np.power, _pow_reference,
+    "pow power float_power", "x y", np.power, _pow_reference,
     Pieces(lambda out, x, y: (None if y else True) if _is_number(y) else equal(y, 0), _power_slope),
     Pieces(lambda out, x, y: logical_and(equal(x, 0), greater_equal(y, 0)), lambda out, x, y: out * log(x)),
-    symbolic=lambda s, x, y: s.Pow(x, y), aliases="power float_power",
+    symbolic=lambda s, x, y: s.Pow(x, y),
     saves="x: x y; y: x y out", domain="x > 0, or y an integer",
     kinks=Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),
     written="**", latex=Form("{x:atom}^{{{y}}}", POWER), algebra="power",
@@ -112,7 +112,7 @@ expm1 = elementwise(
     carries=(),
 )
 log: Op = elementwise(
-    "log", "x", np.log, "log", lambda out, x: 1 / x, aliases="ln", domain="x > 0",
+    "log ln", "x", np.log, "log", lambda out, x: 1 / x, domain="x > 0",
     algebra="logarithm",
     doc="The natural logarithm. >>> log(x)",
     carries=logarithm,

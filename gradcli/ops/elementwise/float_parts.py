@@ -13,12 +13,12 @@ from gradcli.ops.constants import PI
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import Pieces, equal, isfinite, isnan, less, logical_not, where
-from gradcli.ops.registry import Kink, Number, declare, elementwise, function
+from gradcli.ops.registry import Kink, Number, declare, flat, function, piecewise
 from gradcli.ops.text import number_in_c
 
-copysign = elementwise(
+copysign = piecewise(
     "copysign", "x y:signed", np.copysign, lambda m, x, y: -x if bool(x < 0) != bool(y < 0) else x,
-    lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, kind="piecewise", saves="x: x out", ulps=0,
+    lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, saves="x: x out", ulps=0,
     extended=extended.COPYSIGN,
     symbolic=lambda s, x, y: s.Abs(x) * s.sign(y), doc="x with the sign of y; its derivative by y is 0.",
     kinks=(
@@ -26,8 +26,8 @@ copysign = elementwise(
     ),
     carries=lambda m, out, x, y, e, f: e + m.where(m.logical_and(m.less_equal(m.abs(y), f), m.greater(f, 0.0)), 2 * m.abs(x), 0.0),
 )
-signbit = elementwise(
-    "signbit", "x:signed", np.signbit, lambda m, x: x < 0, kind="flat", dtype="bool",
+signbit = flat(
+    "signbit", "x:signed", np.signbit, lambda m, x: x < 0, dtype="bool",
     doc="Whether x has a minus sign.",
     carries=sign,
 )
@@ -48,9 +48,9 @@ def angle(x: Any) -> Any:
     return where(isnan(x), x, where(less(x, 0), PI, 0.0))
 
 
-gap = elementwise(
+gap = flat(
     "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
-    None, None, kind="flat", public=False, memory="format", doc="What the next float after x, towards y, has beyond x.",
+    None, None, public=False, memory="format", doc="What the next float after x, towards y, has beyond x.",
     numpy="(np.nextafter({0}, {1}) - {0:term})",
 )
 
@@ -61,7 +61,7 @@ def nextafter(x: Any, y: Any) -> Any:
     return x + gap(x, y)
 
 
-@function(aliases="conj conjugate conj_physical resolve_conj resolve_neg")
+@function("real conj conjugate conj_physical resolve_conj resolve_neg")
 def real(x: Any) -> Any:
     """x itself: all numbers are real."""
     return x
@@ -83,8 +83,8 @@ def _finite_reference(m: Any, x: Any) -> Any:
     return m.zero + (largest if x > 0 else -largest if x < 0 else 0.0)
 
 
-finite = elementwise(
-    "finite", "x", _finite, _finite_reference, Pieces(lambda out, x: logical_not(isfinite(x))), kind="piecewise", symbolic=lambda s, x: x,
+finite = piecewise(
+    "finite", "x", _finite, _finite_reference, Pieces(lambda out, x: logical_not(isfinite(x))), symbolic=lambda s, x: x,
     saves="x", ulps=0, dtype="same", extended=extended.NUMBERS, memory="format", public=False, written="nan_to_num({x})",
     doc="x with NaN replaced by 0, and infinities by the largest numbers; the derivative there is 0.", backward="NanToNum",
     carries=steady,
@@ -112,8 +112,8 @@ def _exponent(x: Any) -> Any:
     return np.frexp(x)[1].astype(np.asarray(x).dtype)[()]
 
 
-binary_exponent = elementwise(
-    "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if m.isfinite(x) else m.zero, None, kind="flat",
+binary_exponent = flat(
+    "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if m.isfinite(x) else m.zero, None,
     public=False, written="frexp({x})[1]", doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
     kinks=Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),
     carries=exponent,

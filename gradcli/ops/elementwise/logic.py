@@ -11,12 +11,12 @@ import numpy as np
 from gradcli.ops.carrying import chosen, no_number
 from gradcli.ops.constants import number_of, unrepeated
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.registry import Function, Op, elementwise, function
+from gradcli.ops.registry import Function, Op, flat, function, piecewise
 from gradcli.ops.text import SUM, Form
 
 
 def _comparison(
-    name: str, symbol: str, latex: str, forward: Function, reference: Function, *aliases: str
+    names: str, symbol: str, latex: str, forward: Function, reference: Function
 ) -> Op:
     def simpler(out: Any, x: Any, y: Any) -> Any:
         a, b = number_of(x), number_of(y)
@@ -24,24 +24,24 @@ def _comparison(
             return less_equal(x.operand, y)
         return None if a is None or b is None else bool(forward(a, b))
 
-    return elementwise(
-        name, "x y", forward, reference, kind="flat", dtype="bool", aliases=aliases,
+    return flat(
+        names, "x y", forward, reference, dtype="bool",
         doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
         algebra="comparison", simpler=simpler, written=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM),
         c=f"({{0}} {symbol} {{1}})",
     )
 
 
-equal = _comparison("equal", "==", "=", np.equal, lambda m, x, y: x == y, "eq")
-not_equal = _comparison("not_equal", "!=", "\\ne", np.not_equal, lambda m, x, y: x != y, "ne")
-less = _comparison("less", "<", "<", np.less, lambda m, x, y: x < y, "lt")
-less_equal = _comparison("less_equal", "<=", "\\le", np.less_equal, lambda m, x, y: x <= y, "le")
-greater = _comparison("greater", ">", ">", np.greater, lambda m, x, y: x > y, "gt")
-greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, lambda m, x, y: x >= y, "ge")
+equal = _comparison("equal eq", "==", "=", np.equal, lambda m, x, y: x == y)
+not_equal = _comparison("not_equal ne", "!=", "\\ne", np.not_equal, lambda m, x, y: x != y)
+less = _comparison("less lt", "<", "<", np.less, lambda m, x, y: x < y)
+less_equal = _comparison("less_equal le", "<=", "\\le", np.less_equal, lambda m, x, y: x <= y)
+greater = _comparison("greater gt", ">", ">", np.greater, lambda m, x, y: x > y)
+greater_equal = _comparison("greater_equal ge", ">=", "\\ge", np.greater_equal, lambda m, x, y: x >= y)
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
-    return elementwise(name, operands, forward, reference, kind="flat", dtype="bool", doc=doc, **record)
+    return flat(name, operands, forward, reference, dtype="bool", doc=doc, **record)
 
 
 def _simpler_and(out: Any, x: Any, y: Any) -> Any:
@@ -147,12 +147,11 @@ def _guards_zero(condition: Any, product: Any) -> bool:
     return False
 
 
-where = elementwise(
+where = piecewise(
     "where",
     "condition x y",
     _where,
     lambda m, c, x, y: x if c else y,
-    kind="piecewise",
     vjp=_where_vjp,
     dtype="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),

@@ -59,26 +59,26 @@ def cot(x: Any) -> Any:
 # By the role of a sine s and a cosine c: s, c, s/c, c/s, 1/s, 1/c, and the number k such that c**2 is 1 - k*s**2.
 FAMILIES: dict[str, tuple[Any, ...]] = {"circular": (sin, cos, tan, cot, csc, sec, 1)}
 asin = elementwise(
-    "asin", "x", np.arcsin, "asin", lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases="arcsin",
+    "asin arcsin", "x", np.arcsin, "asin", lambda out, x: 1 / sqrt((1 - x) * (1 + x)),
     algebra="inverse", domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.",
     carries=(-1.0, 1.0),
 )
 acos = elementwise(
-    "acos", "x", np.arccos, "acos", lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases="arccos",
+    "acos arccos", "x", np.arccos, "acos", lambda out, x: -1 / sqrt((1 - x) * (1 + x)),
     algebra="inverse", domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
     carries=(-1.0, 1.0),
 )
 atan = elementwise(
-    "atan", "x", np.arctan, "atan", lambda out, x: 1 / (1 + x**2), aliases="arctan",
+    "atan arctan", "x", np.arctan, "atan", lambda out, x: 1 / (1 + x**2),
     doc="The inverse tangent.", ulps=3,
     carries=(),
 )
 
 
 @function(
-    forward=lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)),
+    "asec arcsec", forward=lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)),
     partials=(lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    aliases="arcsec", algebra="inverse", domain="abs(x) >= 1", carries=(-1.0, 1.0), numpy="_asec({0})",
+    algebra="inverse", domain="abs(x) >= 1", carries=(-1.0, 1.0), numpy="_asec({0})",
 )  # fmt: skip
 def asec(x: Any) -> Any:
     """The inverse secant, acos(1/x)."""
@@ -86,16 +86,16 @@ def asec(x: Any) -> Any:
 
 
 @function(
-    forward=lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)),
+    "acsc arccsc", forward=lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)),
     partials=(lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    aliases="arccsc", algebra="inverse", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0), numpy="_acsc({0})",
+    algebra="inverse", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0), numpy="_acsc({0})",
 )  # fmt: skip
 def acsc(x: Any) -> Any:
     """The inverse cosecant, asin(1/x)."""
     return asin(1 / x)
 
 
-@function(partials=(lambda out, x: -1 / (1 + x**2),), aliases="arccot", domain="x is not 0")
+@function("acot arccot", partials=(lambda out, x: -1 / (1 + x**2),), domain="x is not 0")
 def acot(x: Any) -> Any:
     """The inverse cotangent, atan(1/x): it jumps at 0."""
     return atan(1 / x)
@@ -114,10 +114,9 @@ def radius(x: Any, y: Any) -> Any:
 
 
 atan2 = elementwise(
-    "atan2", "y x", np.arctan2, "atan2",
+    "atan2 arctan2", "y x", np.arctan2, "atan2",
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / radius(x, y) / radius(x, y)),
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, -y / radius(x, y) / radius(x, y)),
-    aliases="arctan2",
     kinks=Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
     domain="not the origin",
     doc="The angle of the point (x, y), from -pi to pi. >>> atan2(y, x)",
@@ -139,13 +138,13 @@ hypot = elementwise(
 )
 
 
-@function(aliases="radians")
+@function("deg2rad radians")
 def deg2rad(x: Any) -> Any:
     """Degrees as radians."""
     return x * DEGREE
 
 
-@function(aliases="degrees")
+@function("rad2deg degrees")
 def rad2deg(x: Any) -> Any:
     """Radians as degrees."""
     return x * RADIAN
@@ -226,40 +225,42 @@ def coth(x: Any) -> Any:
 
 FAMILIES["hyperbolic"] = (sinh, cosh, tanh, coth, csch, sech, -1)
 asinh = elementwise(
-    "asinh", "x", np.arcsinh, "asinh", lambda out, x: 1 / radius(x, 1), aliases="arcsinh",
+    "asinh arcsinh", "x", np.arcsinh, "asinh", lambda out, x: 1 / radius(x, 1),
     doc="The inverse hyperbolic sine.", ulps=3,
     carries=(),
 )
 acosh = elementwise(
-    "acosh", "x", np.arccosh, "acosh", lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases="arccosh",
+    "acosh arccosh", "x", np.arccosh, "acosh", lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),
     algebra="inverse", domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.",
     carries=(1.0,),
 )
 atanh = elementwise(
-    "atanh", "x", np.arctanh, "atanh", lambda out, x: 1 / ((1 - x) * (1 + x)), aliases="arctanh",
+    "atanh arctanh", "x", np.arctanh, "atanh", lambda out, x: 1 / ((1 - x) * (1 + x)),
     domain="-1 < x < 1", doc="The inverse hyperbolic tangent.", ulps=3,
     carries=(-1.0, 1.0),
 )
 
 
 @function(
-    forward=lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x), partials=(lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))),),
-    aliases="arcsech", domain="0 < x <= 1", carries=(0.0, 1.0), numpy="_asech({0})",
+    "asech arcsech", forward=lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x),
+    partials=(lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))),),
+    domain="0 < x <= 1", carries=(0.0, 1.0), numpy="_asech({0})",
 )  # fmt: skip
 def asech(x: Any) -> Any:
     """The inverse hyperbolic secant, acosh(1/x), accurate near 1."""
     return acosh(1 / x)
 
 
-@function(partials=(lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)),), aliases="arccsch", domain="x is not 0", carries=(0.0,))
+@function("acsch arccsch", partials=(lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)),), domain="x is not 0", carries=(0.0,))
 def acsch(x: Any) -> Any:
     """The inverse hyperbolic cosecant, asinh(1/x)."""
     return asinh(1 / x)
 
 
 @function(
-    forward=lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x), partials=(lambda out, x: 1 / ((1 - x) * (1 + x)),),
-    aliases="arccoth", domain="abs(x) > 1", carries=(0.0,), numpy="_acoth({0})",
+    "acoth arccoth", forward=lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x),
+    partials=(lambda out, x: 1 / ((1 - x) * (1 + x)),),
+    domain="abs(x) > 1", carries=(0.0,), numpy="_acoth({0})",
 )  # fmt: skip
 def acoth(x: Any) -> Any:
     """The inverse hyperbolic cotangent, atanh(1/x)."""

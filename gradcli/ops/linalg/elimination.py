@@ -33,29 +33,20 @@ def _lu_shape(x: Shape) -> tuple[Shape, Shape, Shape]:
     return (*batch, n, n), (*batch, n, min(n, m)), (*batch, min(n, m), m)
 
 
-def _without_exchanges(x: Any) -> tuple[Any, Any, Any]:
-    """P, L and U, whatever is divided by."""
-    x, count = x.copy(), min(x.shape)
-    for k in range(count):
-        x[k + 1 :, k] /= x[k, k]
-        x[k + 1 :, k + 1 :] -= x[k + 1 :, k, None] * x[k, k + 1 :]
-    return np.eye(len(x)), np.tril(x[:, :count], -1) + np.eye(len(x), count), np.triu(x[:count])
-
-
-def _lu(x: Any, pivot: bool) -> tuple[Any, ...]:
+def _lu(x: Any) -> tuple[Any, ...]:
     from scipy import linalg
 
-    if pivot and not np.isfinite(x).all():
+    if not np.isfinite(x).all():
         raise EvaluationError("the matrix has entries that are not finite: it has no LU factors")
     parts = tuple(np.zeros(shape, x.dtype) for shape in _lu_shape(x.shape))
     parts[0][...] = np.eye(x.shape[-2])
     for place in np.ndindex(x.shape[:-2]) if x.size else ():
-        for part, factor in zip(parts, (linalg.lu if pivot else _without_exchanges)(x[place]), strict=True):
+        for part, factor in zip(parts, linalg.lu(x[place]), strict=True):
             part[place] = factor
     return parts
 
 
-def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, pivot: bool) -> tuple[Any]:
+def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> tuple[Any]:
     """With G = inv(L) P.T dx, W has the entries of G inv(U) below its diagonal: dL = L W, and dU = G - W U."""
     _, by_l, by_u = cotangent
     if by_l is None and by_u is None:
@@ -86,8 +77,8 @@ def _padded(x: Any, n: int) -> Any:
 
 
 lu: Op = structural(
-    "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=lambda x, pivot: _lu_shape(x), results="P L U",
-    static={"pivot": True}, saves="out", core_dims=(2,), backward="LinalgLu",
+    "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, results="P L U",
+    saves="out", core_dims=(2,), backward="LinalgLu",
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple. >>> lu(A)[2]",
 )  # fmt: skip
@@ -149,25 +140,25 @@ def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
 
 
 @function(results="P: L U")
-def torch_linalg_lu(x: Any, *, pivot: bool = True) -> Any:
+def torch_linalg_lu(x: Any) -> Any:
     """torch.linalg.lu: P, L and U with x = P @ L @ U."""
-    return parts_of(lu, x, pivot=pivot)
+    return parts_of(lu, x)
 
 
 @function(results="LU pivots:int32", backward="LinalgLuFactorEx")
-def lu_factor(x: Any, *, pivot: bool = True) -> Any:
+def lu_factor(x: Any) -> Any:
     """L and U in one matrix, and LAPACK's pivots, counting from 1.
 
     >>> lu_factor(A)[0]
     """
-    _, lower, upper = parts_of(lu, x, pivot=pivot)
-    return _packed(lower, upper), pivots_of(x) if pivot else np.broadcast_to(np.arange(1, upper.shape[-2] + 1), upper.shape[:-1])
+    _, lower, upper = parts_of(lu, x)
+    return _packed(lower, upper), pivots_of(x)
 
 
 @function(results="LU pivots:int32 infos:int32", backward="LinalgLuFactorEx")
-def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> Any:
+def torch_lu(x: Any, *, get_infos: bool = False) -> Any:
     """torch.lu: L and U in one matrix, LAPACK's pivots, and zeros if asked for."""
-    found = lu_factor(x, pivot=pivot)
+    found = lu_factor(x)
     return (*found, no_info(x)) if get_infos else found
 
 
@@ -196,10 +187,10 @@ _A = "x|A|input"
 _LU = "x|LU|LU_data, pivots|LU_pivots"
 declare(f"""
     torch:
-        linalg.lu = torch_linalg_lu({_A}, *, pivot)
+        linalg.lu = torch_linalg_lu({_A}, *, -pivot)
         linalg.lu_solve = lu_solve({_LU}, y|B, *, left, adjoint)
-        lu Tensor.lu = torch_lu({_A}, pivot, get_infos)
-        lu_factor({_A}, *, pivot)
+        lu Tensor.lu = torch_lu({_A}, -pivot, get_infos)
+        lu_factor({_A}, *, -pivot)
         lu_unpack({_LU}, unpack_data, unpack_pivots)
         lu_solve Tensor.lu_solve = lu_solve(y|b|input, {_LU})
 """)

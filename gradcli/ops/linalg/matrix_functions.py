@@ -66,7 +66,7 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 
 
 @function(
-    vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves="out", core_dims=(2,), aliases="inverse",
+    "inv inverse", vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves="out", core_dims=(2,),
     domain="a regular matrix", backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER),
     numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
 )  # fmt: skip
@@ -212,8 +212,9 @@ def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 
 matrix_exp: Op = structural(
-    "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp", work=15), vjp=_matrix_exp_vjp, shape=lambda x: square(x, "matrix_exp"),
-    saves="x", core_dims=(2,), aliases="expm", backward="LinalgMatrixExp",
+    "matrix_exp expm", "x", _matrix_exp, witness("factors.matrix_exp", work=15),
+    vjp=_matrix_exp_vjp, shape=lambda x: square(x, "matrix_exp"),
+    saves="x", core_dims=(2,), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!. >>> matrix_exp(A)",
 )  # fmt: skip
 
@@ -310,7 +311,7 @@ def torch_vander(x: Any, *, count: int | None = None) -> Any:
     return _vander(x if x.shape else reshape(x, shape=(1,)), count, True)
 
 
-@function(aliases="orgqr", backward="LinalgHouseholderProduct")
+@function("householder_product orgqr", backward="LinalgHouseholderProduct")
 def householder_product(x: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections 1 - tau*v*v.T, v being the columns of x below its diagonal of ones."""
     rows, columns = matrix(x.shape, "householder_product")[-2:]

@@ -86,8 +86,8 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 
 @function(
-    vjp=_outer_vjp, forward=np.outer, saves="x: y; y: x", shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))),
-    aliases="ger", ulps=1, dtype="number",
+    "outer ger", vjp=_outer_vjp, forward=np.outer, saves="x: y; y: x", shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))),
+    ulps=1, dtype="number",
     carries=multilinear,
     numpy="np.outer({0}, {1})", torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
 )  # fmt: skip

@@ -16,17 +16,17 @@ from gradcli.ops.elementwise.logic import Pieces, greater, greater_equal, less, 
 from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax
-from gradcli.ops.registry import SAME, Choice, Kink, Number, declare, elementwise, function, is_number, noted, one_axis
+from gradcli.ops.registry import SAME, Choice, Kink, Number, declare, function, is_number, noted, one_axis, piecewise
 from gradcli.ops.special.error_functions import ndtr
 from gradcli.ops.special.gamma import sigmoid, softplus
 
 # -- Rectifiers: activations of pieces, linear or exponential, with PyTorch's choices at kinks -----
 
 
-relu = elementwise(
+relu = piecewise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else m.zero,
     Pieces(lambda out, x: less_equal(out, 0)),
-    kind="piecewise", symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, dtype="number", algebra="extreme",
+    symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, dtype="number", algebra="extreme",
     extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=Kink(lambda x: x == 0, "x = 0", "0", SAME),
     doc="x where it is positive, 0 elsewhere. >>> relu(x)", parts=lambda x: maximum(x, 0.0),
     carries=(),
@@ -142,7 +142,7 @@ def selu(x: Any) -> Any:
     return _exponential_below(x, _SCALE, _SLOPE, 1.0)
 
 
-@function(aliases="swish")
+@function("silu swish")
 def silu(x: Any) -> Any:
     """x*sigmoid(x)."""
     return x * sigmoid(x)
@@ -206,7 +206,7 @@ def threshold(x: Any, *, threshold: Number, value: Number) -> Any:
     return where(less_equal(x, threshold), value, x)
 
 
-@function(aliases="log_sigmoid", backward="LogSigmoid")
+@function("logsigmoid log_sigmoid", backward="LogSigmoid")
 def logsigmoid(x: Any) -> Any:
     """log(sigmoid(x)), without overflow."""
     return -softplus(-x)
@@ -257,7 +257,7 @@ def softmin(x: Any, *, axis: int | None = None) -> Any:
     return softmax(-x, axis=_implicit(x, axis))
 
 
-@function(aliases="dropout1d dropout2d dropout3d")
+@function("dropout dropout1d dropout2d dropout3d")
 def dropout(x: Any, *, p: float = 0.5, training: bool = True) -> Any:
     """x itself if nothing is dropped (training=False, or p = 0); what is random is refused."""
     if not 0 <= p <= 1:

@@ -16,7 +16,6 @@ from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip, maximum, minimum
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, logical_and, logical_or, not_equal, where
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.nn.activations import relu
 from gradcli.ops.nn.distances_and_similarities import held_at, pairwise_distance
 from gradcli.ops.nn.softmax_and_attention import _log_softmax, log_softmax
@@ -29,7 +28,7 @@ from gradcli.ops.registry import (
     Shape,
     composite,
     declare,
-    elementwise,
+    flat,
     function,
     is_number,
     noted,
@@ -205,25 +204,9 @@ def _bernoulli_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y
     return by_x, cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)) if wanted[1] else None
 
 
-def _long_logs(x: Any) -> tuple[Any, Any]:
-    return np.maximum(np.log(x), LONG_DOUBLE(-100)), np.maximum(np.log1p(-x), LONG_DOUBLE(-100))
-
-
-def _long_value(x: Any, y: Any) -> Any:
-    of_one, of_other = _long_logs(x)
-    return -y * of_one - (1 - y) * of_other
-
-
-_BERNOULLI = Entrywise(
-    (
-        lambda x, y: (x - y) / np.maximum(x * (1 - x), LONG_DOUBLE(float(np.float32("1e-12")))),
-        lambda x, y: np.subtract(*_long_logs(x)[::-1]),
-    ),
-    _long_value,
-)
 bernoulli_nll = structural(
     "bernoulli_nll", "input target", _bernoulli, witness("arrays.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
-    saves="input target", ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1", extended=_BERNOULLI,
+    saves="input target", ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1",
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1). >>> bernoulli_nll([0.2, 0.7], [0, 1])",
@@ -297,8 +280,8 @@ def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
     return labels[()]
 
 
-class_labels = elementwise(
-    "class_labels", "x:index", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", dtype="int",
+class_labels = flat(
+    "class_labels", "x:index", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, dtype="int",
     static={"classes": 1, "ignored": None}, public=False,
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
     numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.ops.calling.meanings import declare_class, refuse_class
+from gradcli.ops.calling.meanings import declare_class, declare_classes, refuse_classes
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt
@@ -18,64 +18,81 @@ from gradcli.ops.registry import Number, declare, function
 _REDUCED = "size_average, reduce, reduction"
 _PLACED = "kernel_size, stride, padding"
 
-# By the function: its class, as it is constructed.
-_CLASSES = {
-    "cross_entropy": "CrossEntropyLoss(weight, size_average, ignore_index, reduce, reduction, label_smoothing)",
-    "nll_loss": "NLLLoss(weight, size_average, ignore_index, reduce, reduction)",
-    "binary_cross_entropy": f"BCELoss(weight, {_REDUCED})",
-    "binary_cross_entropy_with_logits": f"BCEWithLogitsLoss(weight, {_REDUCED}, pos_weight)",
-    "mse_loss": f"MSELoss({_REDUCED})",
-    "l1_loss": f"L1Loss({_REDUCED})",
-    "smooth_l1_loss": f"SmoothL1Loss({_REDUCED}, beta)",
-    "huber_loss": "HuberLoss(reduction, delta)",
-    "kl_div": f"KLDivLoss({_REDUCED}, log_target)",
-    "poisson_nll_loss": "PoissonNLLLoss(log_input, full, size_average, eps, reduce, reduction)",
-    "gaussian_nll_loss": "GaussianNLLLoss(full, eps, reduction)",
-    "hinge_embedding_loss": f"HingeEmbeddingLoss(margin, {_REDUCED})",
-    "cosine_embedding_loss": f"CosineEmbeddingLoss(margin, {_REDUCED})",
-    "margin_ranking_loss": f"MarginRankingLoss(margin, {_REDUCED})",
-    "multi_margin_loss": f"MultiMarginLoss(p, margin, weight, {_REDUCED})",
-    "multilabel_margin_loss": f"MultiLabelMarginLoss({_REDUCED})",
-    "multilabel_soft_margin_loss": f"MultiLabelSoftMarginLoss(weight, {_REDUCED})",
-    "soft_margin_loss": f"SoftMarginLoss({_REDUCED})",
-    "triplet_margin_loss": f"TripletMarginLoss(margin, p, eps, swap, {_REDUCED})",
-    "triplet_margin_with_distance_loss": "TripletMarginWithDistanceLoss(margin, swap, reduction)",
-    "ctc_loss": "CTCLoss(blank, reduction, zero_infinity)",
-    "relu": "ReLU(-inplace)", "relu6": "ReLU6(-inplace)", "selu": "SELU(-inplace)", "silu": "SiLU(-inplace)",
-    "mish": "Mish(-inplace)", "hardsigmoid": "Hardsigmoid(-inplace)", "hardswish": "Hardswish(-inplace)",
-    "elu": "ELU(alpha, -inplace)", "celu": "CELU(alpha, -inplace)", "leaky_relu": "LeakyReLU(negative_slope, -inplace)",
-    "gelu": "GELU(approximate)", "glu": "GLU(axis|dim)", "softplus": "Softplus(beta, threshold)",
-    "hardtanh": "Hardtanh(min_val, max_val, -inplace)", "threshold": "Threshold(threshold, value, -inplace)",
-    "hardshrink": "Hardshrink(lambd)", "softshrink": "Softshrink(lambd)", "rrelu": "RReLU(lower, upper, -inplace)",
-    "sigmoid": "Sigmoid()", "tanh": "Tanh()", "tanhshrink": "Tanhshrink()", "softsign": "Softsign()",
-    "logsigmoid": "LogSigmoid()", "softmax": "Softmax(axis|dim)", "log_softmax": "LogSoftmax(axis|dim)",
-    "softmin": "Softmin(axis|dim)",
-    "cosine_similarity": "CosineSimilarity(axis|dim, eps)", "pairwise_distance": "PairwiseDistance(p, eps, keepdims|keepdim)",
-    "unflatten": "Unflatten(axis|dim, shape|unflattened_size)", "pixel_shuffle": "PixelShuffle(upscale_factor)",
-    "pixel_unshuffle": "PixelUnshuffle(downscale_factor)", "channel_shuffle": "ChannelShuffle(groups)",
-    "unfold": "Unfold(kernel_size, dilation, padding, stride)",
-    "fold": "Fold(output_size, kernel_size, dilation, padding, stride)",
-    "interpolate": "Upsample(size, scale_factor, mode, align_corners, recompute_scale_factor)",
-    "local_response_norm": "LocalResponseNorm(size, alpha, beta, k)", "dropout": "Dropout(p, -inplace)",
-}  # fmt: skip
-
+# Each class as it is constructed, and the function that its objects are.
+declare_classes(TORCH, f"""
+    CrossEntropyLoss(weight, size_average, ignore_index, reduce, reduction, label_smoothing) = cross_entropy
+    NLLLoss(weight, size_average, ignore_index, reduce, reduction) = nll_loss
+    BCELoss(weight, {_REDUCED}) = binary_cross_entropy
+    BCEWithLogitsLoss(weight, {_REDUCED}, pos_weight) = binary_cross_entropy_with_logits
+    MSELoss({_REDUCED}) = mse_loss
+    L1Loss({_REDUCED}) = l1_loss
+    SmoothL1Loss({_REDUCED}, beta) = smooth_l1_loss
+    HuberLoss(reduction, delta) = huber_loss
+    KLDivLoss({_REDUCED}, log_target) = kl_div
+    PoissonNLLLoss(log_input, full, size_average, eps, reduce, reduction) = poisson_nll_loss
+    GaussianNLLLoss(full, eps, reduction) = gaussian_nll_loss
+    HingeEmbeddingLoss(margin, {_REDUCED}) = hinge_embedding_loss
+    CosineEmbeddingLoss(margin, {_REDUCED}) = cosine_embedding_loss
+    MarginRankingLoss(margin, {_REDUCED}) = margin_ranking_loss
+    MultiMarginLoss(p, margin, weight, {_REDUCED}) = multi_margin_loss
+    MultiLabelMarginLoss({_REDUCED}) = multilabel_margin_loss
+    MultiLabelSoftMarginLoss(weight, {_REDUCED}) = multilabel_soft_margin_loss
+    SoftMarginLoss({_REDUCED}) = soft_margin_loss
+    TripletMarginLoss(margin, p, eps, swap, {_REDUCED}) = triplet_margin_loss
+    TripletMarginWithDistanceLoss(margin, swap, reduction) = triplet_margin_with_distance_loss
+    CTCLoss(blank, reduction, zero_infinity) = ctc_loss
+    ReLU(-inplace) = relu
+    ReLU6(-inplace) = relu6
+    SELU(-inplace) = selu
+    SiLU(-inplace) = silu
+    Mish(-inplace) = mish
+    Hardsigmoid(-inplace) = hardsigmoid
+    Hardswish(-inplace) = hardswish
+    ELU(alpha, -inplace) = elu
+    CELU(alpha, -inplace) = celu
+    LeakyReLU(negative_slope, -inplace) = leaky_relu
+    GELU(approximate) = gelu
+    GLU(axis|dim) = glu
+    Softplus(beta, threshold) = softplus
+    Hardtanh(min_val, max_val, -inplace) = hardtanh
+    Threshold(threshold, value, -inplace) = threshold
+    Hardshrink(lambd) = hardshrink
+    Softshrink(lambd) = softshrink
+    RReLU(lower, upper, -inplace) = rrelu
+    Sigmoid() = sigmoid
+    Tanh() = tanh
+    Tanhshrink() = tanhshrink
+    Softsign() = softsign
+    LogSigmoid() = logsigmoid
+    Softmax(axis|dim) = softmax
+    LogSoftmax(axis|dim) = log_softmax
+    Softmin(axis|dim) = softmin
+    CosineSimilarity(axis|dim, eps) = cosine_similarity
+    PairwiseDistance(p, eps, keepdims|keepdim) = pairwise_distance
+    Unflatten(axis|dim, shape|unflattened_size) = unflatten
+    PixelShuffle(upscale_factor) = pixel_shuffle
+    PixelUnshuffle(downscale_factor) = pixel_unshuffle
+    ChannelShuffle(groups) = channel_shuffle
+    Unfold(kernel_size, dilation, padding, stride) = unfold
+    Fold(output_size, kernel_size, dilation, padding, stride) = fold
+    Upsample(size, scale_factor, mode, align_corners, recompute_scale_factor) = interpolate
+    LocalResponseNorm(size, alpha, beta, k) = local_response_norm
+    Dropout(p, -inplace) = dropout
+    Identity(*) = positive
+    UpsamplingNearest2d(size, scale_factor) = interpolate
+    UpsamplingBilinear2d(size, scale_factor) = upsample_bilinear
+""")
 for _n in (1, 2, 3):
-    _CLASSES |= {
-        f"dropout{_n}d": f"Dropout{_n}d(p, -inplace)",
-        f"max_pool{_n}d": f"MaxPool{_n}d({_PLACED}, dilation, return_indices, ceil_mode)",
-        f"lp_pool{_n}d": f"LPPool{_n}d(norm_type, kernel_size, stride, ceil_mode)",
-        f"adaptive_avg_pool{_n}d": f"AdaptiveAvgPool{_n}d(output_size)",
-        f"adaptive_max_pool{_n}d": f"AdaptiveMaxPool{_n}d(output_size, return_indices)",
-        f"max_unpool{_n}d": f"MaxUnpool{_n}d({_PLACED})",
-        f"avg_pool{_n}d": f"AvgPool{_n}d({_PLACED}, ceil_mode, count_include_pad{', divisor_override' * (_n > 1)})",
-    }
-for _function, _class in _CLASSES.items():
-    _name, _, _keeps = _class.rstrip(")").partition("(")
-    declare_class(TORCH, _name, _keeps, _function)
+    declare_classes(TORCH, f"""
+        Dropout{_n}d(p, -inplace) = dropout{_n}d
+        MaxPool{_n}d({_PLACED}, dilation, return_indices, ceil_mode) = max_pool{_n}d
+        LPPool{_n}d(norm_type, kernel_size, stride, ceil_mode) = lp_pool{_n}d
+        AdaptiveAvgPool{_n}d(output_size) = adaptive_avg_pool{_n}d
+        AdaptiveMaxPool{_n}d(output_size, return_indices) = adaptive_max_pool{_n}d
+        MaxUnpool{_n}d({_PLACED}) = max_unpool{_n}d
+        AvgPool{_n}d({_PLACED}, ceil_mode, count_include_pad{", divisor_override" * (_n > 1)}) = avg_pool{_n}d
+    """)
 declare_class(TORCH, "Flatten", "start_dim, end_dim", "flatten", start_dim=1)
-declare_class(TORCH, "Identity", "*", "positive")
-declare_class(TORCH, "UpsamplingNearest2d", "size, scale_factor", "interpolate")
-declare_class(TORCH, "UpsamplingBilinear2d", "size, scale_factor", "upsample_bilinear")
 for _n in (1, 2, 3):
     _twice = {"pad": 2 * _n}
     declare_class(TORCH, f"ZeroPad{_n}d", "pad|padding", "pad", repeated=_twice)
@@ -83,28 +100,32 @@ for _n in (1, 2, 3):
     for _mode, _word in (("reflect", "Reflection"), ("replicate", "Replication"), ("circular", "Circular")):
         declare_class(TORCH, f"{_word}Pad{_n}d", "pad|padding", "pad", repeated=_twice, mode=_mode)
 
-_DRAWN = "nn.{} has parameters of its own, which are drawn at random"
-_ONES = "nn.{} has parameters of its own"
-for _names, _why, _help in (
-    ("Linear LazyLinear", _DRAWN, "bind them, and write F.linear(x, weight, bias)"),
-    ("Bilinear", _DRAWN, "bind them, and write F.bilinear(x1, x2, weight, bias)"),
-    *((f"Conv{n}d LazyConv{n}d", _DRAWN, f"bind them, and write F.conv{n}d(x, weight, bias)") for n in (1, 2, 3)),
-    *((f"ConvTranspose{n}d", _DRAWN, f"bind them, and write F.conv_transpose{n}d(x, weight, bias)") for n in (1, 2, 3)),
-    ("BatchNorm1d BatchNorm2d BatchNorm3d", _ONES,
-     "write F.batch_norm(x, None, None, weight, bias, training=True), or give the running mean and variance"),
-    ("InstanceNorm1d InstanceNorm2d InstanceNorm3d", "nn.{} keeps statistics", "write F.instance_norm(x)"),
-    ("LayerNorm", _ONES, "write F.layer_norm(x, [3], weight, bias), with the shape of the weight in place of [3]"),
-    ("RMSNorm", _ONES, "write F.rms_norm(x, [3], weight), with the shape of the weight in place of [3]"),
-    ("GroupNorm", _ONES, "write F.group_norm(x, 2, weight, bias), with the number of groups in place of 2"),
-    ("Embedding EmbeddingBag", _DRAWN, "bind them, and write F.embedding(index, weight)"),
-    ("PReLU", _ONES, "write F.prelu(x, weight)"),
-    ("MultiheadAttention", _DRAWN, "bind them, and write F.scaled_dot_product_attention(q, k, v)"),
-    ("RNN RNNCell LSTM LSTMCell GRU GRUCell Transformer TransformerEncoder TransformerDecoder TransformerEncoderLayer "
-     "TransformerDecoderLayer", _DRAWN, "bind them, and write its steps as formulas: h = tanh(w_x @ x + w_h @ h + b)"),
-    ("Sequential ModuleList ModuleDict Module", "nn.{} is a container of modules", "write one module after the other: nn.ReLU()(x)"),
-    ("AlphaDropout FeatureAlphaDropout", "nn.{} draws at random which entries to keep", "leave it out"),
-):  # fmt: skip
-    refuse_class(TORCH, _names, _why, _help)
+_DRAWN = "nn.{} has parameters of its own, which are drawn at random; bind them, and write"
+_ONES = "nn.{} has parameters of its own; write"
+refuse_classes(TORCH, f"""
+    Linear LazyLinear: {_DRAWN} F.linear(x, weight, bias)
+    Bilinear: {_DRAWN} F.bilinear(x1, x2, weight, bias)
+    Conv1d LazyConv1d: {_DRAWN} F.conv1d(x, weight, bias)
+    Conv2d LazyConv2d: {_DRAWN} F.conv2d(x, weight, bias)
+    Conv3d LazyConv3d: {_DRAWN} F.conv3d(x, weight, bias)
+    ConvTranspose1d: {_DRAWN} F.conv_transpose1d(x, weight, bias)
+    ConvTranspose2d: {_DRAWN} F.conv_transpose2d(x, weight, bias)
+    ConvTranspose3d: {_DRAWN} F.conv_transpose3d(x, weight, bias)
+    BatchNorm1d BatchNorm2d BatchNorm3d: {_ONES} F.batch_norm(x, None, None, weight, bias, training=True), \
+or give the running mean and variance
+    InstanceNorm1d InstanceNorm2d InstanceNorm3d: nn.{{}} keeps statistics; write F.instance_norm(x)
+    LayerNorm: {_ONES} F.layer_norm(x, [3], weight, bias), with the shape of the weight in place of [3]
+    RMSNorm: {_ONES} F.rms_norm(x, [3], weight), with the shape of the weight in place of [3]
+    GroupNorm: {_ONES} F.group_norm(x, 2, weight, bias), with the number of groups in place of 2
+    Embedding EmbeddingBag: {_DRAWN} F.embedding(index, weight)
+    PReLU: {_ONES} F.prelu(x, weight)
+    MultiheadAttention: {_DRAWN} F.scaled_dot_product_attention(q, k, v)
+    RNN RNNCell LSTM LSTMCell GRU GRUCell: {_DRAWN} its steps as formulas: h = tanh(w_x @ x + w_h @ h + b)
+    Transformer TransformerEncoder TransformerDecoder: {_DRAWN} its steps as formulas: h = tanh(w_x @ x + w_h @ h + b)
+    TransformerEncoderLayer TransformerDecoderLayer: {_DRAWN} its steps as formulas: h = tanh(w_x @ x + w_h @ h + b)
+    Sequential ModuleList ModuleDict Module: nn.{{}} is a container of modules; write one module after the other: nn.ReLU()(x)
+    AlphaDropout FeatureAlphaDropout: nn.{{}} draws at random which entries to keep; leave it out
+""")
 
 
 # -- What jax.nn and jax.lax call functions, and the few that no other library has -----------------

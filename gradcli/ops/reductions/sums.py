@@ -138,9 +138,9 @@ def _with_keywords(op: Op, operands: str, body: Function, **static: Any) -> None
     composite(f"numpy_{op.name}", signature, body, static={**AXES, **static}, doc=f"{op.doc} With NumPy's keywords.")
 
 
-def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
+def reduction(names: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
     static = {**AXES, **record.pop("static", {})}
-    return structural(name, record.pop("signature", "x"), forward, reference, vjp=vjp, shape=reduced, static=static, **record)
+    return structural(names, record.pop("signature", "x"), forward, reference, vjp=vjp, shape=reduced, static=static, **record)
 
 
 def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -216,7 +216,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 @function(
     vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves="x out", ulps=8,
-    refuses=pytorch.only_floats("std and var"), extended=extended.STD,
+    refuses=pytorch.only_floats("std and var"),
     kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
 )  # fmt: skip
 def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
@@ -263,7 +263,7 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
         return forward(x, axis=axis, keepdims=keepdims)
 
     made: Op = reduction(
-        name, checked, witness(f"arrays.{name}_"), equal_to_result_vjp, saves="x out", aliases=(f"a{name}",), ulps=0, dtype="number",
+        f"{name} a{name}", checked, witness(f"arrays.{name}_"), equal_to_result_vjp, saves="x out", ulps=0, dtype="number",
         kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python. "
         f"{example}", axes=axes.Reduction(rule),
@@ -304,7 +304,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 @function(
     vjp=_norm_vjp, forward=lambda x, **static: _scaled_norm(x, **static)[()], shape=reduced, parts=_scaled_norm,
-    saves="x out", ulps=4, extended=extended.NORM, carries=carried.norm_errors, rounding=carried.norm_rounds,
+    saves="x out", ulps=4, carries=carried.norm_errors, rounding=carried.norm_rounds,
     kinks=Kink(lambda out: out == 0, "x = 0", "0"), backward="LinalgVectorNorm",
 )  # fmt: skip
 def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -> Any:

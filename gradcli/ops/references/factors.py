@@ -144,8 +144,8 @@ def solve(m: Any, x: Any, y: Any) -> Any:
     return _solve_matrices(m, x, y[:, None])[..., 0] if np.ndim(y) == 1 else _solve_matrices(m, x, y)
 
 
-def _lu(m: Any, x: Matrix, pivot: bool) -> tuple[Matrix, Matrix, Matrix]:
-    factors, order, _ = doolittle(m, x, pivot)
+def _lu(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    factors, order, _ = doolittle(m, x)
     n, columns = x.shape
     k = min(n, columns)
     p = array([m.one if order[j] == i else m.zero for i in range(n) for j in range(n)], (n, n))
@@ -154,7 +154,7 @@ def _lu(m: Any, x: Matrix, pivot: bool) -> tuple[Matrix, Matrix, Matrix]:
     return p, array(below, (n, k)), array(above, (k, columns))
 
 
-lu = over_batches(_lu, lambda x, pivot: [(x[0], x[0]), (x[0], min(x)), (min(x), x[1])])
+lu = over_batches(_lu, lambda x: [(x[0], x[0]), (x[0], min(x)), (min(x), x[1])])
 
 
 pivots = over_batches(lambda m, x: doolittle(m, x)[2], lambda x: (min(x),))

@@ -154,8 +154,8 @@ def cholesky(m: Any, x: Matrix) -> Matrix:
     return out
 
 
-def doolittle(m: Any, x: Matrix, pivot: bool = True) -> tuple[Matrix, Matrix, list[int]]:
-    """The factors L and U in one matrix, the order of its rows, by the largest entry of each column (or as they are), and the exchanges,
+def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, list[int]]:
+    """The factors L and U in one matrix, the order of its rows, by the largest entry of each column, and the exchanges,
     from 1.
 
     Where no entry is left to divide by, they have no derivatives.
@@ -164,12 +164,12 @@ def doolittle(m: Any, x: Matrix, pivot: bool = True) -> tuple[Matrix, Matrix, li
     tiny = rounding(m, largest(m, x))
     for k in range(min(x.shape)):
         sizes = [abs(m.plain(v)) for v in x[k:, k]]
-        best = k + sizes.index(max(sizes)) * pivot
+        best = k + sizes.index(max(sizes))
         pivots.append(best + 1)
         x[[k, best]], order[[k, best]] = x[[best, k]], order[[best, k]]
-        if pivot and k + 1 < len(x) and abs(m.plain(x[k, k])) <= tiny:
+        if k + 1 < len(x) and abs(m.plain(x[k, k])) <= tiny:
             x = blurred(m, x, x)
-        if not pivot or m.plain(x[k, k]) != 0:
+        if m.plain(x[k, k]) != 0:
             x[k + 1 :, k] = x[k + 1 :, k] / x[k, k]
         x[k + 1 :, k + 1 :] = x[k + 1 :, k + 1 :] - np.outer(x[k + 1 :, k], x[k, k + 1 :])
     return x, order, pivots

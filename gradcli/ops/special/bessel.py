@@ -26,7 +26,7 @@ def _bessel(name: str, word: str, slope: Callable[[Op, Any, float], Any], doc: s
 
     forward = OfSciPy(name)
     op = elementwise(
-        name, "x", of_one_order, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, aliases=(word,),
+        f"{name} {word}", "x", of_one_order, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0},
         doc=f"{doc} In a program the order comes first: {name}(1, x). >>> {name}(1, x)",
         written=f"{name}({{v}}, {{x}})", latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)",
         numpy=lambda shapes, v: f"special.{name}({v!r}, {{0}})", **record,
@@ -67,37 +67,37 @@ kv = _bessel(
 )
 
 
-@function(aliases="bessel_j0")
+@function("j0 bessel_j0")
 def j0(x: Any) -> Any:
     """The Bessel function jv(0, x)."""
     return jv(x, v=0)
 
 
-@function(aliases="bessel_j1")
+@function("j1 bessel_j1")
 def j1(x: Any) -> Any:
     """The Bessel function jv(1, x)."""
     return jv(x, v=1)
 
 
-@function(aliases="bessel_y0", domain="x > 0")
+@function("y0 bessel_y0", domain="x > 0")
 def y0(x: Any) -> Any:
     """The Bessel function yv(0, x)."""
     return yv(x, v=0)
 
 
-@function(aliases="bessel_y1", domain="x > 0")
+@function("y1 bessel_y1", domain="x > 0")
 def y1(x: Any) -> Any:
     """The Bessel function yv(1, x)."""
     return yv(x, v=1)
 
 
-@function(aliases="modified_bessel_k0", domain="x > 0")
+@function("k0 modified_bessel_k0", domain="x > 0")
 def k0(x: Any) -> Any:
     """kv(0, x)."""
     return kv(x, v=0)
 
 
-@function(aliases="modified_bessel_k1", domain="x > 0")
+@function("k1 modified_bessel_k1", domain="x > 0")
 def k1(x: Any) -> Any:
     """kv(1, x)."""
     return kv(x, v=1)
@@ -108,7 +108,7 @@ def _i0_slope(out: Any, x: Any) -> Any:
 
 
 @function(
-    forward=OfSciPy("i0"), partials=(_i0_slope,), ulps=6, aliases="modified_bessel_i0", latex=r"I_{{0}}\left({x}\right)",
+    "i0 modified_bessel_i0", forward=OfSciPy("i0"), partials=(_i0_slope,), ulps=6, latex=r"I_{{0}}\left({x}\right)",
     carries=(0.0,),
 )  # fmt: skip
 def i0(x: Any) -> Any:
@@ -117,7 +117,7 @@ def i0(x: Any) -> Any:
 
 
 @function(
-    forward=OfSciPy("i1"), partials=(lambda out, x: (i0(x) + iv(x, v=2)) / 2,), ulps=16, aliases="modified_bessel_i1",
+    "i1 modified_bessel_i1", forward=OfSciPy("i1"), partials=(lambda out, x: (i0(x) + iv(x, v=2)) / 2,), ulps=16,
     latex=r"I_{{1}}\left({x}\right)", backward="SpecialI1", carries=(),
 )  # fmt: skip
 def i1(x: Any) -> Any:

@@ -192,10 +192,10 @@ betaln = elementwise(
     definition=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
 )
 binomial = elementwise(
-    "binomial", "n k", _binomial, "binomial",
+    "binomial binom comb", "n k", _binomial, "binomial",
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
     symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves="n k out",
-    aliases="binom comb", domain="n > -1 and -1 < k < n + 1",
+    domain="n > -1 and -1 < k < n + 1",
     doc="The binomial coefficient n over k, with gamma functions as factorials. >>> binomial(n, 2)", ulps=400,
     numpy="special.binom({0}, {1})",
 )
@@ -217,8 +217,7 @@ def perm(n: Any, k: Any) -> Any:
 
 
 @function(
-    numpy="x, p",
-    aliases="multigammaln",
+    "mvlgamma multigammaln", numpy="x, p",
     domain="x > (p - 1)/2",
 )
 def mvlgamma(x: Any, *, p: Any) -> Any:

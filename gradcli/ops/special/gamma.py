@@ -13,7 +13,7 @@ from gradcli.ops.constants import LN2
 from gradcli.ops.elementwise.exponential import exp, expm1
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.elementwise.trigonometric import tanh
-from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function, witness
+from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function, piecewise, witness
 from gradcli.ops.text import number_in_c
 
 _FAR = -100.0  # beneath, SciPy and mpmath add up as many terms as there are poles on the way, without end
@@ -61,12 +61,11 @@ polygamma: Op = elementwise(
     torch=lambda shapes, n: f"_polygamma({n}, {{0}}, {float(math.factorial(n))!r})" if n else "torch.special.digamma({0})",
 )
 digamma = elementwise(
-    "digamma",
+    "digamma psi",
     "x",
     OfSciPy("digamma"),
     "digamma",
     lambda out, x: polygamma(x, n=1),
-    aliases="psi",
     domain="x is not 0, -1, -2, ...",
     latex=r"\psi\left({x}\right)",
     doc="The derivative of lgamma.",
@@ -92,13 +91,12 @@ def _lgamma_reference(m: Any, x: Any) -> Any:
 
 
 lgamma = elementwise(
-    "lgamma",
+    "lgamma gammaln loggamma",
     "x",
     OfSciPy("gammaln"),
     _lgamma_reference,
     lambda out, x: digamma(x),
     symbolic=lambda s, x: s.loggamma(x),
-    aliases="gammaln loggamma",
     domain="x is not 0, -1, -2, ...",
     doc="The logarithm of the absolute value of gamma(x).",
     ulps=40,
@@ -118,7 +116,7 @@ def _sigmoid_slope(out: Any, x: Any) -> Any:
 
 
 @function(
-    forward=_sigmoid, partials=(_sigmoid_slope,), aliases="expit", saves="x out", carries=(),
+    "sigmoid expit", forward=_sigmoid, partials=(_sigmoid_slope,), saves="x out", carries=(),
     numpy="special.expit({0})", torch="torch.sigmoid({0})",
 )  # fmt: skip
 def sigmoid(x: Any) -> Any:
@@ -189,14 +187,13 @@ def _softplus_in_numpy(beta: float, threshold: float) -> str:
     return f"_softplus({{0}}, {beta!r})" if threshold == math.inf else f"_softplus({{0}}, {beta!r}, {threshold!r})"
 
 
-softplus: Op = elementwise(
+softplus: Op = piecewise(
     "softplus",
     "x beta:number",
     _softplus,
     _softplus_reference,
     _softplus_partial,
     symbolic=lambda s, x, beta, threshold: s.log(1 + s.exp(x * beta)) / beta,
-    kind="piecewise",
     static={"beta": 1, "threshold": math.inf},
     saves="x",
     ulps=4,

@@ -239,7 +239,7 @@ _POLYNOMIALS = {
 }  # fmt: skip
 for _name, (_first, _step, _torch, _who) in _POLYNOMIALS.items():
     composite(
-        _name, "x", _recurrence(_name, _first, _step), static={"n": REQUIRED}, aliases=(_torch,),
+        f"{_name} {_torch}", "x", _recurrence(_name, _first, _step), static={"n": REQUIRED},
         doc=f"The polynomial of {_who}, of degree n. In SciPy's spelling the degree comes first: {_name}(2, x).",
     )  # fmt: skip
     declare(f"numpy torch:\n{_name}(n, x)\n{_torch} = {_name}(x|input, n, -out)")
@@ -360,8 +360,7 @@ chi = _integral(
     "The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16, carries=(0.0,),
 )  # fmt: skip
 ei = elementwise(
-    "Ei", "x", OfSciPy("expi"), "ei", lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
-    aliases="expi",
+    "Ei expi", "x", OfSciPy("expi"), "ei", lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
     domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
     carries=(0.0,),
 )
@@ -399,7 +398,7 @@ def spherical_bessel_j0(x: Any) -> Any:
     return sine_quotient(x, n=0)
 
 
-@function(name="E1", aliases="exp1", domain="x > 0")
+@function("E1 exp1", domain="x > 0")
 def e1(x: Any) -> Any:
     """The exponential integral expn(1, x)."""
     return expn(x, n=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gradcli.ops.calling.meanings import refuse_class
+from gradcli.ops.calling.meanings import refuse_classes
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip
@@ -173,10 +173,8 @@ for _each, _operands, _body in (
 ):  # fmt: skip
     declare_divergence(_each, _operands, _body)
 
-refuse_class(TORCH, "Independent", "distributions.{} is not supported", "sum over the last axis: sum(Normal(m, s).log_prob(x), axis=-1)")
-refuse_class(
-    TORCH, "TransformedDistribution MixtureSameFamily RelaxedBernoulli RelaxedOneHotCategorical LowRankMultivariateNormal Wishart "
-    "LKJCholesky "
-    "ContinuousBernoulli Kumaraswamy LogisticNormal GeneralizedPareto",
-    "distributions.{} is not supported", "write its log-density as a formula",
-)  # fmt: skip
+refuse_classes(TORCH, """
+    Independent: distributions.{} is not supported; sum over the last axis: sum(Normal(m, s).log_prob(x), axis=-1)
+    TransformedDistribution MixtureSameFamily RelaxedBernoulli RelaxedOneHotCategorical LowRankMultivariateNormal Wishart LKJCholesky \
+ContinuousBernoulli Kumaraswamy LogisticNormal GeneralizedPareto: distributions.{} is not supported; write its log-density as a formula
+""")

@@ -127,7 +127,8 @@ def program_of(
 
     def make(values: tuple[Spec, ...]) -> Program:
         program = Program(settings, values, length, seed, state, moves)
-        return program.lowered and program
+        _lowered(program)
+        return program
 
     return with_deciding(make, values, known)
 

@@ -7,6 +7,7 @@ and how it is made anew of other cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -157,6 +158,13 @@ class Cell:
 
         A quotient of functions that are analytic on one convex set is 0 on all of it, or hardly anywhere.
         """
+        with suppress(Unsupported):
+            if any(isinstance(c, Choice) for c in self.order):
+                pieces_are_thin: bool = self.cells.branched(
+                    lambda: (piece := self.cells.taken(self)) is not self and piece.is_thin,
+                    lambda off, *sides: all(thin for _, thin in sides),
+                )
+                return pieces_are_thin
         inner = {b for c in self.order if isinstance(c, Call) for a in c.args for b in a.order}
         if not all(c.regular for c in self.order) or any(b.divided for b in inner):
             return False
@@ -515,10 +523,10 @@ class Evaluation:
 
     def without_holes(self, events: Events, off: Cell) -> Events:
         """Return what is the matter but where a cell is 0, and a limit may have another value: sin(x)/x where x is not 0."""
-        there = Evaluation(self.cells, self.box, limits=False)
-        powers = [self.cells.raised(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
 
         def is_elsewhere(cell: Cell) -> bool:
+            there = Evaluation(self.cells, self.box, limits=False)
+            powers = [self.cells.raised(off, fmpq(order)) for order in range(1, _MOST_ORDERS)]
             bases = filter(there.may_vanish, cell.divided if isinstance(cell, Product) else cell.args)
             quotients = ([self._quotient(base, power) for power in powers] for base in bases)
             return not all(any(x is not None and 0 not in x for x in found) for found in quotients)

@@ -223,16 +223,19 @@ class Cells(Algebra):
 
     def _holds(self, off: Cell, signs: Signs) -> bool:
         """Tell whether the sign of a cell is one of some; if it varies, in one branch, and later in the other."""
-        scale, off = self.monic(self.taken(off))  # all multiples of a cell are one condition
+        scale, off = self.monic(off)  # all multiples of a cell are one condition
         if isinstance(off, Sum) and all(q == 0 for q, _ in off.terms):
             return (off.constant > 0) - (off.constant < 0) in signs
         signs = signs if scale > 0 else frozenset(-s for s in signs)
         # on a face any sign is possible, which tells nothing of derivatives
         on_face = any(self.whole.box[k].is_point for k in off.leaves)
         possible = self._signs.get(off) or (ANY if on_face else self.whole.signs(off))
-        if possible <= signs or not possible & signs:
-            return bool(possible <= signs)
-        raise Parting(off, possible & signs, possible - signs)
+        sides = possible & signs, possible - signs
+        if not all(sides):
+            return bool(sides[0])
+        if EQUAL in sides and (piece := self.taken(off)) is not off:  # what has branches may be 0 on a region, which then is known
+            return self._holds(piece, signs)
+        raise Parting(off, *sides)
 
     def _on_path(self, x: Cell) -> Cell:
         """The result of a choice on one of its sides, and later on the other."""

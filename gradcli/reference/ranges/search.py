@@ -57,22 +57,12 @@ class Node:
         return any(e.kind in (DOMAIN, POLE, JUMP) and not (e.removable or e.edge) for e in self.events)
 
 
-def value_at(cell: Cell, point: Box) -> Interval | None:
-    """The value at a point, if it has one there, within rounding."""
-    found, events = Evaluation(cell.cells, point).value(cell)
-    return None if any(e.kind in (DOMAIN, POLE, JUMP) for e in events) else found
-
-
 def value_near(cell: Cell, point: Box, box: Box) -> Interval | None:
     """The value at a point of a box, or those close to it: a derivative may be known all around a point only."""
     rooms = [Interval.around(*[side * arb(_CLOSE) for side in (x.low - x.high, x.high - x.low)]) for x in box]
-    around = (x & (p + room) for x, p, room in zip(box, point, rooms, strict=True))
-    return value_at(cell, point) or value_at(cell, tuple(around))
-
-
-def _aside(x: Interval, place: int) -> arb:
-    """A number beside the middle, on another side for every other variable."""
-    return (x.middle + (x.high - x.low) * arb(0.125 if place % 2 else -0.1875)).mid()
+    around = tuple(x & (p + room) for x, p, room in zip(box, point, rooms, strict=True))
+    values = (Evaluation(cell.cells, part).value(cell) for part in (point, around))
+    return next((x for x, events in values if x and not any(e.kind in (DOMAIN, POLE, JUMP) for e in events)), None)
 
 
 class Side(NamedTuple):
@@ -102,7 +92,7 @@ class Search:
         self.best: dict[int, tuple[arb, Box]] = {}
         self.root = self._look(box)
         for corner in corners(box):
-            self._reach(value_at(cell, corner), corner)
+            self._reach(value_near(cell, corner, box), corner)
 
     def worst(self, sign: int, gaps: bool = False) -> Iterator[tuple[arb, Node]]:
         """The bound in one direction and the box it is that of, again and again as that box is halved.
@@ -177,10 +167,7 @@ class Search:
         if node.interval is None:
             return node
         node.point = thin(x.middle for x in box)
-        node.inside = value_at(self.cell, node.point)
-        if node.inside is None:  # it lies on a kink or a pole
-            node.point = thin(_aside(x, place) for place, x in enumerate(box))
-            node.inside = value_near(self.cell, node.point, box)
+        node.inside = value_near(self.cell, node.point, box)
         if self.slopes and not node.is_broken:
             slopes = {k: here.value(slope).interval or EVERYTHING for k, slope in self.slopes.items() if not box[k].is_point}
             node.interval &= self._monotone(box, slopes)
@@ -311,9 +298,14 @@ class Function(Region):
             a, b = box[k].ends
             size = self.box[k].high - self.box[k].low
             room, near = size * _FINEST_PLACE * 4, size * _POINT
-            first = (p for p in map(arb, Interval(a, min(a + room, b)).round_numbers) if not is_in(k, a, p - near))
-            last = (p for p in map(arb, Interval(max(b - room, a), b).round_numbers) if not is_in(k, p + near, b))
-            box = with_side(box, k, Interval(next(first, a), next(last, b)))
+            if b < a + room:  # one of them may be the place
+                points = (p for p in map(arb, box[k].round_numbers) if is_in(k, p - near, p + near))
+                a, b = next(((p, p) for p in points), (a, b))
+            else:
+                first = (p for p in map(arb, Interval(a, a + room).round_numbers) if not is_in(k, a, p - near))
+                last = (p for p in map(arb, Interval(b - room, b).round_numbers) if not is_in(k, p + near, b))
+                a, b = next(first, a), next(last, b)
+            box = with_side(box, k, Interval(a, b))
         return box
 
 

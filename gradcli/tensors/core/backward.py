@@ -385,16 +385,8 @@ def backward(
     if create_graph:
         _warn_of_cycles()
     targets = None if inputs is None else {x.gradient_node() for x in inputs}
-    if state.interpreter is not None:
-        seeds = _physical(outputs, seeds)
+    seeds = [in_front(as_tensor(s), y.levels, full=True) if isinstance(y, Batched) else s for y, s in zip(outputs, seeds, strict=True)]
     run(roots, seeds, targets, retain=create_graph if retain_graph is None else retain_graph, create_graph=create_graph, accumulate=True)
-
-
-def _physical(outputs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
-    """The cotangents of the tensors that stand for batches."""
-    return [
-        in_front(as_tensor(seed), y.levels, full=True) if isinstance(y, Batched) else seed for y, seed in zip(outputs, seeds, strict=True)
-    ]
 
 
 def backward_of(

@@ -73,13 +73,9 @@ uint32 = dtype("uint32", np.uint32, "UInt32Tensor")
 uint64 = dtype("uint64", np.uint64, "UInt64Tensor")
 bool_ = dtype("bool", np.bool_, "BoolTensor")
 
-NAMES = {
-    "float16": float16, "half": float16, "bfloat16": bfloat16, "float32": float32, "float": float32, "float64": float64, "double": float64,
-    "uint8": uint8, "uint16": uint16, "uint32": uint32, "uint64": uint64, "int8": int8,
-    "int16": int16, "short": int16, "int32": int32, "int": int32, "int64": int64, "long": int64,
-    "bool": bool_,
-}  # fmt: skip
-_BY_NUMPY: dict[np.dtype[Any], dtype] = {d.numpy: d for d in set(NAMES.values()) if d is not bfloat16}
+_EVERY = (float16, bfloat16, float32, float64, uint8, uint16, uint32, uint64, int8, int16, int32, int64, bool_)
+NAMES = {d.name: d for d in _EVERY} | {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64}
+_BY_NUMPY: dict[np.dtype[Any], dtype] = {d.numpy: d for d in _EVERY if d is not bfloat16}
 
 
 def _named(name: str) -> dtype:

@@ -159,6 +159,12 @@ def check_memory(array: np.ndarray) -> None:
         raise RuntimeError("the array that this tensor shares memory with is read-only: write to a clone() of the tensor")
 
 
+def check_castable(result: Tensor, x: Tensor) -> None:
+    """Raise if a result is of a higher kind of dtype than the tensor that it is written to."""
+    if not dtypes.can_cast(result.array.dtype, x.array.dtype):
+        raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {x.dtype.in_messages}")
+
+
 def write_memory(x: Tensor, place: Any, entries: Any) -> None:
     """Write entries into a tensor's memory, and tell who watches it."""
     if state.before_writing is not None:
@@ -173,8 +179,7 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
         return _assign_batch(x, result)
     if result.array.shape != x.array.shape:
         raise RuntimeError(f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}")
-    if not dtypes.can_cast(result.array.dtype, x.array.dtype):
-        raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {x.dtype.in_messages}")
+    check_castable(result, x)
     if not writable(x.array):
         check_places(x)
     write_memory(x, ..., result.array)

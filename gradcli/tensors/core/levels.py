@@ -13,7 +13,7 @@ from gradcli.ops.arrays.shapes import broadcast_to, getitem, reshape, stack
 from gradcli.ops.arrays.striding import last_place, overlaps
 from gradcli.ops.structure import clone
 from gradcli.ops.writing import Shape
-from gradcli.tensors.core import dtypes
+from gradcli.spelling import words
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor, geometry, start, strides
@@ -91,18 +91,6 @@ class Batched(Tensor):
     def array(self) -> Any:  # type: ignore[override]  # who writes to it writes to the physical one
         return Hidden(self.physical.array, len(self.levels))
 
-    @property
-    def shape(self) -> dtypes.Size:
-        return dtypes.Size(self.physical.array.shape[len(self.levels) :])
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        return dtypes.of_numpy(self.physical.array.dtype)
-
-    @property
-    def ndim(self) -> int:
-        return self.physical.array.ndim - len(self.levels)
-
     def leaf_node(self) -> Node:
         return self.physical.leaf_node()
 
@@ -116,16 +104,10 @@ class Batched(Tensor):
 def _passed_on(name: str) -> property:
     """A field that is the physical tensor's."""
 
-    def get(x: Batched) -> Any:
-        return getattr(x.physical, name)
-
-    def put(x: Batched, value: Any) -> None:
-        setattr(x.physical, name, value)
-
-    return property(get, put)
+    return property(lambda x: getattr(x.physical, name), lambda x, value: setattr(x.physical, name, value))
 
 
-for _field in ("node", "_requires_grad", "_version_counter", "_inference", "_accumulator", "_tangents", "requires_grad"):
+for _field in words("node _requires_grad _version_counter _inference _accumulator _tangents requires_grad"):
     setattr(Batched, _field, _passed_on(_field))
 Batched._view = property(lambda x: None, lambda x, view: None)  # type: ignore[assignment]  # of the physical tensors only
 Batched._grad = property(lambda x: rewrapped(x.physical._grad, x.levels), lambda x, g: None)  # type: ignore[assignment]

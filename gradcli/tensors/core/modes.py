@@ -288,7 +288,7 @@ class device:
     """A place for tensors under PyTorch's name: the CPU."""
 
     def __init__(self, kind: Any = "cpu", index: int | None = None) -> None:
-        self.type, self.index = str(getattr(kind, "type", kind)).split(":")[0], index
+        self.type, self.index = _kind_of(kind), index
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}')"
@@ -303,15 +303,20 @@ class device:
         return hash(self.type)
 
 
+def _kind_of(where: Any) -> str:
+    return str(getattr(where, "type", where)).split(":")[0]
+
+
 def check_device(where: Any) -> None:
     """Refuse any other place. Raises RuntimeError."""
-    if where is not None and str(getattr(where, "type", where)).split(":")[0] != "cpu":
-        kind = str(getattr(where, "type", where)).split(":")[0]
-        if kind == "cuda":
-            raise _NoCudaError("Torch not compiled with CUDA enabled. Tensors of gradcli live on the CPU")
-        if isinstance(where, int):
-            raise RuntimeError("Cannot access accelerator device when none is available. Tensors of gradcli live on the CPU")
-        raise RuntimeError(f"{_KINDS} device type at start of device string: {kind}. Tensors of gradcli live on the CPU")
+    kind = _kind_of(where)
+    if where is None or kind == "cpu":
+        return
+    if kind == "cuda":
+        raise _NoCudaError("Torch not compiled with CUDA enabled. Tensors of gradcli live on the CPU")
+    if isinstance(where, int):
+        raise RuntimeError("Cannot access accelerator device when none is available. Tensors of gradcli live on the CPU")
+    raise RuntimeError(f"{_KINDS} device type at start of device string: {kind}. Tensors of gradcli live on the CPU")
 
 
 def set_default_device(where: Any) -> None:

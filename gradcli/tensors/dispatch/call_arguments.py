@@ -53,13 +53,10 @@ TRUNCATED: Mapping[str, tuple[str, ...]] = {
 # Functions made of operations on floats whose results are whole numbers again: of the first tensor's dtype, or long. Elsewhere,
 # what is put into a tensor takes its dtype, or the operands are floats from the beginning: doubles, or of their common dtype.
 RESULTS: Mapping[str, Literal["first", "long", "value", "source", "double", "promoted"]] = {
-    **dict.fromkeys((
-        "diag", "diagflat", "pad", "hardtanh", "relu6", "nan_to_num", "diag_embed", "scatter_add", "dropout",
-        "dropout1d",
-        "dropout2d", "dropout3d", "threshold",
-        "heaviside", "cross", "linalg.cross", "block_diag", "tensordot", *TRUNCATED,
-        "constant_pad_nd", "max_pool2d", "max_pool3d", *_ALSO_LONG,
-    ), "first"),
+    **dict.fromkeys(words("""
+        diag diagflat pad hardtanh relu6 nan_to_num diag_embed scatter_add dropout dropout1d dropout2d dropout3d threshold heaviside
+        cross linalg.cross block_diag tensordot constant_pad_nd max_pool2d max_pool3d
+    """) | TRUNCATED.keys() | {*_ALSO_LONG}, "first"),
     **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
     **dict.fromkeys(words("masked_fill index_fill scatter index_add fill"), "value"),
     **dict.fromkeys(("diagonal_scatter", "select_scatter", "slice_scatter"), "source"),
@@ -133,7 +130,7 @@ def no_tensor(name: str, operand: str, argument: object) -> TypeError:
 # -- Calls that PyTorch refuses by what their arguments say, where the same call would be computed -
 
 
-Check = Callable[[Sequence[Any], Mapping[str, Any]], Exception | None]
+Check = Callable[[Sequence[Any], Mapping[str, Any]], None]  # raises
 
 # Functions that take the dtype which they compute in.
 _WITH_DTYPE = words("""
@@ -159,91 +156,82 @@ def _given(arguments: Sequence[Any], keywords: Mapping[str, Any], place: int, *n
     return next((keywords[name] for name in names if name in keywords), None)
 
 
-def _no_bounds(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+def _no_bounds(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     unknown = not arguments or keywords.keys() - {"min", "max", "out"}  # of which the call itself says so
     if not unknown and _given(arguments, keywords, 1, "min") is None and _given(arguments, keywords, 2, "max") is None:
-        return RuntimeError("clamp needs a bound, min or max")
-    return None
+        raise RuntimeError("clamp needs a bound, min or max")
 
 
-def _unpaired(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+def _unpaired(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     shifts, dims = _given(arguments, keywords, 1, "shifts"), _given(arguments, keywords, 2, "dims")
-    if dims is None or dims == ():
-        return None
     counts = [len(part) if isinstance(part, (tuple, list)) else 1 for part in (shifts, dims)]
-    return None if counts[0] == counts[1] else RuntimeError("roll needs as many shifts as dims, not {} and {}".format(*counts))
+    if dims is not None and dims != () and counts[0] != counts[1]:
+        raise RuntimeError("roll needs as many shifts as dims, not {} and {}".format(*counts))
 
 
-def _no_share(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+def _no_share(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     q = _given(arguments, keywords, 1, "q")
     array = np.asarray(getattr(q, "array", q))
-    outside = array.dtype.kind in "iuf" and not ((array >= 0) & (array <= 1)).all()
-    return RuntimeError("quantile: q must be between 0 and 1") if outside else None
+    if array.dtype.kind in "iuf" and not ((array >= 0) & (array <= 1)).all():
+        raise RuntimeError("quantile: q must be between 0 and 1")
 
 
-def _no_places(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+def _no_places(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     kind = getattr(_given(arguments, keywords, 1, "index"), "dtype", None)
-    return None if kind is None or kind.name == "int64" else RuntimeError(f"take: places are int64, not {kind.name}")
+    if kind is not None and kind.name != "int64":
+        raise RuntimeError(f"take: places are int64, not {kind.name}")
 
 
 def _of_a_number(place: int) -> Check:
     """Refuse axes of a tensor without any, but for 0, along which it has one entry."""
 
-    def check(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    def check(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         axis = _given(arguments, keywords, place, "dim", "axis")
-        if not arguments or getattr(arguments[0], "ndim", None) != 0 or type(axis) is not int or axis in (0, -1):
-            return None
-        return AxisError(axis, 0)
+        if arguments and getattr(arguments[0], "ndim", None) == 0 and type(axis) is int and axis not in (0, -1):
+            raise AxisError(axis, 0)
 
     return check
 
 
-def _other_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
-    parts = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "src")
-    kinds = [getattr(part, "dtype", None) for part in parts]
-    if None in kinds or kinds[0] is kinds[1]:
-        return None
-    return RuntimeError(f"the source of a scatter must have the dtype of the tensor, {kinds[0]}, not {kinds[1]}")
+def _other_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    first, second = (getattr(_given(arguments, keywords, *at), "dtype", None) for at in ((0, "input"), (3, "src")))
+    if first is not None and second is not None and first is not second:
+        raise RuntimeError(f"the source of a scatter must have the dtype of the tensor, {first}, not {second}")
 
 
-def _between_whole_numbers(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+def _between_whole_numbers(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     """Refuse what PyTorch would round; bytes are pictures, of which the nearest ones are chosen."""
     x, mode = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "mode") or "nearest"
     kind = getattr(x, "dtype", None)
-    if kind is None or kind.is_floating_point or (kind.name == "uint8" and mode.startswith("nearest")):
-        return None
-    return NotImplementedError(f"interpolate has no mode {mode!r} for {kind.name}; x.float() has one")
+    if kind is not None and not kind.is_floating_point and not (kind.name == "uint8" and mode.startswith("nearest")):
+        raise NotImplementedError(f"interpolate has no mode {mode!r} for {kind.name}; x.float() has one")
 
 
 _LABELS = (np.dtype(np.int64), np.dtype(np.uint8))
 
 
-def _labels(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+def _labels(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     """Refuse labels that are not whole numbers; of the input's shape, they are shares of the classes."""
-    x = getattr(_given(arguments, keywords, 0, "input"), "array", None)
-    target = getattr(_given(arguments, keywords, 1, "target"), "array", None)
+    x, target = (getattr(_given(arguments, keywords, *at), "array", None) for at in ((0, "input"), (1, "target")))
     if x is None or target is None:
-        return None
+        return
     shares, kind = x.shape == target.shape, target.dtype
-    if kind.kind in FLOATS if shares else kind in _LABELS:
-        return None
-    wanted = "shares of the classes are floats" if shares else "labels are int64 or uint8"
-    return RuntimeError(f"target: {wanted}, not {of_numpy(kind).name}")
+    if not (kind.kind in FLOATS if shares else kind in _LABELS):
+        wanted = "shares of the classes are floats" if shares else "labels are int64 or uint8"
+        raise RuntimeError(f"target: {wanted}, not {of_numpy(kind).name}")
 
 
-def _no_chances(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+def _no_chances(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     for place, name in enumerate(("input", "target")):
         array = getattr(_given(arguments, keywords, place, name), "array", None)
         if array is not None and not ((array >= 0) & (array <= 1)).all():
-            return RuntimeError(f"{name}: all entries must be between 0 and 1")
-    return None
+            raise RuntimeError(f"{name}: all entries must be between 0 and 1")
 
 
-def _negative_variance(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+def _negative_variance(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     var = _given(arguments, keywords, 2, "var")
-    array = getattr(var, "array", None)
-    negative = bool((array < 0).any()) if array is not None else isinstance(var, float) and var < 0
-    return ValueError("var has negative entries") if negative else None
+    if np.any(np.less(getattr(var, "array", var if isinstance(var, float) else 0.0), 0)):
+        raise ValueError("var has negative entries")
 
 
 _CHECKS: Mapping[str, Check] = {

@@ -22,7 +22,16 @@ from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import float32, is_half, set_constants
-from gradcli.tensors.core.in_place import as_tensor, cast, check_places, check_writable, one_of_several, update
+from gradcli.tensors.core.in_place import (
+    as_tensor,
+    cast,
+    check_castable,
+    check_places,
+    check_writable,
+    one_of_several,
+    update,
+    write_memory,
+)
 from gradcli.tensors.core.levels import Batched, NotBatchedError, levels_in, moves, one_by_one
 from gradcli.tensors.core.modes import Mode, state, warn
 from gradcli.tensors.core.node import FUNCTION, Node, Program, Shaped, Step, next_index
@@ -330,8 +339,8 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
             return _call_and_keep(record, name, library, arguments, keywords, tensors, tuple(key))
         if not form:
             return call(name, library, arguments, keywords)
-        if check is not None and (refused := check(arguments, keywords)) is not None:
-            raise refused
+        if check is not None:
+            check(arguments, keywords)
         try:
             return form(tensors)
         except (ArgumentError, ShapeError) as error:
@@ -381,9 +390,8 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     if library != TORCH:
         return _called(name, library, arguments, keywords)
     check = check_of(name)
-    error = None if check is None else check(arguments, keywords)
-    if error is not None:
-        raise error
+    if check is not None:
+        check(arguments, keywords)
     if arguments and keywords.get("dtype") is None:  # in which it is computed
         check_taken(name, arguments)
     settled = settle(name, arguments, keywords) if arguments else None
@@ -540,25 +548,20 @@ def _written(name: str, out: Tensor, result: Tensor) -> Tensor:
             f"{name.rpartition('.')[2]}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
-    if not dtypes.can_cast(result.array.dtype, out.array.dtype):
-        raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {out.dtype.in_messages}")
+    check_castable(result, out)
     if moves(result) or moves(out):
         raise RuntimeError("an out= function does not support forward AD: one of the arguments has a forward gradient")
     check_writable(out)
-    if state.before_writing is not None:
-        state.before_writing(out)
-    if out.array.shape == result.array.shape:
-        check_places(out)
-        out.array[...] = result.array  # whose memory others may show, too
-    else:
+    if out.array.shape != result.array.shape:
         if out.array.size:
             warn(
                 "An output with one or more elements was resized since it had shape "
                 f"{list(out.array.shape)}, which does not match the required output shape {list(result.array.shape)}. This behavior is "
                 "deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements."
             )
-        out.array = np.array(result.array, out.array.dtype)
-    out._version_counter[0] += 1
+        out.array = np.empty(result.array.shape, out.array.dtype)
+    check_places(out)
+    write_memory(out, ..., result.array)  # which others may show, too
     return out
 
 

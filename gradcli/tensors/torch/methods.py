@@ -16,6 +16,7 @@ from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.operands import Operand
 from gradcli.ops.registry import public_names, registry
 from gradcli.ops.spec import Op
+from gradcli.spelling import words
 from gradcli.tensors.core.backward import backward_of
 from gradcli.tensors.core.in_place import (
     as_tensor,
@@ -100,7 +101,7 @@ IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "index_put_": _index_put,
     "fill_": _filled,
     "zero_": _zeroed,
-    **{f"{name}_": _rearranged(name) for name in ("t", "squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims", "as_strided")},
+    **{f"{name}_": _rearranged(name) for name in words("t squeeze unsqueeze transpose swapaxes swapdims as_strided")},
 }
 
 
@@ -220,7 +221,6 @@ OWN: dict[str, Callable[..., Any]] = {
 # What the class has from rooms above its own: how operations are applied, Python's protocols, and NumPy's.
 SPECIAL: dict[str, Any] = {
     **OPERATORS,
-    "real": property(lambda x: x),
     "apply_op": staticmethod(apply),
     "interpret": staticmethod(interpret),
     "backward": backward_of,

@@ -192,7 +192,7 @@ def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
     return checked(write, name)
 
 
-_NO_METHODS = frozenset({"celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "threshold_"})
+_NO_METHODS = words("celu_ elu_ hardtanh_ leaky_relu_ rrelu_ selu_ threshold_")
 _NAMED = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 
 
@@ -364,15 +364,16 @@ def _inputs(record: Class) -> inspect.Signature:
 
 
 _PUBLIC = {
-    creation: (
-        "tensor", "from_numpy", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like", "eye", "arange",
-        "linspace", "logspace", "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal",
-        "scalar_tensor", "asarray", "Generator", "manual_seed", "initial_seed", "seed", "default_generator",
-    ),
+    creation: words("""
+    tensor from_numpy zeros ones empty zeros_like ones_like empty_like full full_like eye
+    arange linspace logspace rand randn rand_like randn_like randint randint_like randperm
+    normal scalar_tensor asarray Generator manual_seed initial_seed seed default_generator
+"""),
     vectorizing: ("vmap",),
-    modes: (
-        "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
-    ),
+    modes: words("""
+    no_grad enable_grad inference_mode set_grad_enabled is_grad_enabled
+    is_inference_mode_enabled
+"""),
     display: ("set_printoptions",),
     dtypes: ("dtype", "Size", "set_default_dtype", "get_default_dtype"),
 }  # fmt: skip

@@ -31,7 +31,7 @@ from gradcli.tensors.torch.custom_functions import Function
 from gradcli.tensors.torch.namespace import einsum
 
 # What NumPy computes in doubles, where PyTorch keeps whole numbers, or refuses them.
-_IN_DOUBLES = frozenset({"average", "corrcoef", "cov", "fabs", "float_power", "modf", "rint"})
+_IN_DOUBLES = words("average corrcoef cov fabs float_power modf rint")
 NO_GRADIENT = "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
 
 
@@ -263,16 +263,15 @@ def _parts(name: str) -> Callable[..., Any]:
     return lambda *given, **named: list(called(name, given, named))
 
 
-_ENTRIES = (
-    "shape", "ndim", "size", "allclose", "array_equal", "isclose", "isrealobj", "iscomplexobj",
-    "argwhere", "flatnonzero", "argpartition", "nanargmax", "nanargmin", "lexsort", "searchsorted",
-    "digitize", "isin", "array_equiv", "iscomplex", "isreal", "common_type", "can_cast", "any",
-    "min_scalar_type", "all", "count_nonzero", "nonzero", "result_type", "may_share_memory",
-    "shares_memory", "ravel_multi_index", "unravel_index", "tril_indices_from", "einsum_path",
-    "triu_indices_from", "diag_indices_from",
-)  # fmt: skip
+_ENTRIES = words("""
+    shape ndim size allclose array_equal isclose isrealobj iscomplexobj argwhere flatnonzero
+    argpartition nanargmax nanargmin lexsort searchsorted digitize isin array_equiv
+    iscomplex isreal common_type can_cast any min_scalar_type all count_nonzero nonzero
+    result_type may_share_memory shares_memory ravel_multi_index unravel_index
+    tril_indices_from einsum_path triu_indices_from diag_indices_from
+""")  # fmt: skip
 _LIKE = ("zeros_like", "ones_like", "full_like", "empty_like")
-_COUNTS = ("bincount", "histogram", "histogram_bin_edges", "histogram2d", "histogramdd")
+_COUNTS = words("bincount histogram histogram_bin_edges histogram2d histogramdd")
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _of_entries(getattr(np, name)) for name in _ENTRIES},
     "linalg.matrix_rank": _of_entries(np.linalg.matrix_rank),
@@ -292,7 +291,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "angle": lambda z, deg=False: np.degrees(by_name("angle", z)) if deg else by_name("angle", z),
     "linspace": _linspace, "logspace": _logspace, "geomspace": _geomspace,
     "linalg.vecdot": inner_products,
-    **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")},
+    **{name: _parts(name) for name in words("split array_split hsplit vsplit dsplit")},
 }  # fmt: skip
 
 
@@ -332,9 +331,7 @@ def _of_one_order(name: str, order: Any, x: Any) -> Any:
 
 
 _OF_ORDERS = ("iv", "ive", "jn", "jv", "kn", "kv", "kve", "yn", "yv", "expn", "polygamma", *(
-    f"eval_{family}" for family in (
-        "chebyt", "chebyu", "hermite", "hermitenorm", "laguerre", "legendre",
-    )
+    f"eval_{family}" for family in words("chebyt chebyu hermite hermitenorm laguerre legendre")
 ))  # fmt: skip
 
 
@@ -567,7 +564,7 @@ def _method(how: str, ufunc: Any, x: Any, *arguments: Any, **keywords: Any) -> A
 
 
 _PARAMETERS = {
-    "reduce": ("axis", "dtype", "out", "keepdims", "initial", "where"), "accumulate": ("axis", "dtype", "out"),
+    "reduce": words("axis dtype out keepdims initial where"), "accumulate": ("axis", "dtype", "out"),
     "reduceat": ("indices", "axis", "dtype", "out"),
 }  # fmt: skip
 _MADE: dict[str, Callable[..., Any]] = {

@@ -1,0 +1,180 @@
+"""The one way of all commands but `check` through programs and records; ``gradcli eval``, which adds nothing to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, NamedTuple
+
+from gradcli.cli import interrupts
+from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
+from gradcli.cli.inputs.option_values import covariances_of, eval_options, limits_of
+from gradcli.cli.inputs.positionals import Inputs, eval_inputs, helped, instead_of_nothing, is_stream, programs_of
+from gradcli.cli.request import EvalRequest
+from gradcli.cli.write.results import Form, writer_for
+from gradcli.containment import contained
+from gradcli.errors import UsageError, text_lines
+from gradcli.files.npy import folder_of
+from gradcli.language.run import Program
+from gradcli.query.bindings import Programs
+from gradcli.query.evaluate import records
+from gradcli.query.options import Options, Policy
+from gradcli.query.unused_names import UsedNames, refuse_unknown_in
+from gradcli.report.records import Answer, Record
+
+
+class Text(NamedTuple):
+    """The lines of a program, or of records, which have none of their own."""
+
+    program: Program | None
+    lines: Iterable[str]
+    path: str | None  # of a file; None for the expression of the command line
+    stream: bool = False  # whether lines are answered as they come
+
+    @property
+    def name(self) -> str | None:
+        """Return what messages call it."""
+        return None if self.path == "-" else self.path
+
+
+def texts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Text]:
+    """Every file, and then the expression; beside one file it sees that file's names. Raises InputError as the lines are read."""
+    program: Program | None = None
+    for path in inputs.files:
+        lines = inputs.lines(path, programs.limits)
+        if inputs.holds_records(path):
+            yield Text(None, lines, path)
+        else:
+            program = programs.fresh(state, programs.loader(folder_of(path)))
+            yield Text(program, lines, path, is_stream(path))
+    if inputs.expression is None:
+        return
+    if program is None or len(inputs.files) > 1:
+        program = programs.fresh(state, programs.loader())
+    text = inputs.expression
+    yield Text(program, text_lines(text.removeprefix(" ") if text.startswith(" -") else text) or [""], None)
+
+
+class Run:
+    """The answers of a command to all inputs, in order, each as soon as it is there."""
+
+    kind: ClassVar[type[Answer]]
+    command: ClassVar[str]
+    free = False  # whether names that are asked for may do without values
+
+    def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int = 0) -> None:
+        self.inputs, self.programs, self.options, self.state = inputs, programs, options, state
+        self.names = UsedNames()
+        if inputs.expression is not None and not inputs.files:  # the names of the whole run are known at once
+            refuse_unknown_in(inputs.expression, options, programs.values, programs.limits, self.free)
+
+    def answers(self) -> Iterator[Any]:
+        """The answers. Raises GradcliError for names that an expression alone does not have, and for records where there are none."""
+        for text in texts(self.inputs, self.programs, self.state):
+            found = self._guarded(text)
+            yield from found if self.inputs.files else self._with_remarks(found)
+
+    def _guarded(self, text: Text) -> Iterator[Any]:
+        found = self.of_records(text) if text.program is None else self.of_program(text, text.program)
+        try:
+            yield from found
+        except Exception as error:
+            self.names.unread = True
+            yield self.kind.of_error(contained(error))
+        if text.program is not None:
+            self.names.add(text.program.scope)
+
+    def _with_remarks(self, found: Iterator[Any]) -> Iterator[Any]:
+        """The answers to an expression alone, of which the last one says what is known then."""
+        last: Any = None
+        for each in found:
+            if last is not None:
+                yield last
+            last = each
+        if last is not None:
+            if last.error is None:
+                last.warnings += self.remarks()
+            yield last
+
+    def remarks(self) -> list[str]:
+        """Return what is to be said when all is done. Raises an error for names that are asked for and that nobody has."""
+        return self.names.remarks(self.programs.values, self.options, several=bool(self.inputs.files))
+
+    def write(self, writer: Form, nothing: UsageError, fail_fast: bool = False) -> int:
+        """Write all answers, and give the exit code. Raises ``nothing`` where there are none."""
+        return write_all(self.answers(), writer, nothing, self, fail_fast)
+
+    def of_program(self, text: Text, program: Program) -> Iterator[Any]:
+        """The answers to a program."""
+        raise NotImplementedError
+
+    def of_records(self, text: Text) -> Iterator[Any]:
+        """The answers to JSON Lines records."""
+        raise UsageError(f"'gradcli {self.command}' reads programs, not records")
+
+
+def write_all(results: Iterable[Any], writer: Form, nothing: UsageError, run: Run | None = None, fail_fast: bool = False) -> int:
+    """Write results as they come, and give the exit code. Raises ``nothing`` where there are none.
+
+    run  where they come from: what was typed, which errors of an expression lead on from, and what is said at the end of files
+    """
+    codes: set[int] = set()
+    said = FINE
+    try:
+        for result in results:
+            interrupts.check()
+            if result.error is not None and run is not None:
+                helped(result.error, run.command, run.inputs)
+            writer.write(result)
+            codes.add(code_of(result.error.error) if result.error is not None else FOUND if result.failed else FINE)
+            if fail_fast and max(codes):
+                break
+        else:
+            said = say_remarks(run.remarks) if run is not None and run.inputs.files else FINE
+    finally:
+        if codes:
+            writer.close()
+    if codes:
+        return max(*codes, said)
+    if run is not None and nothing.help is None:
+        nothing.help = instead_of_nothing(run.inputs)
+    raise nothing
+
+
+# -- ``gradcli eval`` ----------------------------------------------------------------------------------------------------
+
+
+def evaluate(request: EvalRequest) -> int:
+    """Evaluate everything that was asked for."""
+    limits = limits_of(request)
+    inputs = eval_inputs(request)
+    arrays = None
+    if request.save:
+        from gradcli.cli.write.saving import SavedArrays, targets_of
+
+        arrays = SavedArrays(targets_of(request.save))
+    options = eval_options(request, None if arrays is None else arrays.place)
+    nothing = UsageError("nothing to evaluate")
+    writer = writer_for(request, one_alone=False, save=None if arrays is None else arrays.save)
+    if request.on is not None:
+        from gradcli.cli.decide.chunked import chunked_record
+
+        return write_all([chunked_record(request, request.on, inputs, {} if arrays is None else arrays.targets, limits)], writer, nothing)
+    programs = programs_of(request, inputs, limits)
+    if request.cov:
+        options = covariances_of(request, programs, options)
+    return Evaluation(inputs, programs, options, request.random_state).write(writer, nothing, request.fail_fast)
+
+
+class Evaluation(Run):
+    """The results of `eval`."""
+
+    kind, command = Record, "eval"
+
+    def of_program(self, text: Text, program: Program) -> Iterator[Record]:
+        cache = self.programs.cache if self.inputs.files and self.options.bare else None  # one expression is not worth its imports
+        return records(program, text.lines, text.name, self.options, cache, text.stream)
+
+    def of_records(self, text: Text) -> Iterator[Record]:
+        from gradcli.query.cases import RecordLines
+
+        return RecordLines(self.programs, self.names).results(text.lines, text.path or "", Policy(self.options, self.state))
