@@ -277,7 +277,7 @@ MAKERS = {
     "dumps": {"report/data.py", "report/identities.py", "cli/write/expectations.py", "cli/write/saving.py",
               "query/baseline.py", "cli/decide/about.py"},
     "writer": {"report/table.py"},
-    "quote": {"inert.py", "cli/repl/"}, "translate": {"inert.py", "report/derivative_record.py"},
+    "quote": {"inert.py", "cli/repl/"}, "translate": {"inert.py", "report/derivative_record.py", "report/plot_chart.py"},
     "html": set(),
     "escape": {"pytest_plugin.py"},
 }  # fmt: skip
