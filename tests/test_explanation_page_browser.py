@@ -132,6 +132,15 @@ def test_what_is_ahead_is_not_shown_yet(small: Any) -> None:
     assert small.locator(".picture .adjoint").first.is_visible()
 
 
+def test_the_nodes_of_a_step_have_its_tone(small: Any) -> None:
+    """Also where the node before was the same: 4 and 1, then 4 and 3."""
+    slider(small).press("End")
+    for _ in range(3):
+        slider(small).press("ArrowLeft")
+    now = small.locator(".picture .is-now.backward")
+    assert [box.get_attribute("data-nodes") for box in now.all()] == ["3", "4"]
+
+
 def test_details_tell_what_is_known_by_now(small: Any) -> None:
     side = small.locator(".side")
     slider(small).press("Home")

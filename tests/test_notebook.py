@@ -36,7 +36,7 @@ def test_derivatives_show_their_formulas() -> None:
 def test_an_explanation_shows_its_picture_and_its_gradients() -> None:
     explanation = gradcli.explain("x**2*y", x=3.0, y=2.0, check=False, why="x", steps=True)
     tree = ElementTree.fromstring(explanation._repr_html_())
-    assert [group.get("data-nodes") for group in tree.iter("{http://www.w3.org/2000/svg}g")] == ["1", "2", "3", "4", "5"]
+    assert [group.get("data-nodes") for group in tree.iterfind(".//{*}g[@data-nodes]")] == ["1", "2", "3", "4", "5"]
     cells = [cell.text or "" for cell in tree.iter("td")]
     assert cells[-6:] == ["by x", "12.0", "1", "by y", "9.0", "1"]
     assert "x has gradient 12: all of it by x" in "".join(tree.itertext())

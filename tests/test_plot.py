@@ -356,7 +356,7 @@ def test_texts_of_others_are_inert_in_charts_and_tables(name):
 @draws
 @pytest.mark.parametrize("name", ["XML", "a null", "halves", "LaTeX", "percents", "a colour", "wide", "lines", "Markdown"])
 def test_texts_of_others_are_inert_in_pages(name):
-    from gradcli.report.plot_page import page
+    from gradcli.report.plot_picture import page
 
     text = page([hostile_record(HOSTILE[name])])
     text.encode()

@@ -143,12 +143,10 @@ def _write_file(records: Sequence[PlotRecord], request: PlotRequest, out: str) -
 
 
 def _picture(records: Sequence[PlotRecord], request: PlotRequest, suffix: str) -> bytes:
+    from gradcli.report.plot_picture import page, picture
+
     if suffix == ".html":
-        from gradcli.report.plot_page import page
-
         return page(records, request.width, request.height).encode()
-    from gradcli.report.plot_picture import picture
-
     return picture(records, suffix.removeprefix("."), request.width, request.height)
 
 

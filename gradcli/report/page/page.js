@@ -62,10 +62,10 @@ function show(root) {
 // -- Marks: exactly the elements of these nodes have a class.
 
 const marked = {};
-function mark(name, nodes, tone) {
-  for (const element of marked[name] ?? []) element.classList.remove(name, "forward", "backward");
+function mark(name, nodes) {
+  for (const element of marked[name] ?? []) element.classList.remove(name);
   marked[name] = nodes.flatMap((id) => view.elements.get(id) ?? []);
-  for (const element of marked[name]) element.classList.add(name, ...(tone ? [tone] : []));
+  for (const element of marked[name]) element.classList.add(name);
 }
 
 function row(id) {
@@ -119,7 +119,8 @@ function go(to) {
     edge.classList.toggle("is-ahead", (forward.get(Number(edge.dataset.to)) ?? 0) > at);
     edge.classList.toggle("is-unpassed", (edges.get(edgeKey(edge)) ?? Infinity) > at);
   }
-  mark("is-now", focus, tone);
+  mark("is-now", focus);
+  for (const each of ["forward", "backward"]) mark(each, each === tone ? focus : []);
   for (const edge of all("[data-from]", view.picture)) edge.classList.toggle("is-now", edgeKey(edge) === now);
   const shown = last(focus) ?? Math.max(...view.elements.keys());
   select(shown, true);
