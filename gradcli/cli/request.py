@@ -585,7 +585,7 @@ COMMANDS: dict[str, tuple[type[Request], str]] = {
     "check": (CheckRequest, "decide.checking:check"),
     "bound": (BoundRequest, "decide.ranges:bound"),
     "export": (ExportRequest, "decide.exporting:export"),
-    "repl": (ReplRequest, "repl.commands:converse"),
+    "repl": (ReplRequest, "repl.conversation:converse"),
     "functions": (FunctionsRequest, "decide.about:list_functions"),
     "help": (HelpRequest, "decide.about:explain_code"),
     "info": (InfoRequest, "decide.about:show_info"),

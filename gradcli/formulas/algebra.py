@@ -138,7 +138,7 @@ class Sums(Powers):
         """The sum over a common denominator, without common factors."""
         terms: Polynomial = {}
         for number, monomial in values:
-            inner = None if self.largest else self._terms_of(monomial)
+            inner = self._terms_of(monomial) if not self.largest and number in (1, -1) else None
             for m, c in (inner or {monomial: 1}).items() if number else ():
                 add_term(terms, m, c * number)
         if not self.largest:
@@ -489,7 +489,7 @@ class Algebra(Sums, Transcription[Value]):
         if op.text.transparent or op.algebra == "repetition" or (op.algebra == "reshaping" and node is not None and not node.operand.shape):
             first: Value = operands[0]
             return first
-        if op.algebra == "composed" and op.definition is not None and (self.largest or not op.public):
+        if op.algebra == "composed" and op.definition is not None:
             key = (op, *operands, *static.values())
             known = self._known.get(key)
             if known is None:
@@ -549,8 +549,9 @@ class Algebra(Sums, Transcription[Value]):
         groups: dict[Any, list[tuple[Monomial, Base]]] = {}
         for monomial in terms if self.bases.joinable else ():
             for number, exponent in monomial:
-                if number in self.bases.joinable and exponent == 1:
-                    base = self.bases[number]
+                base = self.bases[number]
+                others = self.bases.shape(part for part in monomial if part[0] != number)
+                if number in self.bases.joinable and exponent == 1 and (base.op is where or not others):
                     key = (base.op, base.shapes, base.operands[0] if base.op is where else None)
                     groups.setdefault(key, []).append((monomial, base))
                     break

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
-from gradcli.formulas.algebra import Algebra, Quantity, family_of
+from gradcli.formulas.algebra import Algebra, family_of
 from gradcli.formulas.fractions import Fractions, Piece
-from gradcli.formulas.powers import ZERO, Base, Number, Polynomial, Unsimplified, Value, lean, power, product
+from gradcli.formulas.other_forms import absorbed, doubled, halved
+from gradcli.formulas.powers import ZERO, Base, Number, Polynomial, Unsimplified, Value, lean, product
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, transpose
@@ -64,56 +65,6 @@ def ratios(
 
 def _weight(s: Number, c: Number, t: Number, argument: int) -> int:
     return sum(2 + argument + (abs(e) != 1) for e in (s, c, t) if e)
-
-
-# -- Other products that equal a value: of double angles, of half of an exponent. Each may be shorter.
-
-
-def doubled(algebra: Algebra, value: Value) -> Value | None:
-    """2*sin(x)*cos(x) as sin(2*x)."""
-    bases = algebra.bases
-    powers = dict(value[1])
-    for number, exponent in value[1]:
-        op = bases[number].op
-        family = family_of(op)
-        if op is None or op not in family[:1] or exponent < 1 or exponent.denominator != 1:
-            continue
-        operand = bases[number].operands[0]
-        assert operand is not None
-        x = Quantity(algebra, operand)
-        whole: Value = (2 * op(x) * family[1](x)).value
-        if all(powers.get(b) == exponent * e for b, e in whole[1]):
-            twice = algebra.function(op, [algebra.times((2, ()), operand)], {})
-            rest = (value[0], product(value[1], power(whole[1], -exponent)))
-            return algebra.times(rest, algebra.raised((1 / Fraction(whole[0]), ()), exponent), algebra.raised(twice, exponent))
-    return None
-
-
-def halved(algebra: Algebra, value: Value) -> Value | None:
-    """exp(x)/(exp(x) - 1)**2 as 1/(4*sinh(x/2)**2): a sum with 1 that is left without its exponential."""
-    bases = algebra.bases
-    for base, exponent in value[1]:
-        terms = bases[base].terms
-        if terms is None or len(terms) != 2 or abs(terms.get((), 0)) != 1 or exponent.denominator != 1:
-            continue
-        raised, number = next((m, c) for m, c in terms.items() if m)
-        if abs(number) != 1 or any(bases[b].by is None or bases[b].of is not None for b, _ in raised):
-            continue
-        rest = product(product(value[1], ((base, -exponent),)), power(raised, Fraction(exponent, 2)))
-        if any(b == other for b, _ in rest for other, _ in raised):
-            continue
-        exponents: list[Value] = []
-        for b, e in raised:
-            by = bases[b].by
-            assert by is not None
-            exponents.append((lean(Fraction(e * by[0]) / 2), by[1]))
-        half = algebra.total(exponents)
-        from gradcli.ops.elementwise import trigonometric
-
-        function = trigonometric.cosh if number == terms[()] else trigonometric.sinh
-        twice = algebra.times((2 * number, ()), algebra.function(function, [half], {}))
-        return algebra.times((value[0], rest), algebra.raised(twice, exponent))
-    return None
 
 
 # -- Products as nodes: factors in the order of textbooks, exponentials and powers together,
@@ -397,12 +348,14 @@ class Layout(Products):
         bases = self.algebra.bases
         sums = [base for base, exponent in monomial if exponent == 1 and base in bases.sums]
         if len(monomial) == 1 and sums:
+            if number not in (1, -1) and not self.algebra.largest:
+                yield self.product_of(value)
             yield from self._sums(bases[sums[0]], number)
             if number not in (1, -1):
                 yield self.product_of(value)
             return
         yield self.product_of(value)
-        for other in (doubled(self.algebra, value), halved(self.algebra, value)):
+        for other in (form(self.algebra, value) for form in (doubled, halved, absorbed)):
             if other is not None:
                 yield self.product_of(other)
         for base in sums:

@@ -15,7 +15,7 @@ from gradcli.spelling import words
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)  # from 1 on, the groups of _TOKEN
 
 RESERVED = words("if else and or not")  # names that stand for nothing
-# Words that statements of Python begin with; first_words.py is asked about these.
+# Words that statements of Python begin with; python_hints.py is asked about these.
 PYTHON_WORDS = words("""
     async break class continue def del elif else except finally for global if nonlocal pass print raise return try while with yield
 """)

@@ -1,4 +1,4 @@
-"""The commands of a session, a table of names and functions with their help; and ``gradcli repl``, which answers lines.
+"""The commands of a session, a table of names and functions with their help.
 
 Commands that gradcli has as commands of its own are these.
 """
@@ -6,20 +6,16 @@ Commands that gradcli has as commands of its own are these.
 from __future__ import annotations
 
 import io
-import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradcli.cli import interrupts
 from gradcli.cli.exit_codes import FINE, asked
-from gradcli.cli.inputs.option_values import limits_of
 from gradcli.cli.repl.session import Session, Settings, State
-from gradcli.cli.request import ReplRequest
-from gradcli.cli.write.streams import put, put_text, wrapped
+from gradcli.cli.write.streams import put_rows, put_text
 from gradcli.errors import GradcliError, UnknownNameError, UsageError, one_of, suggestion
 from gradcli.files.option_table import option_value
 from gradcli.files.stores import lines_of
@@ -238,7 +234,7 @@ def _help(session: Session, text: str) -> int:
         return _entry(text)
     rows = {f":{name} {command.takes}".rstrip(): command.does for name, command in COMMANDS.items()}
     width = max(map(len, rows))
-    put_text(wrapped("\n".join([_INTRODUCTION, "", *(f"  {typed:<{width}}  {does}" for typed, does in rows.items())])) + "\n")
+    put_rows("\n".join([_INTRODUCTION, "", *(f"  {typed:<{width}}  {does}" for typed, does in rows.items())]))
     return FINE
 
 
@@ -280,51 +276,6 @@ COMMANDS: dict[str, Command] = {
     "help": Command("[NAME|CODE|:COMMAND]", "this, a function, an error's code", _help),
     "quit": Command("", "leave, as Ctrl-D", _quit),
 }
-
-
-# -- ``gradcli repl``: a session on a terminal, or lines of standard input that are answered when
-# they are complete.
-
-
-def converse(request: ReplRequest) -> int:
-    """Converse on a terminal; else answer lines of standard input as they come, with the highest exit code of them. Raises UsageError."""
-    limits_of(request)
-    if request.file is not None and not os.path.exists(request.file):
-        raise UsageError(f"there is no file '{request.file}'", help=f"gradcli eval '{request.file}' evaluates an expression")
-    settings = Settings(request.check, dialect=request.dialect, dtype=request.dtype, color=request.color, limit=[*request.limit])
-    session = Session(run_command, settings)
-    first = [] if request.file is None else [f":load {shlex.quote(request.file)}"]
-    if sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty() and sys.stdout.isatty():
-        from importlib.metadata import version
-
-        put(f"gradcli {version('gradcli')}   :help lists commands, Ctrl-D leaves\n")
-        with interrupts.staying():
-            from gradcli.cli.repl.prompt import history_file, talk
-
-            for text in first:
-                session.feed(text)
-            return talk(session, history_file() if request.history else None)
-    code = FINE
-    for texts in (first, inputs()):
-        for text in texts:
-            code = max(code, session.feed(text))
-            if session.ends:
-                return code
-    return code
-
-
-def inputs() -> Iterator[str]:
-    """What is typed, piece by piece: lines that go on are one."""
-    pending = ""
-    for line in lines_of("-", DEFAULT.length):
-        pending += line
-        if not pending.strip():
-            pending = ""
-        elif is_complete(pending.removesuffix("\n")):
-            yield pending
-            pending = ""
-    if pending.strip():
-        yield pending
 
 
 _OPEN_WORDS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
