@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,10 @@ import gradcli
 from gradcli.batch import bindings as batched
 from gradcli.batch import compilation
 from gradcli.batch.compilation import CompilationCache
-from gradcli.batch.templates import Templates, joined, pieces, terms
+from gradcli.batch.templates import pieces
 from gradcli.errors import LimitError, Source
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
-from gradcli.language.tokens import NAME, NUMBER, tokenize
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query.evaluate import records
 from gradcli.query.options import LONG, Options
@@ -321,27 +319,6 @@ def test_names_may_stand_for_the_values_of_a_record() -> None:
 # -- long sums --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a + b", ["a ", "+ b"]),
-        ("-a*2 - b**2 + 3", ["-a*2 ", "- b**2 ", "+ 3"]),
-        ("a*(b - c) - (d + e)*f", ["a*(b - c) ", "- (d + e)*f"]),
-        ("1e-5*a - 2.e+3 + x1e-5", ["1e-5*a ", "- 2.e+3 ", "+ x1e", "-5"]),
-        ("a*-b + c**-d - -e", ["a*-b ", "+ c**-d ", "- -e"]),
-        ("f(a, -b) - g(c)*h(d + 1) + 2", ["f(a, -b) ", "- g(c)*h(d + 1) ", "+ 2"]),
-        ("(a) + (b)", ["(a) ", "+ (b)"]),
-        ("x[a + 1] + b", ["x[a + 1] ", "+ b"]),
-    ],
-)
-def test_terms_are_cut_at_signs_outside_of_brackets(text: str, expected: list[str]) -> None:
-    found = []
-    for place, (negative, between, words) in enumerate(terms(text)):
-        term = "".join([between[0], *(word + after for word, after in zip(words, between[1:], strict=True))])
-        found.append(("-" if negative else "+") * bool(place) + term)
-    assert found == expected
-
-
 def long_sum(count: int, *makers: str, joined: str = " + ") -> tuple[str, dict[str, float]]:
     text = joined.join(makers[i % len(makers)].format(i=i, j=i // len(makers), k=i // len(makers) + 1, c=0.5 + i % 9) for i in range(count))
     names = {f"x{i}": 0.3 + 0.01 * (i % 37) for i in range(count + 2)}
@@ -427,32 +404,6 @@ def test_the_limit_on_operations_holds_for_long_sums() -> None:
     text, names = long_sum(1_000, *LONG_SUMS[0][1])
     with pytest.raises(LimitError, match="more than 1,000 operations"):
         gradcli.evaluate(text, at=names, check=False, formula=False, limits=Limits(nodes=1_000))
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [*OF_ONE_TEMPLATE, ("x1_a*f (2)+.5e+3-1.e5*abs(_b)/2.0", "3 x + y3(4)", "e1 + 1e1 - .1e-1*e")],
-    ids=lambda lines: lines[0].strip(),
-)
-def test_a_text_is_cut_at_the_names_and_numbers_that_its_tokens_are(lines: tuple[str, ...]) -> None:
-    """All but the names of functions, which stay."""
-    for text in lines:
-        tokens = tokenize(Source(text))
-        words = [a.text for a, b in pairwise(tokens) if a.kind == NUMBER or (a.kind == NAME and b.text != "(")]
-        between, found = pieces(text)
-        assert found == words
-        assert joined(between, found) == text
-
-
-def test_a_template_is_taken_the_second_time() -> None:
-    templates = Templates(DEFAULT)
-    assert templates.read(*pieces("4*x**2 + y")) is None
-    reading = templates.read(*pieces("3.5*b**2 + c"))
-    assert reading is not None
-    assert (reading.template.text, reading.names, reading.numbers) == ("c0*n0**2 + n1", ["b", "c"], [3.5])
-    other = templates.read(*pieces("7*b**3 + c"))  # another exponent is another template
-    assert other is not None
-    assert other.template.text == "c0*n0**3 + n1"
 
 
 # -- many bindings ----------------------------------------------------------------------------------------------------
