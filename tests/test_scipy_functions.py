@@ -21,6 +21,7 @@ ARRAYS = {
 }  # fmt: skip
 TEXTS = [
     "linalg.solve_sylvester(a, b, q)", "linalg.sqrtm(s)", "signal.convolve(v, p)",
+    "linalg.cho_solve((np.linalg.cholesky(np.eye(3) + 0.3), True), q)",
     "signal.convolve(v, p, 'same')", "signal.convolve(p, v, 'valid')", "signal.convolve(a, q, 'full')",
     "signal.convolve(a, b, mode='same')",
     "special.ive(1.5, p)", "special.kve(0.5, p)", "special.rgamma(p)", "special.betainc(1.5, 2.5, p / 4)",

@@ -1,4 +1,4 @@
-"""Facts about an operation beside its rules: kinks, and its rounding.
+"""Facts about an operation beside its rules: kinks, its rounding, and what PyTorch does with it.
 
 **Bounds on errors** (``Accuracy.ulps``) hold on any processor and system, though each has functions of its own: the C library's, NumPy's
 for the vector registers that it finds (X86_V3, ASIMD), Intel's SVML with AVX-512, for float32 others again; and plans in C have those of
@@ -15,7 +15,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn, Self, dataclass_transform
+from typing import Any, ClassVar, Literal, NoReturn, Self, dataclass_transform
+
+from numpy.typing import NDArray
 
 
 @dataclass_transform(eq_default=False, frozen_default=True)
@@ -112,6 +114,33 @@ class Accuracy(Fixed):
     ulps: float = 1.0
     rounding: str | Function = "result"
     carries: Function | tuple[Any, ...] | None = None
+
+
+class Torch(Fixed):
+    """What PyTorch does with an operation, where it is no mathematics.
+
+    backward  what it calls the node of its graph, without "Backward0", where that is not the operation's name; or a function that says
+              so, of the operands (arrays and numbers) and static parameters
+    memory    how the result lies to the operand's memory. It shares it, where NumPy lets it, as a "view", which writing to it is recorded
+              through, or as an "alias", which is not seen by the graph; the result of a composite is a "view" also where it is its
+              operand, has memory of its "own" also there, or is of "parts", views that the graph follows no writing through; or
+              ``memory(array, **static)`` is the view of what a composite takes entry by entry. Where it depends on the "format" of
+              floats, those of 16 bits are not computed with in float32
+    refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype, operands)``, of the
+              operands' common dtype and of the operands, arrays and numbers; None if it takes them
+    """
+
+    backward: str | Callable[..., str] | None = None
+    memory: Literal["", "view", "alias", "own", "parts", "format"] | Callable[..., NDArray[Any]] = ""
+    refuses: Callable[..., Exception | None] | None = None
+
+    @property
+    def shares(self) -> bool:
+        """Return whether the result shows the memory of its operand."""
+        return self.memory in ("view", "alias")
+
+
+USUAL = Torch()
 
 
 # -- Domains of functions, as their records say them in words: "x > 0", "a > 0 and 0 <= x <= 1" ----

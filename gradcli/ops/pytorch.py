@@ -1,4 +1,4 @@
-"""What PyTorch makes of an operation on tensors: what it calls the node, what it shares, what it refuses and in which words."""
+"""What PyTorch makes of an operation on tensors: what it calls the node, what it keeps, what it refuses and in which words."""
 
 from __future__ import annotations
 
@@ -6,41 +6,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 
-from gradcli.ops.facts import Fixed
-
-if TYPE_CHECKING:
-    from gradcli.ops.spec import Composite, Op
-
-
-class Torch(Fixed):
-    """What PyTorch does with an operation, where it is no mathematics.
-
-    backward  what it calls the node of its graph, without "Backward0", where that is not the operation's name; or a function that says
-              so, of the operands (arrays and numbers) and static parameters
-    memory    how the result lies to the operand's memory. It shares it, where NumPy lets it, as a "view", which writing to it is recorded
-              through, or as an "alias", which is not seen by the graph; the result of a composite is a "view" also where it is its
-              operand, has memory of its "own" also there, or is of "parts", views that the graph follows no writing through; or
-              ``memory(array, **static)`` is the view of what a composite takes entry by entry. Where it depends on the "format" of
-              floats, those of 16 bits are not computed with in float32
-    refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype, operands)``, of the
-              operands' common dtype and of the operands, arrays and numbers; None if it takes them
-    """
-
-    backward: str | Callable[..., str] | None = None
-    memory: Literal["", "view", "alias", "own", "parts", "format"] | Callable[..., np.ndarray] = ""
-    refuses: Callable[..., Exception | None] | None = None
-
-    @property
-    def shares(self) -> bool:
-        """Return whether the result shows the memory of its operand."""
-        return self.memory in ("view", "alias")
-
-
-USUAL = Torch()
+from gradcli.ops.spec import Composite, Op
 
 # -- dtypes that are refused ------------------------------------------------------------------------------------
 

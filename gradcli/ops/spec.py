@@ -18,8 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gradcli.ops.extended import Rule
-from gradcli.ops.facts import Accuracy, Fixed, Function, Kink
-from gradcli.ops.pytorch import USUAL, Torch
+from gradcli.ops.facts import USUAL, Accuracy, Fixed, Function, Kink, Torch
 from gradcli.ops.text import BY_SIGN, IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
 
 _Double = np.float64

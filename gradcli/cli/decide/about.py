@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
-import sys
 from collections.abc import Collection, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -17,7 +15,7 @@ import numpy as np
 
 from gradcli.cli.exit_codes import FINE
 from gradcli.cli.request import COMMANDS, CacheRequest, FunctionsRequest, HelpRequest, InfoRequest, Request
-from gradcli.cli.write.streams import prepare, put, put_text
+from gradcli.cli.write.streams import prepare, put, put_rows
 from gradcli.errors import OutputError, UnknownNameError, UsageError, suggestion
 from gradcli.inert import printable
 from gradcli.query import catalogue
@@ -81,18 +79,11 @@ def _amount(files: Collection[Path]) -> str:
 
 
 def _put(request: Request, text: str) -> int:
-    if request.output_format != "json" and (sys.stdout.isatty() or "COLUMNS" in os.environ):  # which breaks lines between words
-        from gradcli.cli.write.terminal import console, put_lines, unstyled
-
-        for line in text.split("\n"):
-            label = _LABEL.match(line)
-            put_lines(console(sys.stdout, forced=False), unstyled(line), label and label.end())
+    if request.output_format == "json":
+        put(text + "\n")
     else:
-        (put if request.output_format == "json" else put_text)(text + "\n")
+        put_rows(text)
     return FINE
-
-
-_LABEL = re.compile(r" *\S+(?: \S+)? {2,}(?=\S)")
 
 
 # -- The catalogue as text or JSON: a list of functions, or what there is to say of one --------------

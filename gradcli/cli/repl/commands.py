@@ -19,7 +19,7 @@ from gradcli.cli.exit_codes import FINE, asked
 from gradcli.cli.inputs.option_values import limits_of
 from gradcli.cli.repl.session import Session, Settings, State
 from gradcli.cli.request import ReplRequest
-from gradcli.cli.write.streams import put, put_text, wrapped
+from gradcli.cli.write.streams import put, put_rows, put_text
 from gradcli.errors import GradcliError, UnknownNameError, UsageError, one_of, suggestion
 from gradcli.files.option_table import option_value
 from gradcli.files.stores import lines_of
@@ -238,7 +238,7 @@ def _help(session: Session, text: str) -> int:
         return _entry(text)
     rows = {f":{name} {command.takes}".rstrip(): command.does for name, command in COMMANDS.items()}
     width = max(map(len, rows))
-    put_text(wrapped("\n".join([_INTRODUCTION, "", *(f"  {typed:<{width}}  {does}" for typed, does in rows.items())])) + "\n")
+    put_rows("\n".join([_INTRODUCTION, "", *(f"  {typed:<{width}}  {does}" for typed, does in rows.items())]))
     return FINE
 
 

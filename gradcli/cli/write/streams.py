@@ -41,25 +41,19 @@ def say(text: str) -> None:
         print(shown(text), file=sys.stderr, flush=True)
 
 
-def columns() -> int:
-    """Return the columns of a terminal, or those that are asked for; what goes into a pipe is not wrapped."""
-    import shutil
-
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000
+_LABEL = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)")
 
 
-def wrapped(text: str) -> str:
-    """Return rows in lines of a terminal: the text of a row goes on below where it begins, after the label."""
-    return "\n".join(line for row in text.split("\n") for line in _lines_of(row, columns()))
+def put_rows(text: str) -> None:
+    """Rows, each perhaps of a label and its text; a terminal, or who asks for columns, has their lines broken between words."""
+    if not (sys.stdout.isatty() or "COLUMNS" in os.environ):
+        put_text(text + "\n")
+        return
+    from gradcli.cli.write.terminal import console, put_lines, unstyled
 
-
-def _lines_of(row: str, width: int) -> list[str]:
-    if len(row) <= width:
-        return [row]
-    import textwrap
-
-    label = re.match(r" *(?:\S+(?: \S+)* {2,})?", row)
-    begin = label.end() if label is not None else 0
-    if begin > width // 2:  # too narrow for two columns
-        return [row[:begin].rstrip(), *textwrap.wrap(row[begin:], width, initial_indent="    ", subsequent_indent="    ")]
-    return textwrap.wrap(row, width, subsequent_indent=" " * begin, break_long_words=False, break_on_hyphens=False)
+    terminal = console(sys.stdout, forced=False)
+    for row in text.split("\n"):
+        label = _LABEL.match(row)
+        wide = label is not None and label.end() > terminal.width // 2  # too narrow for two columns
+        line = re.sub(r"(?<=\S) {2,}", "  ", row, count=1) if wide else row
+        put_lines(terminal, unstyled(line), label.end() if label is not None and not wide else None)
