@@ -152,7 +152,7 @@ def value_and_grad(*, a, b):
 def test_a_file_of_latex(call_cli) -> None:
     done = call_cli("export", "x**2*sin(α)", "x=1", "α=2", "--to", "latex")
     assert done.returncode == 0
-    assert "\\frac{\\partial f}{\\partial x} &= 2 \\sin\\left(\\alpha\\right) x" in done.stdout
+    assert "\\frac{\\partial f}{\\partial x} &= 2 x \\sin\\left(\\alpha\\right)" in done.stdout
 
 
 @pytest.mark.parametrize("target", ["c", "javascript"])
