@@ -1,4 +1,4 @@
-"""Results in notebooks as HTML, in which the user's text is text, and in documents of LaTeX; amsmath is all that these need."""
+"""Results in notebooks as HTML, in which the user's text is text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import text_lines
-from gradcli.inert import clipped, html_text, latex_comment
+from gradcli.inert import clipped, html_text
 from gradcli.report.records import Failure
 
 _LONGEST = 400  # characters of a cell
@@ -35,15 +34,3 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def written(value: Any) -> str:
     """Numbers as text; empty for None."""
     return "" if value is None else np.array2string(np.asarray(value), threshold=20) if np.ndim(value) else str(value)
-
-
-def document(expr: str, equations: Sequence[str]) -> str:
-    """An ``align*`` of one result, its expression in a comment."""
-    comment = latex_comment("\n".join(text_lines(expr, keepends=False)))
-    body = " \\\\\n".join(equations)
-    return f"{comment}\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
-
-
-def aligned(equations: Sequence[str]) -> str:
-    """Equations as notebooks show them."""
-    return "$\\displaystyle \\begin{aligned} " + " \\\\ ".join(equations) + " \\end{aligned}$"

@@ -177,13 +177,13 @@ class Answer(Data):
 
     def to_latex(self, digits: int | None = None) -> str:
         """The result as a part of a document in LaTeX."""
-        from gradcli.report.notebook import document
+        from gradcli.report.latex import document
 
         return document(self.expr, self.equations(digits))
 
     def _repr_latex_(self) -> str:
         """Return the formulas for notebooks."""
-        from gradcli.report.notebook import aligned
+        from gradcli.report.latex import aligned
 
         return aligned(self.equations())
 

@@ -42,7 +42,7 @@ class ShownExplanation(Explanation):
         return block(self.record.expr, self.error, "".join([picture, told, *steps, gradients]))
 
     def _repr_latex_(self) -> str:
-        from gradcli.report.notebook import aligned
+        from gradcli.report.latex import aligned
 
         lines = [f"&= {step.latex}" for steps in self.steps.values() for step in steps if step.latex]
         return aligned(lines or self.record.equations())
