@@ -42,6 +42,9 @@ from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op
 
+_SIMPLE = 1000  # the largest denominator of a fraction that a float is taken for
+_EXACT = 1e15  # beneath which floats tell whole numbers apart
+
 # -- Factors and quotients of polynomials, by FLINT; where it is missing, none is found, and
 # formulas are longer.
 
@@ -416,7 +419,7 @@ class Algebra(Sums, Transcription[Value]):
         return self.leaf(node) if found is None else found
 
     def of_number(self, payload: Any) -> Value:
-        """A number as a coefficient: floats are the decimals that they are written as."""
+        """A number as a coefficient: a float is the simple fraction it is nearest to, or the decimal it is written as."""
         if isinstance(payload, Constant):
             if payload is E:
                 return self.exponential(ONE)
@@ -428,7 +431,9 @@ class Algebra(Sums, Transcription[Value]):
             return payload, ()
         if payload - payload != 0:
             return 1, ((self.bases.make(repr(payload), node=payload).number, 1),)
-        return (int(payload) if payload == int(payload) and abs(payload) < 1e15 else lean(Fraction(repr(float(payload))))), ()
+        value = float(payload)
+        simple = Fraction(value).limit_denominator(_SIMPLE)
+        return lean(simple if float(simple) == value and abs(value) < _EXACT else Fraction(repr(value))), ()
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Value:
         try:
