@@ -326,6 +326,11 @@ def test_a_wrong_formula_is_a_mismatch(monkeypatch, call_cli, text, wrong):
     assert "claimed" in record["warnings"][0]
 
 
+@pytest.mark.parametrize("text", ["celu(x, 0.6)", "softplus(x, beta=0.3)", "leaky_relu(x, 0.3)", "elu(x, 0.7)", "⅓x³"])
+def test_decimals_of_functions_are_as_exact_as_they_are_written(text):
+    assert gradcli.differentiate(text).check.verdict.word == "agree"
+
+
 def test_a_simplifier_that_changes_the_function_is_not_believed(monkeypatch):
     monkeypatch.setattr(general_formulas, "WAYS", (lambda raw, graph: raw * 2, general_formulas.plain))
     record = gradcli.differentiate("x^3")

@@ -281,9 +281,10 @@ class Difference(NamedTuple):
     off: Any  # exactly
 
 
-def _rounded_literal(node: Expr) -> bool:
-    """A literal that is not the number that was written, such as 0.1."""
-    return node.is_constant and isinstance(node.payload, float) and node.payload == node.payload and not (node.payload * 1024).is_integer()
+def _has_rounded_number(node: Expr) -> bool:
+    """Return whether a literal or a parameter of a function is not the number that was written, such as 0.1."""
+    numbers = node.static.values() if node.op is not None else [node.payload] if node.is_constant else []
+    return any(isinstance(number, float) and math.isfinite(number) and not (number * 1024).is_integer() for number in numbers)
 
 
 class _Formula:
@@ -297,7 +298,7 @@ class _Formula:
         self.judge, self.claim, self.truth, self.formula = judge, claim, truth, formula
         self.leaves = judge.every_leaf(formula)
         self.order = definition_order(judge.root, [*judge.wrt.values(), formula])
-        self.digits = _INEXACT if any(map(_rounded_literal, self.order)) else _EXACT
+        self.digits = _INEXACT if any(map(_has_rounded_number, self.order)) else _EXACT
         # other names stay: an identity may need them as they are, as a symmetric matrix
         self.movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf] if claim.around is not None else []
         self.outside: list[Point] = []
