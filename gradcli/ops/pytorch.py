@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.spec import Composite, Op
+from gradcli.ops.text import FORM
 
 # -- dtypes that are refused ------------------------------------------------------------------------------------
 
@@ -71,7 +72,6 @@ def node_of_getitem(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
 # -- What PyTorch's graph records of an operation --------------------------------------------------
 
 
-FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")  # before the name of a function in the form that a library has of it
 Namer = Callable[[Sequence[Any], Mapping[str, Any]], str]
 _STARTS = re.compile("(?:^|_|(?<=[0-9]))([a-z])")
 

@@ -14,9 +14,8 @@ from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare
 from gradcli.ops.counting import nodes_for, room_for
 from gradcli.ops.facts import SAME, Choice, Function, Kink, noted
-from gradcli.ops.pytorch import FORM
 from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, grouped
-from gradcli.ops.text import IN_HEADERS
+from gradcli.ops.text import FORM, IN_HEADERS
 from gradcli.ops.writing import OfSciPy, Shape, axes_of, one_axis, shape_by_example, witness
 
 __all__ = [  # what records are written with: here, and from where it is

@@ -19,7 +19,7 @@ import numpy as np
 
 from gradcli.ops.extended import Rule
 from gradcli.ops.facts import USUAL, Accuracy, Fixed, Function, Kink, Torch
-from gradcli.ops.text import BY_SIGN, IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
+from gradcli.ops.text import BY_SIGN, FORM, IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
 
 _Double = np.float64
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
@@ -366,7 +366,8 @@ class Composite(Record):
         calls = UNDER_WAY.get()
         if calls is None:
             return self.definition(*operands, *missing, **parameters)
-        call = expanded(self.name, (operands, tuple(static.values())), lambda: self.definition(*operands, *missing, **parameters))
+        given = operands, tuple(static.values())
+        call = expanded(FORM.sub("", self.name), given, lambda: self.definition(*operands, *missing, **parameters))
         calls.append(call)
         return call.result
 

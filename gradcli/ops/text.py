@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from operator import itemgetter
@@ -200,6 +201,9 @@ def indexed_in_latex(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:
 
 # -- Calls of functions made of operations, written down while they run: what a result was expanded
 # from.
+
+
+FORM = re.compile("^(torch|numpy|scipy|jax|math|old|named)_")  # before the name of a function in the form that a library has of it
 
 
 class Expansion:
