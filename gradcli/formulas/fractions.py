@@ -42,7 +42,7 @@ _LARGEST = int(sys.float_info.max)
 
 def _rounded(value: Any) -> float:
     """Return the float that is nearest to a number; infinity for what is too large, as floats have it."""
-    return math.copysign(math.inf, value) if abs(value) > _LARGEST else float(value)
+    return float(value) if abs(value) <= _LARGEST else math.inf if value > 0 else -math.inf
 
 
 class Fractions:
