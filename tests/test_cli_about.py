@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -16,7 +17,7 @@ from gradcli.report.rules import RULES
 
 
 def names_of(text):
-    return [line.split()[0] for line in text.splitlines() if line.startswith("  ")]
+    return re.findall(r"^  (\S+)", text, re.MULTILINE)
 
 
 SEARCHES = {
@@ -42,7 +43,6 @@ def test_a_list_of_functions_is_cut_nowhere(call_cli):
     listed = call_cli("functions").stdout
     everything = json.loads(call_cli("functions", "--format", "json").stdout)
     assert {entry["name"] for entry in everything} == set(names_of(listed))
-    assert "..." not in [line.split()[-1] for line in listed.splitlines() if line.startswith("  ")]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_codes_that_there_are_not(call_cli):
         "error[usage]: there is no code 'ambigous'", " = help: did you mean ambiguous?",
     ]  # fmt: skip
     assert call_cli("help", "check").stderr.splitlines()[1] == " = help: write gradcli check --help"
-    assert len(call_cli("help").stdout.splitlines()) == len(RULES)
+    assert len(re.findall(r"^\S+", call_cli("help").stdout, re.MULTILINE)) == len(RULES)
 
 
 def test_what_runs_here(call_cli):

@@ -107,7 +107,7 @@ def test_a_fault_ends_its_record_alone(
 
 def test_the_python_api_raises_it_with_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gradcli.query.evaluate.forward", raising_at(1, np.sin, ZeroDivisionError("planted")))
-    with pytest.raises(InternalError, match=r"ZeroDivisionError: planted \(in gradcli/query/evaluate\.py:\d+, _query\)") as caught:
+    with pytest.raises(InternalError, match=r"ZeroDivisionError: planted \(in gradcli/query/evaluate\.py:\d+, _evaluated\)") as caught:
         gradcli.evaluate("x*x", x=2)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 

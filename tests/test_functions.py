@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,6 @@ def test_unknown_name_is_an_error_with_a_suggestion(call_cli: Any) -> None:
 
 def test_list_has_every_public_function_once(call_cli: Any) -> None:
     done = call_cli("functions")
-    names = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")]
+    names = re.findall(r"^  (\S+)", done.stdout, re.MULTILINE)
     assert sorted(names) == sorted(record.name for _, record in catalogue.functions())
     assert len(set(names)) == len(names)

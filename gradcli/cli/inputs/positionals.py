@@ -351,8 +351,11 @@ def command_of(words: list[str]) -> str | None:
     text, rest = words[0].strip(), words[1:]
     if os.path.isfile(text):
         return _command("eval", "-f", *words)
-    if len(text) > _LONGEST or text.isidentifier() or any(word.startswith("--") for word in rest):
+    if len(text) > _LONGEST or any(word.startswith("--") for word in rest):
         return None
+    if text.isidentifier():  # deriv 'x^3': a command that is none
+        meant = None if all(map(str.isidentifier, rest)) else command_of(rest)
+        return meant and f"did you mean {meant}?"
     binds = any("=" in word for word in rest)
     return _command("diff" if not binds and has_formulas(text) else "eval", *words)
 

@@ -77,7 +77,7 @@ lambertw: Op = elementwise(
     "lambertw",
     "x",
     _lambert,
-    "lambertw",
+    lambda m, x, k: m.lambertw(x, k),
     lambda out, x, k: exp(-out) / (1 + out),
     symbolic=lambda s, x, k: s.LambertW(x, k),
     static={"k": 0},
