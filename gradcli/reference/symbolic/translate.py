@@ -142,7 +142,7 @@ class Steps:
             if node in places:
                 continue
             if ready:
-                places[node] = len(places)
+                places[node] = len(symbols) + len(steps)  # a symbol may be given twice
                 steps.append((_described(node), [places[a] for a in _arguments(node)]))
             else:
                 stack.append((node, True))
