@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
@@ -57,12 +58,30 @@ class Value(NamedTuple):
     static_uses: dict[StaticUse, None]
 
 
+def _operands(node: Expr) -> list[Expr]:
+    return [operand for operand in node.operands if operand is not None]
+
+
+def _fill(node: Expr, known: dict[Expr, Any], make: Callable[[Expr], Any]) -> None:
+    """Fill in what is known of a node, of its operands first."""
+    pending = [node]
+    while pending:
+        new = [operand for operand in _operands(pending[-1]) if operand not in known] if pending[-1] not in known else []
+        if new:
+            pending += new
+        else:
+            last = pending.pop()
+            if last not in known:
+                known[last] = make(last)
+
+
 class Bindings:
     """The names of one program, as its statements bind them."""
 
     def __init__(self, scope: Scope, lowering: Lowering) -> None:
         self.scope, self.lowering = scope, lowering
         self._dependent: dict[Expr, dict[Expr, bool]] = {}  # by leaves, whether nodes depend on them
+        self._first: dict[Expr, float] = {}  # the index of the first leaf that a node depends on
 
     def lose(self, name: str, statement: Statement, error: GradcliError | None = None) -> None:
         """Leave a name without a value, which a statement with an error should have given it."""
@@ -112,17 +131,13 @@ class Bindings:
         return self._depend(values, leaf)
 
     def _depend(self, nodes: list[Expr], leaf: Expr) -> bool:
-        """Return whether one of some nodes depends on a leaf: each node is asked once."""
-        known = self._dependent.setdefault(leaf, {leaf: True})
-        pending = [*nodes]
-        while pending:
-            operands = [operand for operand in pending[-1].operands if operand is not None]
-            new = [operand for operand in operands if operand not in known] if pending[-1] not in known else []
-            if new:
-                pending += new
-            else:
-                known.setdefault(pending.pop(), any(known[operand] for operand in operands))
-        return any(known[node] for node in nodes)
+        """Return whether one of some nodes depends on a leaf: each node is asked once, and not if all its leaves are later ones."""
+        first, known = self._first, self._dependent.setdefault(leaf, {leaf: True})
+        for node in nodes:
+            _fill(node, first, lambda x: x.index if x.is_leaf else min((first[o] for o in _operands(x)), default=math.inf))
+            if first[node] <= leaf.index:
+                _fill(node, known, lambda x: first[x] <= leaf.index and any(known[o] for o in _operands(x)))
+        return any(known.get(node, False) for node in nodes)
 
     def bind_several(self, statement: Several) -> None:
         """Bind several names at once, when all that stands on the right has been read."""
