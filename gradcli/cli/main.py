@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -124,12 +125,12 @@ def _command(name: str) -> Any:
     command: Any = typer.main.get_command(single)
     command.groups = GROUPS.get(name, {})
     for param in command.params:  # texts stay as they are typed: typer would import pydantic for them, which takes longer than to evaluate
-        param.process_value = _as_typed
+        param.process_value = partial(_as_typed, param)
     return command
 
 
-def _as_typed(context: Any, value: Any) -> Any:
-    return value
+def _as_typed(param: Any, context: Any, value: Any) -> Any:
+    return () if value is None and (param.nargs == -1 or getattr(param, "multiple", False)) else value
 
 
 class Commands(_Helped, TyperGroup):
