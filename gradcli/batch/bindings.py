@@ -1,4 +1,4 @@
-"""What the names of a query stand for where they are numbers, and many bindings that are never run one by one."""
+"""The numbers that names of a query stand for, and many bindings that are never run one by one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradcli.query.options import Options
 
 
 class Number(NamedTuple):
-    """What a name stands for: a number, whether it is whole, and its rank among those that the gradient is by (or none)."""
+    """The meaning of a name: a number, whether it is whole, and its rank among those that the gradient is by (or none)."""
 
     value: float
     whole: bool

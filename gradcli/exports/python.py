@@ -159,7 +159,7 @@ def wrapped(line: str, width: int = 116) -> list[str]:
 
 @dataclass(frozen=True)
 class Syntax:
-    """What the languages differ in.
+    """The differences of the languages.
 
     array                     how an array of a name and a size is declared
     constant, variable, loop  templates of a name and a text; of an index and how far it goes

@@ -460,7 +460,7 @@ _EFFORTS: dict[Effort, tuple[int, float]] = {"plain": (0, math.inf), "quick": (4
 
 
 class Textbook:
-    """What is known of the expressions of one graph while several of them are written.
+    """Facts about the expressions of one graph while several of them are written.
 
     plainly  writes them by few rules, in little time
     """

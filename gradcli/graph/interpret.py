@@ -62,6 +62,21 @@ class Domain(ABC, Generic[V]):
         return found
 
 
+class Reached(Domain[Any]):
+    """Values of the nodes that move with some nodes, or depend on them: None for others, such as constants, and behind `detach`."""
+
+    def leaf(self, node: Expr) -> None:
+        return None
+
+    constant = leaf
+
+    def part(self, node: Expr, whole: Any, place: int) -> Any:
+        return None if whole is None else whole[place]
+
+    def detach(self, node: Expr, x: Any) -> None:
+        return None
+
+
 def interpret(order: Iterable[Expr], domain: Domain[V], table: dict[Expr, Any] | None = None) -> dict[Expr, Any]:
     """Return what each node is in a domain. The order has every node after what the domain makes it of.
 
@@ -224,7 +239,7 @@ def _in_file(array: Any) -> bool:
 
 
 def operations(node: Expr) -> int:
-    """How many scalar operations it takes to compute a node of its operands."""
+    """Count the scalar operations that it takes to compute a node of its operands."""
     return 0 if node.op is None or node.op is output else operations_of(node.op, node.shape, shapes_of(node))
 
 
@@ -281,5 +296,5 @@ def swept(order: Sequence[Expr], wrt: Iterable[Expr]) -> int:
 
 
 def _temporaries(node: Expr) -> int:
-    """How many arrays a rule has at once beside what it gives."""
+    """Count the arrays that a rule has at once beside what it gives."""
     return 4 if node.op is not None and node.op.kind == "smooth" else 1

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.graph.interpret import Domain, forward, interpret
+from gradcli.graph.interpret import Reached, forward, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.axes import Arrays, Fold, NoLoop, sources
 from gradcli.ops.reductions.carried import reduced
@@ -269,22 +269,11 @@ def dependence(roots: Sequence[Expr], variables: Sequence[Expr]) -> Pattern:
     return Pattern(starts, np.array(list(chain.from_iterable(map(members.__getitem__, rows))), int), (len(rows), size))
 
 
-class Dependence(Domain[Any]):
+class Dependence(Reached):
     """The set that each entry of a node depends on; None for nodes that depend on nothing."""
 
     def __init__(self, sets: Sets) -> None:
         self.sets = sets
-
-    def leaf(self, node: Expr) -> None:
-        return None
-
-    constant = leaf
-
-    def part(self, node: Expr, whole: Any, place: int) -> Any:
-        return None if whole is None else whole[place]
-
-    def detach(self, node: Expr, x: Any) -> None:
-        return None
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         moving = [i for i, x in enumerate(operands) if x is not None]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import LimitError, ShapeError
-from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.interpret import Reached, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, take_along
@@ -28,7 +28,7 @@ def filled(node: Expr, value: float) -> Expr:
 
 
 class ForwardMode:
-    """How results of operations move as their operands do, for carriers of any kind."""
+    """The motion of results of operations as their operands do, for carriers of any kind."""
 
     times: Callable[..., Any]  # a tangent times a partial
     still: Callable[..., Any]  # the tangent of what does not move
@@ -36,7 +36,7 @@ class ForwardMode:
     gradients: Callable[..., Any]  # of a value and its cotangent, by variables
 
     def moved(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, tangents: Sequence[Any]) -> Any:
-        """How the result of an operation moves; of several results, each; None if it does not."""
+        """The motion of the result of an operation; of several results, each; None if it does not."""
         if all(part is None for part in tangents) or (op.partials is None and op.vjp is None):
             return None
         if op.linear and not op.elementwise:
@@ -81,22 +81,11 @@ def _sum(x: Any, y: Any) -> Any:
     return y if x is None else x if y is None else x + y
 
 
-class Tangents(Domain[Any], ForwardMode):
-    """How nodes move: a node for each that does, None for the others."""
+class Tangents(Reached, ForwardMode):
+    """The motion of nodes: a node for each that does, None for the others."""
 
     def __init__(self) -> None:
         self.motion = Motion()
-
-    def leaf(self, node: Expr) -> None:
-        return None
-
-    constant = leaf
-
-    def part(self, node: Expr, whole: Any, place: int) -> Any:
-        return None if whole is None else whole[place]
-
-    def detach(self, node: Expr, x: Any) -> None:
-        return None
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         """The tangent of one node from those of its operands."""
@@ -124,7 +113,7 @@ class Tangents(Domain[Any], ForwardMode):
 
 
 class Motion:
-    """Where tangents may be other than zero beside the point: a truth for each entry, True for all of them, False for none.
+    """The entries whose tangents may be other than zero beside the point: a truth for each entry, True for all of them, False for none.
 
     It is read from how a tangent is made: of branches that are not taken, of pieces that are flat, of zeros of the program.
     """

@@ -187,7 +187,7 @@ def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: 
 def _spaced(
     builder: Builder, name: str, make: Callable[..., tuple[Any, Any]], start: Any, stop: Any, num: Any, endpoint: Any, dtype: Any, axis: Any
 ) -> tuple[Any, Any]:  # fmt: skip
-    """So many numbers from start to stop, and their distance: constants, where nothing that they are made of varies."""
+    """Evenly spaced numbers from start to stop, and their distance: constants, where nothing that they are made of varies."""
     if isinstance(num, (tuple, list)) or (isinstance(num, Expr) and num.shape):
         raise ArgumentError("how many numbers is one whole number")
     count = shape_of(builder, num, place=f"'num' of {name}")[0]

@@ -1,4 +1,4 @@
-"""What code is full of beside mathematics: functions that make indices, conversions to other dtypes, and questions about entries.
+"""Companions of mathematics in code: functions that make indices, conversions to other dtypes, and questions about entries.
 
 Indices are constants of the program: a condition is taken at the bound values, as a mask between brackets is. Everything is computed in
 the program's one precision. A conversion to it changes nothing; one to whole numbers cuts the fraction off, and no derivative flows
@@ -379,7 +379,7 @@ def known_number(text: str) -> float:
 
 
 def _holding(builder: Builder, x: Expr, axis: Any, keepdims: Any, where: Any, counted: float) -> Expr:
-    """How many of the chosen entries are (or are not) 0."""
+    """Count the chosen entries that are (or are not) 0."""
     ones = logic.where(as_boolean(x), counted, 1.0 - counted)
     if where is not None:
         ones = logic.where(as_boolean(builder.value(where)), ones, 0.0)
@@ -389,7 +389,7 @@ def _holding(builder: Builder, x: Expr, axis: Any, keepdims: Any, where: Any, co
 
 
 def count_nonzero(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False) -> Any:
-    """How many entries are not 0."""
+    """Count the entries that are not 0."""
     return _holding(builder, x, axis, keepdims, None, 1.0)
 
 

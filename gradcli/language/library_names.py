@@ -171,7 +171,7 @@ def trapezoid(builder: Builder, y: Any, **given: Any) -> Any:
 
 
 def _length(builder: Builder, n: Any, of: str = "a length") -> int:
-    """So many entries as a program may make."""
+    """Raise LimitError for more entries than a program may make."""
     length = builder.integer(n, of)
     builder.graph.limits.check_array((max(0, length),))
     return length
@@ -181,7 +181,7 @@ def _length(builder: Builder, n: Any, of: str = "a length") -> int:
 
 
 def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, length: Any = None) -> Any:
-    """How often each whole number occurs, or the sums of its weights."""
+    """Count how often each whole number occurs, or the sums of its weights."""
     places = np.asarray(builder.static(builder.whole(x)))
     if places.ndim != 1 or (places.size and places.min() < 0):
         raise ArgumentError("bincount takes a list of whole numbers of at least 0")

@@ -427,7 +427,7 @@ def import_line(part: Part) -> Import:
 
 
 def _imported(python: Python) -> Iterator[Imported]:
-    """What import lines take."""
+    """The names that import lines take."""
     for node in python.nodes:
         for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
             start = python.begin + python.start(node if alias.name == "*" else alias)

@@ -484,7 +484,7 @@ class Program:
         return self.lowering.coerced(result, expression, source)
 
     def _lowered(self, expression: Expression, source: Source) -> Any:
-        """What a part of a query or an assert stands for; how it was read is kept."""
+        """The meaning of a part of a query or an assert; how it was read is kept."""
         result = self.lowering.lower(expression, source)
         self._read.append(self.lowering.read or expression)
         return result

@@ -24,7 +24,7 @@ from gradcli.ops.registry import named
 
 
 def line(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Any, Any]:
-    """So many numbers from start to stop, with both ends exactly as they are; and their distance."""
+    """Evenly spaced numbers from start to stop, with both ends exactly as they are; and their distance."""
     parts = count - 1 if endpoint else count
     step = (stop - start) / parts if parts > 0 else (stop - start) * math.nan
     places = np.arange(count).reshape(-1, *(1,) * len(step.shape))
@@ -35,7 +35,7 @@ def line(start: Any, stop: Any, count: int, endpoint: bool) -> tuple[Any, Any]:
 
 
 def ratios(start: Any, stop: Any, count: int, endpoint: bool) -> Any:
-    """So many numbers of constant ratio from start to stop, both of one sign."""
+    """Numbers of constant ratio from start to stop, both of one sign."""
     numbers = sign(start) * exp(line(log(abs_(start)), log(abs_(stop)), count, endpoint)[0])
     places = np.arange(count).reshape(-1, *(1,) * (len(numbers.shape) - 1))
     numbers = where(places == 0, start, numbers)

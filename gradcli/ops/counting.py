@@ -78,7 +78,7 @@ def _sizes(op: Op, out: Any, operands: Sequence[Shape | None]) -> list[int]:
 
 
 class Allowance(Protocol):
-    """What limits say of arrays, of as many numbers as several of them have, of operations and of time. All raise LimitError."""
+    """The limits of arrays, of as many numbers as several of them have, of operations and of time. All raise LimitError."""
 
     def check_array(self, shape: tuple[int, ...]) -> None: ...
     def check_entries(self, entries: int, what: str) -> None: ...

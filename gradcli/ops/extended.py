@@ -149,7 +149,7 @@ def _entropy(x: Any) -> Any:
 
 
 def _sinc(x: Any) -> Any:
-    """By what x is beyond the nearest integer, where sines of multiples of pi keep all digits."""
+    """The signed distance of x from the nearest integer, where sines of multiples of pi keep all digits."""
     nearest = np.rint(x)
     turned = np.sin(_PI * (x - nearest)) * np.where(nearest % 2 == 0, _ONE, -_ONE)
     return np.where(x == 0, _ONE, turned / (_PI * np.where(x == 0, _ONE, x)))

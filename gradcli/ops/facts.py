@@ -117,7 +117,7 @@ class Accuracy(Fixed):
 
 
 class Torch(Fixed):
-    """What PyTorch does with an operation, where it is no mathematics.
+    """The treatment of an operation by PyTorch, where it is no mathematics.
 
     backward  what it calls the node of its graph, without "Backward0", where that is not the operation's name; or a function that says
               so, of the operands (arrays and numbers) and static parameters

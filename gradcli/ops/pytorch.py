@@ -1,4 +1,4 @@
-"""What PyTorch makes of an operation on tensors: what it calls the node, what it keeps, what it refuses and in which words."""
+"""The treatment of an operation on tensors by PyTorch: what it calls the node, what it keeps, what it refuses and in which words."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def calls_in(function: Callable[[], Any]) -> list[Expansion]:
 
 
 def listed(shapes: Sequence[Any]) -> str:
-    """As many operands as there are."""
+    """Any number of operands."""
     return ", ".join(f"{{{place}}}" for place in range(len(shapes)))
 
 

@@ -160,7 +160,7 @@ Piece = Part | Batch | Called
 
 
 class Work:
-    """What is decided piece by piece: files and expressions, and Python functions.
+    """The pieces that a check decides: files and expressions, and Python functions.
 
     names      of what is decided so far
     processes  that share it

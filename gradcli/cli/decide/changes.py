@@ -24,7 +24,7 @@ _SAME = "R100"
 
 
 class Changes:
-    """What has changed since a commit, in the repository of a folder, and what of a run has to be decided then.
+    """The changes since a commit in the repository of a folder, and what of a run has to be decided then.
 
     Raises UsageError where that cannot be told.
     """

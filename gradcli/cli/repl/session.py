@@ -98,7 +98,7 @@ def written(value: Any) -> str | None:
 
 @dataclass
 class Settings:
-    """What `:set` changes, and what holds from the beginning."""
+    """The settings of a session: those that `:set` changes, and those that hold from the beginning."""
 
     check: bool = True
     formula: bool = True

@@ -1,4 +1,4 @@
-"""Whether a formula is the derivative of a function for all values of its names, decided by algebra where that can be.
+"""The question whether a formula is the derivative of a function for all values of its names, decided by algebra where that can be.
 
 Functions of the program are read on a tape whose numbers are elements of a field: every leaf's entries are variables. Derivatives are
 the tape's own, by sympy's derivative of each single operation.

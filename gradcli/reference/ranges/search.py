@@ -282,7 +282,7 @@ class Function(Region):
                 yield Place(kind, first, self._sharpened(box, cells), removable)
 
     def _kinds(self, cells: set[Cell], box: Box) -> tuple[set[Kind], bool]:
-        """What is the matter with some cells, and whether the function has no value in the box: then what takes it out of its domain."""
+        """The events in some cells, and whether the function has no value in the box: then what takes it out of its domain."""
         value, events = Evaluation(self.cells, box).value(self.cell)
         grave = {(e.kind, e.removable) for e in events if e.cell in cells and (value is not None or e.kind in (DOMAIN, POLE))}
         return grave, value is None

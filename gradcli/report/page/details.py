@@ -1,4 +1,4 @@
-"""What a page tells of one node: its value and adjoint with their pictures, what arrives, what it passes back, and a name's paths."""
+"""The details of one node on a page: its value and adjoint with their pictures, what arrives, what it passes back, and a name's paths."""
 
 from __future__ import annotations
 

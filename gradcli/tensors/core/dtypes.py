@@ -311,7 +311,7 @@ _Kind = dtype
 
 
 class Entries(Operand):
-    """What PyTorch, Python and NumPy ask of an array, or of the one number in it."""
+    """Questions of PyTorch, Python and NumPy to an array, or of the one number in it."""
 
     __slots__ = ()
     array: np.ndarray

@@ -414,7 +414,7 @@ class Program:
 
 
 class Derived:
-    """How gradients go back through a program to some of its tensors."""
+    """The way of gradients back through a program to some of its tensors."""
 
     def __init__(self, program: Program, wanted: tuple[bool, ...]) -> None:
         self.program, self.wanted = program, wanted

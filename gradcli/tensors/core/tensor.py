@@ -47,7 +47,7 @@ def stands_in_order(array: Any) -> bool:
 
 
 def distance(array: np.ndarray, other: np.ndarray) -> int:
-    """How many entries after another's first one an array's first one is."""
+    """The number of entries from another's first one to an array's first one."""
     return (address(array) - address(other)) // array.itemsize
 
 
@@ -108,7 +108,7 @@ _CLARIFY = (
 
 
 class Origin(Enum):
-    """What forbids that the graph follows writing through a view: where it was made. The value is what is said of it."""
+    """The reasons that forbid that the graph follows writing through a view: where it was made. The value is what is said of it."""
 
     NO_GRAD = _CLARIFY.format("no_grad")
     INFERENCE = _CLARIFY.format("inference_mode")
@@ -124,7 +124,7 @@ class Origin(Enum):
 
 
 class View:
-    """What a view is one of.
+    """The tensor that a view is one of.
 
     base     the tensor, no view itself, whose memory it shows
     version  that of the memory at which the view's node was made
@@ -139,7 +139,7 @@ class View:
 
     @classmethod
     def of(cls, source: Any) -> View:
-        """Of a tensor, a view itself or not, as an operation makes one now."""
+        """A view of a tensor, which may be one itself, as an operation makes it now."""
         origin = Origin.INFERENCE if state.inference else None if state.recording else Origin.NO_GRAD
         before = source._view
         return cls(source, origin) if before is None else cls(before.base, origin or before.origin)

@@ -136,7 +136,7 @@ class _Function:
 
 
 def _way(step: Step, program: Program) -> Callable[[list[Any], Mapping[str, Any]], Any]:
-    """How a step computes with arrays, whose dtypes are known: as the operation itself does, after the same casts."""
+    """The computation of a step with arrays, whose dtypes are known: as the operation itself does, after the same casts."""
     op = step.op
     forward, scalars, view, new, _, _, free, _ = traits_of(op)
     if view:

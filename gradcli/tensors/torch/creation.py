@@ -499,7 +499,7 @@ def poisson(source: Generator, x: np.ndarray) -> np.ndarray:
 
 
 def binomial(source: Generator, count: np.ndarray, prob: Tensor) -> np.ndarray:
-    """How many of each count of trials succeed, each with a probability."""
+    """Draw how many of each count of trials succeed, each with a probability."""
     _require(np.isfinite(count).all(), "binomial expects finite counts")
     return np.asarray(source.distributions.binomial(count.astype(np.int64), prob.array))
 
@@ -541,7 +541,7 @@ def _dropping(lead: Callable[[Tensor], int]) -> Callable[..., Tensor]:
 
 
 def _channels(axes: int) -> Callable[[Tensor], int]:
-    """How many axes number channels of so many axes: one without a batch, but in two dimensions."""
+    """Count the axes that number channels: one without a batch, but in two dimensions."""
 
     def lead(x: Tensor) -> int:
         fits = x.ndim > 1 and (axes > 1 or x.ndim < 4)

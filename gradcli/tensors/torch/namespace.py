@@ -310,7 +310,7 @@ def module_names() -> list[str]:
 
 
 def _constructor(record: Class) -> inspect.Signature:
-    """How objects are made: the parameters have PyTorch's names, and the defaults of the function."""
+    """The signature by which objects are made: the parameters have PyTorch's names, and the defaults of the function."""
     if record.keeps == "*":  # whatever there is
         return inspect.signature(lambda *args, **kwargs: None)
     defaults = {**_parameters(record.methods[CALL]), "size_average": None, "reduce": None, "inplace": False, **record.defaults}

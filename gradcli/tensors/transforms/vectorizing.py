@@ -123,7 +123,7 @@ def _tangents(op: Op, operands: Sequence[Any], static: Mapping[str, Any], result
 
 
 class _OfTensors(ForwardMode):
-    """How tensors move."""
+    """The motion of tensors."""
 
     times = staticmethod(guarded)
 
