@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -159,7 +160,7 @@ class Called(NamedTuple):
 Piece = Part | Batch | Called
 
 
-class Work:
+class Work(ABC):
     """The pieces that a check decides: files and expressions, and Python functions.
 
     names      of what is decided so far
@@ -177,13 +178,13 @@ class Work:
         self.names, self.unchanged = UsedNames(), 0
         self.begin: Callable[[int], object] = _nobody
 
+    @abstractmethod
     def pieces(self) -> Iterator[Piece]:
         """The work, cut for so many processes, in order."""
-        raise NotImplementedError
 
+    @abstractmethod
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
         """The outcomes of one piece of work, but for what stands in some of its lines."""
-        raise NotImplementedError
 
     def remarks(self) -> list[str]:
         """Return what is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
@@ -54,7 +55,7 @@ def texts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Text]:
     yield Text(program, text_lines(text.removeprefix(" ") if text.startswith(" -") else text) or [""], None)
 
 
-class Run:
+class Run(ABC):
     """The answers of a command to all inputs, in order, each as soon as it is there."""
 
     kind: ClassVar[type[Answer]]
@@ -103,9 +104,9 @@ class Run:
         """Write all answers, and give the exit code. Raises ``nothing`` where there are none."""
         return write_all(self.answers(), writer, nothing, self, fail_fast)
 
+    @abstractmethod
     def of_program(self, text: Text, program: Program) -> Iterator[Any]:
         """The answers to a program."""
-        raise NotImplementedError
 
     def of_records(self, text: Text) -> Iterator[Any]:
         """The answers to JSON Lines records."""
