@@ -72,7 +72,6 @@ CASES = [
     Case("np.reshape(x, (3, 2), order='F')", lambda x: x.reshape(3, 2, order="F"), X),
     Case("ravel(x, 'F')", lambda x: x.ravel("F"), CUBE),
     Case("movedim(x, (0, 1), (-1, 0))", lambda x: np.moveaxis(x, (0, 1), (-1, 0)), CUBE),
-    Case("rollaxis(x, 2, 1)", lambda x: np.rollaxis(x, 2, 1), CUBE),
     Case("torch.swapdims(x, 0, 2)", lambda x: np.swapaxes(x, 0, 2), CUBE),
     Case("adjoint(x)", lambda x: np.swapaxes(x, 1, 2), CUBE),
     Case("broadcast_tensors(x, y)[0]*y", lambda x, y: x * y, {"x": some(3), "y": some(2, 1)}),

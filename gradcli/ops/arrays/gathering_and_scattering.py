@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.joining_and_splitting import concatenate, flat_join, mixed
-from gradcli.ops.arrays.repeating_and_padding import enlarged
+from gradcli.ops.arrays.joining_and_splitting import concatenate, enlarged, flat_join, mixed
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, matrices_last, on_diagonal, one_number, permuted
 from gradcli.ops.arrays.shapes import (
     ALL,
@@ -30,8 +29,7 @@ from gradcli.ops.arrays.shapes import (
 )
 from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.elementwise.arithmetic import remainder
-from gradcli.ops.elementwise.bounds import clip, maximum
-from gradcli.ops.elementwise.logic import equal, greater, not_equal, where
+from gradcli.ops.elementwise.logic import clip, equal, greater, maximum, not_equal, where
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.order import argsort
 from gradcli.ops.reductions.sums import is_truth, max_, min_, prod

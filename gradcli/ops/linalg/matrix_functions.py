@@ -33,7 +33,7 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import Op, Shape, declare, function, room_for, structural, witness
+from gradcli.ops.registry import Op, Shape, declare, function, need_axes, room_for, structural, witness
 from gradcli.ops.text import POWER, Form
 
 # -- Inverses and determinants over the last two axes ----------------------------------------------
@@ -298,8 +298,7 @@ def vander(x: Any, *, count: int | None = None, increasing: bool = False) -> Any
 
     >>> vander(x, 3)
     """
-    if len(x.shape) != 1:
-        raise ShapeError(f"vander needs a vector, not an array of shape {tuple(x.shape)}")
+    need_axes("vander", x, 1, 1)
     return _vander(x, count, increasing)
 
 

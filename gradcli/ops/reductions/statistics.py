@@ -1,4 +1,4 @@
-"""Covariances, correlations and other statistics of samples; sums of products along a line."""
+"""Covariances, correlations and other statistics of samples, as NumPy, PyTorch and scipy.stats have them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, transpose
-from gradcli.ops.elementwise.exponential import sqrt
+from gradcli.ops.carrying import count
+from gradcli.ops.elementwise.arithmetic import square
+from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import max_, mean, min_, sum_, variation
-from gradcli.ops.registry import Number, axes_of, declare, function, is_number
+from gradcli.ops.registry import axes_of, declare, function, need_axes
+from gradcli.ops.special.incomplete import entr
 
 
 def _observations(name: str, x: Any) -> Any:
     """One row a variable."""
-    if len(x.shape) > 2:
-        raise ShapeError(f"{name} needs an array of at most 2 axes, not the shape {tuple(x.shape)}")
+    need_axes(name, x, 0, 2)
     return x if len(x.shape) == 2 else reshape(x, shape=(1, -1))
 
 
@@ -38,11 +39,11 @@ def _covariance(name: str, x: Any, fweights: Any, aweights: Any, ddof: float) ->
     if not given:
         deviation = x - mean(x, axis=1, keepdims=True)
         products = matmul(deviation, transpose(deviation, axes=(1, 0)))
-        return products / (n - ddof) if not is_number(ddof) or n > ddof else products * math.inf
+        return products / (n - ddof) if n > ddof else products * math.inf
     w = given[0] if len(given) == 1 else given[0] * given[1]
     total = sum_(w)
     deviation = x - reshape(matmul(x, w), shape=(-1, 1)) / total
-    norm = total - ddof if aweights is None or (is_number(ddof) and not ddof) else total - ddof * sum_(w * aweights) / total
+    norm = total - ddof if aweights is None or not ddof else total - ddof * sum_(w * aweights) / total
     norm = where(less_equal(norm, 0), 0.0, norm)
     return matmul(deviation * w, transpose(deviation, axes=(1, 0))) / norm
 
@@ -55,7 +56,7 @@ def _squeezed(matrix: Any) -> Any:
     numpy="x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype"
 )  # fmt: skip
 def cov(
-    x: Any, y: Any = None, fweights: Any = None, aweights: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: Number = None
+    x: Any, y: Any = None, fweights: Any = None, aweights: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: float | None = None
 ) -> Any:
     """The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default).
 
@@ -78,7 +79,7 @@ def _correlation(covariance: Any) -> Any:
 
 
 @function()
-def torch_cov(x: Any, fweights: Any = None, aweights: Any = None, *, correction: Number = 1) -> Any:
+def torch_cov(x: Any, fweights: Any = None, aweights: Any = None, *, correction: float = 1) -> Any:
     """torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations."""
     return _squeezed(_covariance("cov", _observations("cov", x), fweights, aweights, correction))
 
@@ -117,22 +118,115 @@ def ptp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return max_(x, axis=axis, keepdims=keepdims) - min_(x, axis=axis, keepdims=keepdims)
 
 
-_SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, mean"
+_SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, -mean"
 
 
 @function(numpy=_SPREAD)
-def nanvar(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
+def nanvar(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
     """The variance of the entries that are numbers, divided by n - ddof."""
-    return variation("nanvar", False, x, where, mean, axis, keepdims, ddof, True)
+    return variation("nanvar", False, x, where, axis, keepdims, ddof, True)
 
 
 @function(numpy=_SPREAD)
-def nanstd(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
+def nanstd(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
     """The standard deviation of the entries that are numbers."""
-    return variation("nanstd", True, x, where, mean, axis, keepdims, ddof, True)
+    return variation("nanstd", True, x, where, axis, keepdims, ddof, True)
 
 
 declare("""
     torch:
         cov = torch_cov(x, *, correction, fweights, aweights)
+""")
+
+
+# -- Statistics of scipy.stats: scores, moments, entropy of shares, correlation --------------------
+
+
+def _away(x: Any, axis: Any) -> Any:
+    return x - mean(x, axis=axis, keepdims=True)
+
+
+def _variance(x: Any, axis: Any, ddof: float, keepdims: bool = False) -> Any:
+    return sum_(square(_away(x, axis)), axis=axis, keepdims=keepdims) / (count(x.shape, axis) - ddof)
+
+
+def _weighted(x: Any, weights: Any, axis: Any) -> Any:
+    return mean(x, axis=axis) if weights is None else sum_(x * weights, axis=axis) / sum_(weights + 0 * x, axis=axis)
+
+
+def _moment(x: Any, order: int, axis: Any) -> Any:
+    return mean(_away(x, axis) ** order, axis=axis)
+
+
+@function(public=False)
+def zscore(x: Any, *, axis: Any = 0, ddof: Any = 0) -> Any:
+    """scipy.stats.zscore: x less its mean over its deviation."""
+    return _away(x, axis) / sqrt(_variance(x, axis, ddof, True))
+
+
+@function(public=False)
+def gmean(x: Any, weights: Any = None, *, axis: Any = 0) -> Any:
+    """scipy.stats.gmean: the geometric mean."""
+    return exp(_weighted(log(x), weights, axis))
+
+
+@function(public=False)
+def hmean(x: Any, weights: Any = None, *, axis: Any = 0) -> Any:
+    """scipy.stats.hmean: the harmonic mean."""
+    return 1 / _weighted(1 / x, weights, axis)
+
+
+@function(public=False)
+def sem(x: Any, *, axis: Any = 0, ddof: Any = 1) -> Any:
+    """scipy.stats.sem: the standard error of the mean."""
+    return sqrt(_variance(x, axis, ddof) / count(x.shape, axis))
+
+
+@function(public=False)
+def skew(x: Any, *, axis: Any = 0, bias: bool = True) -> Any:
+    """scipy.stats.skew: the third moment, standardized."""
+    n, value = count(x.shape, axis), _moment(x, 3, axis) / _moment(x, 2, axis) ** 1.5
+    return value if bias else value * (math.sqrt((n - 1.0) * n) / (n - 2.0))
+
+
+@function(public=False)
+def kurtosis(x: Any, *, axis: Any = 0, fisher: bool = True, bias: bool = True) -> Any:
+    """scipy.stats.kurtosis: the fourth moment, standardized, less 3."""
+    n = count(x.shape, axis)
+    value = _moment(x, 4, axis) / square(_moment(x, 2, axis))
+    if not bias:
+        value = ((n * n - 1) * value - 3 * (n - 1) ** 2) / ((n - 2) * (n - 3)) + 3
+    return value - 3 if fisher else value
+
+
+@function(public=False)
+def stats_entropy(pk: Any, qk: Any = None, base: Any = None, *, axis: Any = 0) -> Any:
+    """scipy.stats.entropy: of shares, or relative to others."""
+    shares = pk / sum_(pk, axis=axis, keepdims=True)
+    if qk is None:
+        value = sum_(entr(shares), axis=axis)
+    else:
+        value = sum_(xlogy(shares, shares / (qk / sum_(qk, axis=axis, keepdims=True))), axis=axis)
+    return value if base is None else value / log(base)
+
+
+@function(results="statistic", public=False)
+def pearsonr(x: Any, y: Any) -> Any:
+    """scipy.stats.pearsonr: the correlation of two samples, as statistic."""
+    if x.shape != y.shape or len(x.shape) != 1:
+        raise ShapeError(f"pearsonr needs two vectors of the same length, not the shapes {tuple(x.shape)} and {tuple(y.shape)}")
+    one, other = _away(x, None), _away(y, None)
+    return (sum_(one * other) / sqrt(sum_(square(one)) * sum_(square(other))),)
+
+
+declare("""
+    scipy:
+        stats.zscore = zscore(x|a, axis, ddof, -nan_policy)
+        stats.gmean = gmean(x|a, axis, -dtype, weights)
+        stats.hmean = hmean(x|a, axis, -dtype, weights)
+        stats.sem = sem(x|a, axis, ddof, -nan_policy)
+        stats.skew = skew(x|a, axis, bias, -nan_policy)
+        stats.kurtosis = kurtosis(x|a, axis, fisher, bias, -nan_policy)
+        stats.entropy = stats_entropy(pk, qk, base, axis)
+        stats.pearsonr = pearsonr(x, y)
 """)
