@@ -97,7 +97,7 @@ UNUSABLE: list[tuple[str, dict[str, tuple[int, ...]], str]] = [
     ("F.interpolate(x, 4, mode='bilinear')", {"x": (1, 1, 3)}, "does not take an array"),
     ("F.interpolate(x, 4, mode='cubic')", {"x": (1, 1, 3)}, "mode must be one of"),
     ("F.interpolate(x, 4, align_corners=True)", {"x": (1, 1, 3)}, "align_corners goes with"),
-    ("F.pixel_shuffle(x, 2)", {"x": (3, 2, 2)}, "does not hold images"),
+    ("F.pixel_shuffle(x, 2)", {"x": (3, 2, 2)}, "cannot reshape"),
     ("F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)", {"x": (2, 2)}, "dropout is random"),
     ("F.scaled_dot_product_attention(x, x, x, x, is_causal=True)", {"x": (2, 2)}, "attn_mask must be None"),
     ("F.grid_sample(x, g, 'bicubic')", {"x": (1, 1, 2, 2, 2), "g": (1, 1, 1, 1, 3)}, "does not exist for 3 dimensions"),

@@ -158,7 +158,7 @@ JAX = [
     "jax.scipy.linalg.cho_solve((jnp.tril(S), True), V)", "jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(S + S.T), V)",
     "jax.scipy.linalg.solve(A, V)", "jax.scipy.linalg.solve_triangular(S, V, lower=True)", "jax.scipy.linalg.det(A)",
     "jax.scipy.linalg.inv(A)",
-    "jax.scipy.linalg.expm(A)", "jax.scipy.linalg.block_diag(A, C)", "jnp.nanmax(D)", "jnp.nanmin(D, axis=0)",
+    "jax.scipy.linalg.expm(A)", "jax.scipy.linalg.block_diag(A, C)", "jnp.nanmax(D)", "jnp.nanmin(D, axis=0)", "jnp.ediff1d(M)",
     "jnp.nanprod(D, axis=1)",
 ]  # fmt: skip
 

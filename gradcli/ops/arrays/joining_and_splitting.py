@@ -444,9 +444,9 @@ def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: Number = None)
         raise ArgumentError(f"pad: the mode {mode!r} takes no value")
     widths = [(0, 0)] * (len(x.shape) - len(ends) // 2) + [*zip(ends[::2], ends[1::2], strict=True)][::-1]
     for axis, (before, after) in enumerate(widths):
-        n, start, stop = x.shape[axis], max(0, -before), x.shape[axis] - max(0, -after)
-        most = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}.get(mode, math.inf)
-        if start > stop or max(before, after) > max(0, most):
+        n = x.shape[axis]
+        most = {"reflect": n - 1, "circular": n}.get(mode, math.inf)
+        if min(before, 0) + min(after, 0) + n < 0 or max(before, after) > max(0, most):
             raise ShapeError(f"pad: widths of {before} and {after} do not fit an axis of {n} entries in the mode {mode!r}")
     longer = tuple((max(0, before), max(0, after)) for before, after in widths)
     if mode == "reflect":  # at the ends of the whole

@@ -213,8 +213,6 @@ def tensorsolve(x: Any, y: Any, *, axes: Any = None) -> Any:
         x = transpose(x, axes=(*(i for i in range(len(x.shape)) if i not in moved), *moved))
     rest = x.shape[len(y.shape) :]
     n = math.prod(rest)
-    if n != math.prod(y.shape):
-        raise ShapeError(f"tensorsolve: an array of shape {tuple(x.shape)} and a right side of shape {tuple(y.shape)} do not fit")
     return reshape(solve(reshape(x, shape=(n, n)), reshape(y, shape=(n,))), shape=rest)
 
 

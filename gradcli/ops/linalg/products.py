@@ -74,12 +74,7 @@ def dot(x: Any, y: Any) -> Any:
     """NumPy's dot: the inner product of vectors, the matrix product, or a product with a number."""
     if not x.shape or not y.shape:
         return x * y
-    if x.shape[-1] != y.shape[max(len(y.shape) - 2, 0)]:
-        raise ShapeError(f"dot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
-    if len(y.shape) < 3:
-        return matmul(x, y)
-    columns = reshape(movedim(y, source=-2, destination=0), shape=(y.shape[-2], -1))
-    return reshape(matmul(x, columns), shape=(*x.shape[:-1], *y.shape[:-2], y.shape[-1]))
+    return matmul(x, y) if len(y.shape) < 3 else tensordot(x, y, axes=(-1, -2))
 
 
 def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -185,8 +180,6 @@ def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
 
     >>> vecdot(x, y)
     """
-    if x.shape and y.shape and x.shape[one_axis(axis, len(x.shape))] != y.shape[one_axis(axis, len(y.shape))]:
-        raise ShapeError(f"vecdot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along axis {axis}")
     return sum_(x * y, axis=axis)
 
 

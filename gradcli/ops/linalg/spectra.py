@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, MistypedArgumentError, ShapeError
-from gradcli.ops.arrays.reshaping import movedim, tril
+from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.carrying import reduced
 from gradcli.ops.elementwise.arithmetic import abs_
@@ -32,7 +32,7 @@ from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import max_, min_, norm, sum_
 from gradcli.ops.registry import Function, Kink, Op, Shape, axes_of, declare, function, need_axes, structural, witness
-from gradcli.ops.structure import detach, output, to_int, valued
+from gradcli.ops.structure import detach, output, to_int
 
 # where references are no enclosures
 _EQUAL_VALUES = "where eigenvalues are equal to the program's precision: those are the end of an iteration"
@@ -207,13 +207,8 @@ _EPSILON = float(np.finfo(float).eps)
 _OF_LOW_RANK = "where singular values count as zero: the others' vectors are the end of an iteration"
 
 
-def _lower_mirrored(x: Any) -> Any:
-    """The symmetric matrix with the lower triangle of x."""
-    return tril(x) + transposed(tril(x, k=-1))
-
-
-def _pinv_shape(x: Shape, hermitian: bool = False, **_: Any) -> Shape:
-    *batch, n, m = square(x, "pinv with hermitian=True") if hermitian else matrix(x, "pinv")
+def _pinv_shape(x: Shape, **_: Any) -> Shape:
+    *batch, n, m = matrix(x, "pinv")
     return (*batch, m, n)
 
 
@@ -224,21 +219,19 @@ def _tolerances(shape: Shape, rtol: float | None, atol: float | None, epsilon: f
     return rtol, atol or 0.0
 
 
-def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
+def _pinv(x: Any, rtol: Any, atol: Any) -> Any:
     if not x.size:
         return np.zeros(_pinv_shape(x.shape), x.dtype)
     if not np.isfinite(x).all():
         raise EvaluationError("the matrix has entries that are not finite: it has no pseudoinverse")
-    u, s, vh = np.linalg.svd(_lower_mirrored(x) if hermitian else x, full_matrices=False)
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
     rtol, atol = _tolerances(x.shape, rtol, atol, float(np.finfo(x.dtype).eps))
     kept = s > np.maximum(atol, rtol * s[..., :1])
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(x.dtype)
     return np.swapaxes(vh, -1, -2) * inverse[..., None, :] @ np.swapaxes(u, -1, -2)
 
 
-def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> tuple[Any]:
-    if hermitian:
-        x = valued(x, _lower_mirrored(x))
+def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any) -> tuple[Any]:
     g, pt = transposed(cotangent), transposed(out)
     k = matmul(out, g)
     pk = matmul(pt, k)
@@ -247,7 +240,7 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
 
 pinv: Op = structural(
     "pinv", "x", _pinv, witness("factors.pinv", work=2, ends=_OF_LOW_RANK), vjp=_pinv_vjp, shape=_pinv_shape,
-    static={"rtol": None, "atol": None, "hermitian": False}, saves="x out", core_dims=(2,),
+    static={"rtol": None, "atol": None}, saves="x out", core_dims=(2,),
     backward="LinalgPinv",
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
     "gradient is that at a fixed rank. >>> pinv(A) @ b",
@@ -268,11 +261,11 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
 
 
 @function()
-def numpy_pinv(x: Any, *, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
+def numpy_pinv(x: Any, *, rcond: Any = None, rtol: Any = None) -> Any:
     """NumPy's pinv: singular values up to rcond (or rtol, 1e-15) times the largest count as zero."""
     if rcond is not None and rtol is not None:
         raise ArgumentError("pinv: rcond and rtol are two names of one argument")
-    return pinv(x, rtol=rcond if rcond is not None else 1e-15 if rtol is None else rtol, hermitian=hermitian)
+    return pinv(x, rtol=rcond if rcond is not None else 1e-15 if rtol is None else rtol)
 
 
 @function(results="solution residuals rank singular_values:", backward="LinalgLstsq")
@@ -310,21 +303,20 @@ declare(f"""
     numpy:
         eigh = named_eigh(x, UPLO)
         svd = named_svd(x, full_matrices, compute_uv, -hermitian)
-        pinv = numpy_pinv(x, rcond, hermitian, rtol)
+        pinv = numpy_pinv(x, rcond, -hermitian, rtol)
     scipy:
         svd = named_svd(x, full_matrices, compute_uv, -overwrite_a, -check_finite, -lapack_driver)
         svdvals(x, -overwrite_a, -check_finite)
         eigh = scipy_eigh(x, -b, lower, eigvals_only, -overwrite_a)
         eigvalsh = scipy_eigh(x, -b, lower, -overwrite_a; eigvals_only=True)
         pinv(x, atol, rtol, -return_rank, -check_finite)
-        pinvh = pinv(x, atol, rtol, -use_lower|lower, -return_rank, -check_finite; hermitian=True)
     torch:
         eigh = named_eigh({_MATRIX}, UPLO)
         eigvalsh({_MATRIX}, UPLO)
         svdvals({_MATRIX}, -driver)
         svd Tensor.svd = old_svd({_MATRIX}, some, compute_uv)
         linalg.svd = named_svd({_MATRIX}, full_matrices, -driver)
-        linalg.pinv = pinv({_A}, rtol|rcond, atol, hermitian)
+        linalg.pinv = pinv({_A}, rtol|rcond, atol, -hermitian)
         pinverse = pinv({_A}, rtol|rcond=1e-15)
         lstsq = torch_lstsq({_A}, {_B}, rcond, *, driver)
 """)

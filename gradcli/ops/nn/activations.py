@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import repeat_interleave
-from gradcli.ops.arrays.shapes import broadcast_to, part_of, reshape, swapaxes
+from gradcli.ops.arrays.shapes import part_of, reshape, swapaxes
 from gradcli.ops.carrying import reduced
 from gradcli.ops.constants import SQRT_2_BY_PI
 from gradcli.ops.elementwise.arithmetic import abs_, chain, sign
@@ -79,15 +79,13 @@ def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: b
         return logsumexp(x, axis=axis, keepdims=keepdims)
     counted = x
     if b is not None:
-        shape = np.broadcast_shapes(tuple(x.shape), tuple(b.shape))
-        x, b = (v if tuple(v.shape) == shape else broadcast_to(v, shape=shape) for v in (x, b))
         counted = where(equal(b, 0), -math.inf, x)
     top = max_(counted, axis=axis, keepdims=True)
     top = detach(where(isfinite(top), top, 0.0))  # moving it changes nothing
     above = x - top
     raised = exp(above) if b is None else b * exp(where(equal(b, 0), minimum(above, _LARGEST_EXPONENT), above))
     total = sum_(raised, axis=axis, keepdims=True)
-    size = reshape(log(abs_(total) if return_sign else total) + top, shape=reduced(tuple(x.shape), axis, keepdims))
+    size = reshape(log(abs_(total) if return_sign else total) + top, shape=reduced(tuple(counted.shape), axis, keepdims))
     return (size, sign(reshape(total, shape=tuple(size.shape)))) if return_sign else size
 
 

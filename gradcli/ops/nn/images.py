@@ -467,8 +467,7 @@ def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
     >>> F.pixel_shuffle([[x], [y], [x], [y]], 2)
     """
     r = upscale_factor
-    if len(input.shape) < 3 or r < 1 or input.shape[-3] % (r * r):
-        raise ShapeError(f"pixel_shuffle: an array of shape {tuple(input.shape)} does not hold images for the factor {r}")
+    need_axes("pixel_shuffle", input, 3)
     *lead, channels, height, width = input.shape
     n, fewer = len(lead), channels // (r * r)
     axes = (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
@@ -482,8 +481,7 @@ def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
     >>> F.pixel_unshuffle([[x, y, x]], 3)
     """
     r = downscale_factor
-    if len(input.shape) < 3 or r < 1 or input.shape[-1] % r or input.shape[-2] % r:
-        raise ShapeError(f"pixel_unshuffle: an array of shape {tuple(input.shape)} does not divide by the factor {r}")
+    need_axes("pixel_unshuffle", input, 3)
     *lead, channels, height, width = input.shape
     n, high, wide = len(lead), height // r, width // r
     axes = (*range(n + 1), n + 2, n + 4, n + 1, n + 3)

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, take_along, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, take_along
 from gradcli.ops.calling.meanings import declare_class, declare_classes, refuse_classes
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt, sqrt
 from gradcli.ops.elementwise.logic import greater, less, where
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.linalg.products import matmul
+from gradcli.ops.linalg.products import einsum, matmul
 from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
@@ -41,12 +40,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 
     >>> bilinear(x, y, w)
     """
-    outputs, rows, columns = weight.shape if len(weight.shape) == 3 else (0, 0, 0)
-    if input1.shape[-1:] != (rows,) or input2.shape[-1:] != (columns,) or input1.shape[:-1] != input2.shape[:-1]:
-        raise ShapeError(f"bilinear: shapes {tuple(input1.shape)}, {tuple(input2.shape)} and {tuple(weight.shape)} do not fit")
-    flat = reshape(transpose(weight, axes=(1, 0, 2)), shape=(rows, outputs * columns))
-    half = reshape(matmul(input1, flat), shape=(*input1.shape[:-1], outputs, columns))
-    product = reshape(matmul(half, expand_dims(input2, axis=-1)), shape=(*input1.shape[:-1], outputs))
+    product = einsum(input1, weight, input2, subscripts="...i,kij,...j->...k")
     return product if bias is None else product + bias
 
 
@@ -115,11 +109,9 @@ machine_epsilon = structural(
 )  # fmt: skip
 
 
-def _by_channel(name: str, x: Any, *parameters: Any) -> list[Any]:
+def _by_channel(x: Any, *parameters: Any) -> list[Any]:
     """Parameters with one entry for each channel (the second axis), so that they broadcast against x."""
     channels = x.shape[1] if len(x.shape) > 1 else x.shape[0]
-    if any(p is not None and p.shape != (channels,) for p in parameters):
-        raise ShapeError(f"{name}: one entry for each of {channels} channels is wanted in weight, bias and statistics")
     rest = (1,) * max(0, len(x.shape) - 2)
     return [None if p is None else reshape(p, shape=(channels, *rest)) for p in parameters]
 
@@ -127,7 +119,7 @@ def _by_channel(name: str, x: Any, *parameters: Any) -> list[Any]:
 def _by_statistics(name: str, x: Any, running_mean: Any, running_var: Any, eps: float) -> Any:
     if running_mean is None or running_var is None:
         raise ArgumentError(f"{name}: running_mean and running_var are needed without statistics of the input")
-    centre, spread = _by_channel(name, x, running_mean, running_var)
+    centre, spread = _by_channel(x, running_mean, running_var)
     return (x - centre) * rsqrt(spread + eps)
 
 
@@ -147,7 +139,7 @@ def batch_norm(
     if training and math.prod(x.shape[a] for a in axes) == 1:
         raise ShapeError(f"batch_norm: more than one value per channel is wanted when training, not the shape {tuple(x.shape)}")
     found = standardized(x, axis=axes, eps=eps) if training else _by_statistics("batch_norm", x, running_mean, running_var, eps)
-    return _affine(found, *_by_channel("batch_norm", x, weight, bias))
+    return _affine(found, *_by_channel(x, weight, bias))
 
 
 @function(torch="x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps")
@@ -160,7 +152,7 @@ def instance_norm(
     if use_input_stats and math.prod(x.shape[a] for a in axes) == 1:
         raise ShapeError(f"instance_norm: more than one entry per channel is wanted, not the shape {tuple(x.shape)}")
     found = standardized(x, axis=axes, eps=eps) if use_input_stats else _by_statistics("instance_norm", x, running_mean, running_var, eps)
-    return _affine(found, *_by_channel("instance_norm", x, weight, bias))
+    return _affine(found, *_by_channel(x, weight, bias))
 
 
 @function(
@@ -189,7 +181,7 @@ def group_norm(x: Any, weight: Any = None, bias: Any = None, *, num_groups: int,
         raise ShapeError(f"group_norm: the second axis of the shape {tuple(x.shape)} does not divide into {num_groups} groups")
     extent = math.prod(x.shape[1:]) // num_groups
     groups = standardized(reshape(x, shape=(x.shape[0], num_groups, extent)), axis=-1, eps=eps)
-    return _affine(reshape(groups, shape=x.shape), *_by_channel("group_norm", x, weight, bias))
+    return _affine(reshape(groups, shape=x.shape), *_by_channel(x, weight, bias))
 
 
 @function()

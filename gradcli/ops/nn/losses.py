@@ -280,12 +280,8 @@ def gaussian_nll_loss(input: Any, target: Any, var: Any, *, full: bool = False, 
     """(log(var) + (input - target)**2/var)/2, log(2*pi)/2 more if full. A variance below eps counts as eps, and its gradient is that at
     eps.
     """
-    shape = input.shape
-    if var.shape not in ((), shape):
-        if var.shape == shape[:-1]:
-            var = reshape(var, shape=(*var.shape, 1))
-        elif len(var.shape) != len(shape) or sum(v for n, v in zip(shape, var.shape, strict=True) if n != v) != 1:
-            raise ShapeError(f"gaussian_nll_loss: a variance of shape {tuple(var.shape)} does not fit an input of shape {tuple(shape)}")
+    if var.shape != input.shape and var.shape == input.shape[:-1]:
+        var = reshape(var, shape=(*var.shape, 1))
     held = held_at(var, eps)
     losses = 0.5 * (log(held) + square(input - target) / held)
     return losses + 0.5 * math.log(2 * math.pi) if full else losses
@@ -535,8 +531,6 @@ def triplet_margin_loss(
     """max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor and positive counts."""
     if is_number(margin) and margin <= 0:
         raise ArgumentError(f"triplet_margin_loss: the margin must be greater than 0, not {margin}")
-    if not len(anchor.shape) == len(positive.shape) == len(negative.shape):
-        raise ShapeError("triplet_margin_loss: anchor, positive and negative must have as many axes as each other")
     near, far = (pairwise_distance(anchor, other, p=p, eps=eps) for other in (positive, negative))
     if swap:
         far = minimum(far, pairwise_distance(positive, negative, p=p, eps=eps))

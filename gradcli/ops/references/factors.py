@@ -407,11 +407,10 @@ def _svd_shapes(x: Any, full_matrices: bool) -> Any:
 svd = over_batches(_svd, _svd_shapes)
 
 
-def _pinv(m: Any, x: Matrix, rtol: Any, atol: Any, hermitian: bool) -> Matrix:
+def _pinv(m: Any, x: Matrix, rtol: Any, atol: Any) -> Matrix:
     relative = (0.0 if atol else max(x.shape) * float(np.finfo(m.precision).eps)) if rtol is None else float(rtol)
-    given = valued(m, x, one_triangle(x, False)) if hermitian else x
-    tall = given.shape[0] >= given.shape[1]
-    found = pseudoinverse(m, given if tall else given.T, relative, float(atol or 0))
+    tall = x.shape[0] >= x.shape[1]
+    found = pseudoinverse(m, x if tall else x.T, relative, float(atol or 0))
     return found if tall else found.T
 
 

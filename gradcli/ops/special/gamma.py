@@ -276,21 +276,23 @@ def in_sympy(name: str, reference: Any, slope: Any) -> Any:
 _STEPS = 12  # by which the argument is moved before the series is used
 
 
-def _rise(x: Any, y: Any, n: int) -> Any:
+def _stirling(x: Any, y: Any, n: int) -> Any:
+    """The terms with Bernoulli's numbers of what polygamma(n, x) gains to x + y, far from 0; of lgamma for n = -1."""
     from scipy import special
 
+    numbers = enumerate(special.bernoulli(22)[2::2], 1)
+    factors = ((k, number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)) for k, number in numbers)
+    return -((-1) ** n) * sum(factor * _fallen(x, y, 2 * k + n) for k, factor in factors)
+
+
+def _rise(x: Any, y: Any, n: int) -> Any:
     x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
     start = np.maximum(x, 0)
-    step = np.maximum(y, -start)
-    sign, total = (-1) ** n, np.zeros_like(x * y)
-    for j in range(_STEPS):
-        total = total - sign * math.factorial(n) * _fallen(start + j, step, n + 1)
-    far = start + _STEPS
-    total = total + (np.log1p(step / far) if n == 0 else -sign * math.factorial(n - 1) * _fallen(far, step, n))
-    total = total - sign * math.factorial(n) / 2 * _fallen(far, step, n + 1)
-    for k, number in enumerate(special.bernoulli(22)[2::2], 1):
-        factor = number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
-        total = total - sign * factor * _fallen(far, step, 2 * k + n)
+    step, far = np.maximum(y, -start), start + _STEPS
+    sign = -((-1) ** n) * math.factorial(n)
+    total = sign * sum(_fallen(start + j, step, n + 1) for j in range(_STEPS))
+    total = total + (np.log1p(step / far) if n == 0 else sign / n * _fallen(far, step, n))
+    total = total + sign / 2 * _fallen(far, step, n + 1) + _stirling(far, step, n)
     plain = _psi(n, x + y) - _psi(n, x)
     return np.where((x > 0) & (x + y > 0), total, plain)[()]
 
@@ -344,9 +346,7 @@ def _betaln(x: Any, y: Any) -> Any:
     step, start = np.maximum(small, 0), np.maximum(large, 0)
     gain = -sum(np.log1p(step / (start + j)) for j in range(_STEPS))
     far = start + _STEPS
-    gain = gain + (far - 0.5) * np.log1p(step / far) + step * (np.log(far + step) - 1)
-    for k, number in enumerate(special.bernoulli(22)[2::2], 1):
-        gain = gain + number / (2 * k * (2 * k - 1)) * _fallen(far, step, 2 * k - 1)
+    gain = gain + (far - 0.5) * np.log1p(step / far) + step * (np.log(far + step) - 1) + _stirling(far, step, -1)
     return np.where(small > 0, lgamma(step) - gain, special.betaln(x, y))[()]
 
 
