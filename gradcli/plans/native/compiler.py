@@ -42,6 +42,7 @@ FORBIDDEN = frozenset({
     "-fno-signed-zeros", "-ffp-model=fast", "-ffp-model=aggressive", "-mdaz-ftz",
 })  # fmt: skip
 
+
 def flags(kind: Kind, given: Sequence[str]) -> list[tuple[str, ...]]:
     """Those for a compiler on this machine, beside the arguments that CC gives: the best first, those that old ones know last."""
     return [(*_NEEDED, *_processor(given), *_wide(kind)), _NEEDED]
