@@ -113,11 +113,12 @@ def _triangular_back(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangula
 SOLVE_TRIANGULAR = Formulas(_substituted, _triangular_back)
 
 
-def _det_back(c: Any, out: Any, x: Any) -> tuple[Any]:
-    return ((c * out)[..., None, None] * turned(solved(x, np.broadcast_to(np.eye(x.shape[-1]), x.shape))),)
+def _by_inverse(c: Any, x: Any) -> tuple[Any]:
+    return (c[..., None, None] * turned(solved(x, np.broadcast_to(np.eye(x.shape[-1]), x.shape))),)
 
 
-DET = Formulas(lambda x: np.linalg.det(doubles_of(x)), _det_back)
+SLOGDET = Formulas(lambda x: np.linalg.slogdet(doubles_of(x)), lambda c, out, x: _by_inverse(c[1], x))
+DET = Formulas(lambda x: np.linalg.det(doubles_of(x)), lambda c, out, x: _by_inverse(c * out, x))
 
 
 def _cholesky(x: Any, upper: bool) -> Any:

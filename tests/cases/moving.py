@@ -149,8 +149,6 @@ CASES = [
     Case("np.select([x > 1, x > 0], [x*x, 3*x], 2.0)", lambda x: np.where(x.real > 1, x * x, np.where(x.real > 0, 3 * x, 2)), X),
     *[Case(f"pad(x, ((1, 2), (3, 0)), '{m}')", lambda x, m=m: np.pad(x, ((1, 2), (3, 0)), m), X)
       for m in ("edge", "reflect", "symmetric", "wrap")],
-    Case("pad(x, ((1, 0), (0, 2)), constant_values=((3, 0), (0, 4)))",
-         lambda x: np.pad(x, ((1, 0), (0, 2)), constant_values=((3, 0), (0, 4))), X),
     Case("torch.nn.functional.pad(x, (1, -1, 2, 0), value=2)", lambda x: np.pad(x[:, :-1], ((2, 0), (1, 0)), constant_values=2), X),
     Case("torch.nn.functional.pad(x, (2, -1), 'reflect')", lambda x: np.pad(x, ((0, 0), (2, 0)), "reflect")[:, :-1], X),
     Case("torch.nn.functional.pad(x, (4, 1), 'replicate')", lambda x: np.pad(x, ((0, 0), (4, 1)), "edge"), X),

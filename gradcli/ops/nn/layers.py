@@ -20,7 +20,7 @@ from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
 from gradcli.ops.reductions.sums import mean as mean_of
-from gradcli.ops.registry import Number, declare, function, need_axes, room_for, structural, witness
+from gradcli.ops.registry import Number, declare, function, is_number, need_axes, room_for, structural, witness
 from gradcli.ops.structure import detach
 
 
@@ -84,6 +84,10 @@ def standardized(x: Any, *, axis: Any, eps: float) -> Any:
     return apart * rsqrt(mean(square(apart), axis=axis, keepdims=True) + eps)
 
 
+def _normalized(x: Any, axis: Any, eps: Any) -> Any:
+    return (standardized if is_number(eps) else standardized.definition)(x, axis=axis, eps=eps)
+
+
 def _affine(x: Any, weight: Any, bias: Any) -> Any:
     scaled = x if weight is None else x * weight
     return scaled if bias is None else scaled + bias
@@ -126,32 +130,32 @@ def _by_statistics(name: str, x: Any, running_mean: Any, running_var: Any, eps: 
 @function(backward="NativeBatchNorm")
 def batch_norm(
     x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None, *, training: bool = False,
-    momentum: Any = 0.1, eps: float = 1e-5,
+    momentum: Any = 0.1, eps: Number = 1e-5,
 ) -> Any:  # fmt: skip
     """(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias; mean and variance are those of the batch (training), or
     running_mean and running_var.
     """
-    if eps < 0 or (training and not eps):
+    if is_number(eps) and (eps < 0 or (training and not eps)):
         raise ArgumentError(f"batch_norm: eps must be positive, not {eps}")
     if len(x.shape) < 2 and x.shape != (0,):
         raise ShapeError(f"batch_norm: an input with channels along axis 1 is wanted, not the shape {tuple(x.shape)}")
     axes = (0, *range(2, len(x.shape)))
     if training and math.prod(x.shape[a] for a in axes) == 1:
         raise ShapeError(f"batch_norm: more than one value per channel is wanted when training, not the shape {tuple(x.shape)}")
-    found = standardized(x, axis=axes, eps=eps) if training else _by_statistics("batch_norm", x, running_mean, running_var, eps)
+    found = _normalized(x, axes, eps) if training else _by_statistics("batch_norm", x, running_mean, running_var, eps)
     return _affine(found, *_by_channel(x, weight, bias))
 
 
 @function(torch="x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps")
 def instance_norm(
     x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None, *, use_input_stats: bool = True,
-    momentum: Any = 0.1, eps: float = 1e-5,
+    momentum: Any = 0.1, eps: Number = 1e-5,
 ) -> Any:  # fmt: skip
     """(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias."""
     axes = tuple(range(2, len(x.shape)))
     if use_input_stats and math.prod(x.shape[a] for a in axes) == 1:
         raise ShapeError(f"instance_norm: more than one entry per channel is wanted, not the shape {tuple(x.shape)}")
-    found = standardized(x, axis=axes, eps=eps) if use_input_stats else _by_statistics("instance_norm", x, running_mean, running_var, eps)
+    found = _normalized(x, axes, eps) if use_input_stats else _by_statistics("instance_norm", x, running_mean, running_var, eps)
     return _affine(found, *_by_channel(x, weight, bias))
 
 
@@ -159,28 +163,28 @@ def instance_norm(
     torch="x, normalized_shape, weight, bias, eps",
     backward="NativeLayerNorm",
 )
-def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, normalized_shape: Any, eps: float = 1e-5) -> Any:
+def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, normalized_shape: Any, eps: Number = 1e-5) -> Any:
     """(x - mean)/sqrt(variance + eps) over the last axes, times weight, plus bias.
 
     >>> layer_norm(x, normalized_shape=(3,))
     """
-    return _affine(standardized(x, axis=_last_axes("layer_norm", x, normalized_shape, weight, bias), eps=eps), weight, bias)
+    return _affine(_normalized(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps), weight, bias)
 
 
 @function(torch="x, normalized_shape, weight, eps")
-def rms_norm(x: Any, weight: Any = None, *, normalized_shape: Any, eps: float | None = None) -> Any:
+def rms_norm(x: Any, weight: Any = None, *, normalized_shape: Any, eps: Number = None) -> Any:
     """x/sqrt(mean of squares + eps) over the last axes, times weight; eps is by default the precision's."""
     axes = _last_axes("rms_norm", x, normalized_shape, weight)
     return _affine(x * rsqrt(mean(square(x), axis=axes, keepdims=True) + (machine_epsilon(x) if eps is None else eps)), weight, None)
 
 
 @function(torch="x, num_groups, weight, bias, eps", backward="NativeGroupNorm")
-def group_norm(x: Any, weight: Any = None, bias: Any = None, *, num_groups: int, eps: float = 1e-5) -> Any:
+def group_norm(x: Any, weight: Any = None, bias: Any = None, *, num_groups: int, eps: Number = 1e-5) -> Any:
     """(x - mean)/sqrt(variance + eps) over groups of channels and all later axes, times weight, plus bias."""
     if len(x.shape) < 2 or num_groups < 1 or x.shape[1] % num_groups:
         raise ShapeError(f"group_norm: the second axis of the shape {tuple(x.shape)} does not divide into {num_groups} groups")
     extent = math.prod(x.shape[1:]) // num_groups
-    groups = standardized(reshape(x, shape=(x.shape[0], num_groups, extent)), axis=-1, eps=eps)
+    groups = _normalized(reshape(x, shape=(x.shape[0], num_groups, extent)), -1, eps)
     return _affine(reshape(groups, shape=x.shape), *_by_channel(x, weight, bias))
 
 

@@ -440,7 +440,7 @@ def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, sm
     axis, places = label_places(x, target, ignore_index)
     weighted = x if weight is None else x * _by_class(axis, weight, x)
     losses, ignored = -_of_class(weighted, places, axis), equal(target, ignore_index)
-    if smoothing:
+    if not (is_number(smoothing) and not smoothing):
         losses = losses * (1 - smoothing) - sum_(weighted, axis=axis) * (smoothing / x.shape[axis])
     losses = where(ignored, 0.0, losses)
     if reduction != "mean":
@@ -462,14 +462,14 @@ def nll_loss(input: Any, target: Index, weight: Any = None, *, ignore_index: int
     backward="NllLoss",
 )  # fmt: skip
 def cross_entropy(
-    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
+    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: Number = 0.0
 ) -> Any:
     """nll_loss of log_softmax(input): the target holds labels, or, in the input's shape, probabilities of all classes. label_smoothing is
     shared evenly by all classes.
 
     >>> cross_entropy([1.5, -0.3, 0.2], 0)
     """
-    if not 0 <= label_smoothing <= 1:
+    if is_number(label_smoothing) and not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"cross_entropy: label_smoothing must be from 0 to 1, not {label_smoothing}")
     if not input.shape:
         raise ShapeError("cross_entropy: an input with an axis of classes is wanted")

@@ -16,7 +16,7 @@ from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import max_, mean, min_, sum_, variation
-from gradcli.ops.registry import axes_of, declare, function, need_axes
+from gradcli.ops.registry import Number, axes_of, declare, function, is_number, need_axes
 from gradcli.ops.special.incomplete import entr
 
 
@@ -39,11 +39,11 @@ def _covariance(name: str, x: Any, fweights: Any, aweights: Any, ddof: float) ->
     if not given:
         deviation = x - mean(x, axis=1, keepdims=True)
         products = matmul(deviation, transpose(deviation, axes=(1, 0)))
-        return products / (n - ddof) if n > ddof else products * math.inf
+        return products / (n - ddof) if not is_number(ddof) or n > ddof else products * math.inf
     w = given[0] if len(given) == 1 else given[0] * given[1]
     total = sum_(w)
     deviation = x - reshape(matmul(x, w), shape=(-1, 1)) / total
-    norm = total - ddof if aweights is None or not ddof else total - ddof * sum_(w * aweights) / total
+    norm = total - ddof if aweights is None or (is_number(ddof) and not ddof) else total - ddof * sum_(w * aweights) / total
     norm = where(less_equal(norm, 0), 0.0, norm)
     return matmul(deviation * w, transpose(deviation, axes=(1, 0))) / norm
 
@@ -56,7 +56,7 @@ def _squeezed(matrix: Any) -> Any:
     numpy="x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype"
 )  # fmt: skip
 def cov(
-    x: Any, y: Any = None, fweights: Any = None, aweights: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: float | None = None
+    x: Any, y: Any = None, fweights: Any = None, aweights: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: Number = None
 ) -> Any:
     """The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default).
 
@@ -79,7 +79,7 @@ def _correlation(covariance: Any) -> Any:
 
 
 @function()
-def torch_cov(x: Any, fweights: Any = None, aweights: Any = None, *, correction: float = 1) -> Any:
+def torch_cov(x: Any, fweights: Any = None, aweights: Any = None, *, correction: Number = 1) -> Any:
     """torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations."""
     return _squeezed(_covariance("cov", _observations("cov", x), fweights, aweights, correction))
 
@@ -122,13 +122,13 @@ _SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, -mean"
 
 
 @function(numpy=_SPREAD)
-def nanvar(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
+def nanvar(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
     """The variance of the entries that are numbers, divided by n - ddof."""
     return variation("nanvar", False, x, where, axis, keepdims, ddof, True)
 
 
 @function(numpy=_SPREAD)
-def nanstd(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
+def nanstd(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
     """The standard deviation of the entries that are numbers."""
     return variation("nanstd", True, x, where, axis, keepdims, ddof, True)
 

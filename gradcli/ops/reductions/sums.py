@@ -34,11 +34,13 @@ from gradcli.ops.registry import (
     SAME,
     Function,
     Kink,
+    Number,
     Op,
     Shape,
     composite,
     declare,
     function,
+    is_number,
     noted,
     structural,
     witness,
@@ -125,7 +127,8 @@ def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
 
 def _with_keywords(op: Op, operands: str, body: Function, **static: Any) -> None:
     """Register the form of a reduction that takes NumPy's further keywords."""
-    composite(f"numpy_{op.name}", operands, body, static={**AXES, **static}, doc=f"{op.doc} With NumPy's keywords.")
+    signature = operands + " ddof:number" * bool(static)
+    composite(f"numpy_{op.name}", signature, body, static={**AXES, **static}, doc=f"{op.doc} With NumPy's keywords.")
 
 
 def reduction(names: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
@@ -190,7 +193,7 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
     vjp=_var_vjp, shape=reduced, saves="x", refuses=pytorch.only_floats("std and var"),
     ulps=8,
 )  # fmt: skip
-def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
+def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
     """The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1)."""
     n = count(x.shape, axis)
     deviation = x - sum_(x, axis=axis, keepdims=True) / n
@@ -209,7 +212,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
     refuses=pytorch.only_floats("std and var"),
     kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
 )  # fmt: skip
-def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
+def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
     """The standard deviation, the square root of var."""
     return sqrt(var.definition(x, axis=axis, keepdims=keepdims, ddof=ddof))
 
@@ -316,7 +319,10 @@ def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -
 
 def _corrected(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
     ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
-    return op(x, axis=None if axis == () else axis, keepdims=keepdims, ddof=ddof)
+    axis = None if axis == () else axis
+    if not is_number(ddof):
+        return variation(op.name, op is std, x, None, axis, keepdims, ddof)
+    return op(x, axis=axis, keepdims=keepdims, ddof=ddof)
 
 
 def _with_mean(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool, correction: float | None) -> Any:
@@ -324,25 +330,25 @@ def _with_mean(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool,
 
 
 @function()
-def torch_var(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: float | None = None) -> Any:
+def torch_var(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
     """torch.var: divided by n - correction (1 by default)."""
     return _corrected(var, x, axis, unbiased, keepdims, correction)
 
 
 @function()
-def torch_std(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: float | None = None) -> Any:
+def torch_std(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
     """torch.std: divided by n - correction (1 by default)."""
     return _corrected(std, x, axis, unbiased, keepdims, correction)
 
 
 @function()
-def var_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: float | None = None) -> Any:
+def var_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
     """var and mean in one, as in PyTorch."""
     return _with_mean(var, x, axis, unbiased, keepdims, correction)
 
 
 @function()
-def std_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: float | None = None) -> Any:
+def std_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
     """std and mean in one, as in PyTorch."""
     return _with_mean(std, x, axis, unbiased, keepdims, correction)
 

@@ -223,15 +223,15 @@ declare("""
 # them.
 
 
-def by_mpmath(value: Any) -> dict[str, Any]:
-    """Return what computes a function that sympy does not have: of a context of mpmath, and for sympy's own lambdify."""
+def sympy_function(s: Any, name: str, value: Any, fdiff: Any, **fields: Any) -> Any:
+    """A function that sympy does not have, by its derivative and its value ``value(m, *arguments)``, for sympy's own lambdify, too."""
 
     def of_numbers(*given: Any) -> Any:
         import mpmath
 
         return value(mpmath.mp, *given)
 
-    return {"by_mpmath": staticmethod(value), "_imp_": staticmethod(of_numbers)}
+    return type(name, (s.Function,), {"fdiff": fdiff, "by_mpmath": staticmethod(value), "_imp_": staticmethod(of_numbers), **fields})
 
 
 def by_order(s: Any, name: str, reference: Any, factor: Any = 1, formula: Any = None) -> Any:
@@ -244,8 +244,7 @@ def by_order(s: Any, name: str, reference: Any, factor: Any = 1, formula: Any = 
     def fdiff(self: Any, place: int) -> Any:
         return factor * self.func(self.args[0], int(self.args[1]) + 1)
 
-    written = {"formula": formula and staticmethod(formula)}
-    return type(name, (s.Function,), {"fdiff": fdiff, **written, **by_mpmath(lambda m, x, n: reference(m, x, int(n)))})
+    return sympy_function(s, name, lambda m, x, n: reference(m, x, int(n)), fdiff, formula=formula and staticmethod(formula))
 
 
 def in_sympy(name: str, reference: Any, slope: Any) -> Any:
@@ -255,20 +254,17 @@ def in_sympy(name: str, reference: Any, slope: Any) -> Any:
     """
 
     def symbolic(s: Any, *arguments: Any, **static: int) -> Any:
-        parameters = len(arguments) - 1
+        count = len(arguments)
 
         def fdiff(self: Any, place: int) -> Any:
-            values, orders = self.args[: parameters + 1], [int(n) for n in self.args[parameters + 1 :]]
-            if place == parameters + 1:
+            values, orders = self.args[:count], list(map(int, self.args[count:]))
+            if place == count:
                 return slope(s, values, orders)
             orders[place - 1] += 1
             return self.func(*values, *orders)
 
-        def value(m: Any, *given: Any) -> Any:
-            return reference(m, *given[: parameters + 1], *[int(n) for n in given[parameters + 1 :]])
-
-        made = type(name, (s.Function,), {"fdiff": fdiff, **by_mpmath(value)})
-        return made(*arguments, *(static.values() or (0,) * parameters))
+        made = sympy_function(s, name, lambda m, *given: reference(m, *given[:count], *map(int, given[count:])), fdiff)
+        return made(*arguments, *(static.values() or (0,) * (count - 1)))
 
     return symbolic
 
@@ -483,8 +479,7 @@ def _zeta_symbolic(s: Any, x: Any, q: Any, n: int = 0) -> Any:
         x, q, n = self.args
         return self.func(x, q, n + 1) if place == 1 else -x * self.func(x + 1, q, n) - n * self.func(x + 1, q, n - 1)
 
-    value = by_mpmath(lambda m, x, q, n: _zeta_reference(m, x, q, int(n)))
-    return type("zeta", (s.Function,), {"fdiff": fdiff, **value})(x, q, n)
+    return sympy_function(s, "zeta", lambda m, x, q, n: _zeta_reference(m, x, q, int(n)), fdiff)(x, q, n)
 
 
 zeta_slope: Op = elementwise(
