@@ -9,14 +9,14 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, transpose
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, laid_along, reshape, transpose
 from gradcli.ops.carrying import count
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import max_, mean, min_, sum_, variation
-from gradcli.ops.registry import Number, axes_of, declare, function, is_number, need_axes
+from gradcli.ops.registry import Number, declare, function, is_number, need_axes, one_axis
 from gradcli.ops.special.incomplete import entr
 
 
@@ -100,13 +100,9 @@ def average(x: Any, weights: Any = None, *, axis: Any = None, returned: bool = F
         result, total = mean(x, axis=axis, keepdims=keepdims), float(count(x.shape, axis))
     else:
         if tuple(weights.shape) != tuple(x.shape):
-            axes = axes_of(axis, len(x.shape))
-            if axis is None or tuple(weights.shape) != tuple(x.shape[a] for a in axes):
+            if axis is None or tuple(weights.shape) != (x.shape[one_axis(axis, len(x.shape))],):
                 raise ShapeError(f"average: weights of shape {tuple(weights.shape)} for an array of shape {tuple(x.shape)}")
-            order = tuple(int(i) for i in np.argsort(axes))
-            weights = transpose(weights, axes=order)
-            weights = reshape(weights, shape=tuple(n if i in axes else 1 for i, n in enumerate(x.shape)))
-        weights = broadcast_to(weights, shape=x.shape)
+            weights = broadcast_to(laid_along(weights, one_axis(axis, len(x.shape)), len(x.shape)), shape=x.shape)
         total = sum_(weights, axis=axis, keepdims=keepdims)
         result = sum_(x * weights, axis=axis, keepdims=keepdims) / total
     return (result, broadcast_to(total * 1.0 if weights is not None else total + 0.0 * result, shape=result.shape)) if returned else result
