@@ -133,14 +133,30 @@ def _read(x: Any, upper: bool) -> Any:
     return valued(x, (triu if upper else tril)(x))
 
 
-@function(domain="no zeros on the diagonal of x")
+def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
+    back = cholesky_solve(cotangent, x, upper=upper)
+    by_x = None
+    if wanted[1]:
+        factor = transposed(_read(x, True)) if upper else _read(x, False)
+        by_factor = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
+        by_x = transposed(by_factor) if upper else by_factor
+    return back, by_x
+
+
+def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
+    return equations_shape(x, y, "cholesky_solve")
+
+
+@function(
+    vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, saves="x out", core_dims=(2, 2),
+    domain="no zeros on the diagonal of x",
+)  # fmt: skip
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
     """The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not read, but its
     gradient is that of the product all the same, as in PyTorch.
 
     >>> cholesky_solve(b, cholesky(A))
     """
-    equations_shape(x.shape, y.shape, "cholesky_solve")
     factor = _read(x, upper)
     other = transposed(factor)
     return solve(matmul(other, factor) if upper else matmul(factor, other), y)
