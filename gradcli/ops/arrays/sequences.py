@@ -157,8 +157,7 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
     slopes = _steps(f, place) / steps
     h, k = part(steps, None, -1), part(steps, 1, None)  # before and after each entry inside
     before, after = part(slopes, None, -1), part(slopes, 1, None)
-    ends = part_of(f, place, 2, None) - part_of(f, place, None, -2)
-    inner = (k * before + h * after) / (h + k) if spacing.shape else ends / (2 * spacing)
+    inner = (k * before + h * after) / (h + k)
     if edge_order == 1:
         return concatenate(part(slopes, None, 1), inner, part(slopes, -1, None), axis=place)
     turn = (after - before) / (h + k)
