@@ -114,7 +114,8 @@ def refuse_unknown(keywords: Iterable[str], known: Collection[str], options: Col
         meant = _ELSEWHERE.get(name)
         close = meant if meant in options else suggestion(name, sorted({*options, *known}))
         help = f"did you mean '{close}'?" if close else None
-        raise UnknownArgument(f"{what} has no option '{name}', and the expression no name '{name}'", help=help)
+        beside = f", and the expression no name '{name}'" if known else ""
+        raise UnknownArgument(f"{what} has no option '{name}'{beside}", help=help)
 
 
 class UnknownArgument(UnknownNameError, TypeError):
@@ -126,17 +127,6 @@ def value_of(name: str, value: Any, copy: bool = True) -> Any:
     if isinstance(value, np.memmap) and value.dtype.kind in "fiub":
         return value
     return numbers(value, f"the value of '{name}'", booleans=True, copy=copy)
-
-
-def uncertain_of(name: str, value: Any, programs: Programs) -> tuple[Any, Any]:
-    """A value and its standard deviation: text with a ``±``, or an object such as `uncertainties` makes. None for what is exact."""
-    if isinstance(value, str) and any(sign in value for sign in ("±", "+/-", "\\pm", "+-", "(")):
-        found, deviation = programs.fresh().uncertain(value, name)
-        return (value, None) if deviation is None else (found, deviation)
-    if hasattr(value, "nominal_value") and hasattr(value, "std_dev"):
-        found = numbers(value.nominal_value, f"the value of '{name}'")
-        return found, deviations(value.std_dev, found, name)
-    return value, None
 
 
 def name_of(name: Any) -> str:
@@ -299,3 +289,21 @@ class Programs:
         from gradcli.batch.compilation import CompilationCache
 
         return CompilationCache(self.limits, self.precision)
+
+
+def programs_with(values: Mapping[str, Any], limits: Limits, dtype: str = "float64", dialect: str | None = None) -> Programs:
+    """Return what makes programs with these values: arrays, text with a ``±``, or objects such as `uncertainties` makes."""
+    programs = Programs(limits, dtype, dialect=dialect)
+    for name, value in values.items():
+        exact, deviation = value, None
+        if isinstance(value, str) and any(sign in value for sign in ("±", "+/-", "\\pm", "+-", "(")):
+            found, deviation = programs.fresh().uncertain(value, name)
+            exact = value if deviation is None else found
+        elif hasattr(value, "nominal_value") and hasattr(value, "std_dev"):
+            exact = numbers(value.nominal_value, f"the value of '{name}'")
+            deviation = deviations(value.std_dev, exact, name)
+        programs.values[name] = array = value_of(name, exact)
+        limits.check_shape(array.shape)
+        if deviation is not None:
+            programs.deviations[name] = deviation
+    return programs

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from gradcli.containment import contained
 from gradcli.errors import (
@@ -23,7 +23,7 @@ from gradcli.errors import (
     Span,
     UnknownFieldError,
     UsageError,
-    suggestion,
+    did_you_mean,
     text_lines,
 )
 from gradcli.files.jsonl import InputRecord, parse_record
@@ -36,8 +36,8 @@ from gradcli.query.baseline import Baseline, Identities
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import only_follows, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
+from gradcli.query.names import UsedNames, names_among, refuse_glued
 from gradcli.query.options import FAIL_ON, Options, Policy
-from gradcli.query.unused_names import UsedNames, names_among, refuse_glued
 from gradcli.report.data import id_text
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
@@ -149,7 +149,7 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
         return skipped
     scope, options = program.scope, policy.options
     if options.over and isinstance(statement, (Query, Assertion)):
-        from gradcli.query.over import over_box, ranged
+        from gradcli.query.bounds import over_box, ranged
 
         with over_box(scope, statement, options.over):
             record = _judged(program, ranged(statement, options.over), policy, id)
@@ -173,17 +173,16 @@ def _judged(program: Program, statement: Statement | GradcliError, policy: Polic
             refuse_glued(statements, scope, needs.names, options.wrt or (), can_list=False)
         except AmbiguousError as error:
             return Record.of_error(error, id=id, expr=record.expr)
+        sampled = SampledPoints(program, statement, needs, options, id)
+        is_of_all = isinstance(statement, Assertion) and {*needs.names} <= {*names_quantified_by(statement)}  # all values of them are meant
         if isinstance(statement, (Binding, Several)):
             record = deferred(program, statement, needs, options)
-        elif isinstance(statement, Assertion) and {*needs.names} <= {*names_quantified_by(statement)}:
-            middle = SampledPoints(program, statement, needs, options, id)
-            record = middle.at(dict.fromkeys(middle.keys, 0.5))  # of these names all values are meant
+        elif is_of_all or (options.over and not needs.names):
+            record = sampled.at(dict.fromkeys(needs.names, 0.5))
             if record is not None:
                 record.point = {}
-        elif options.over and not needs.names:
-            record = SampledPoints(program, statement, needs, options, id).at({})
         else:
-            record = SampledPoints(program, statement, needs, options, id).gravest(policy.points, policy.state)
+            record = sampled.gravest(policy.points, policy.state)
     elif isinstance(statement, (Binding, DataBinding, Several)):
         keep_in_order(scope, statement)
     return record
@@ -227,14 +226,14 @@ class CaseNames:
 # -- JSON Lines records, each to its result: what `eval` and `check` share -------------------------
 
 
+@dataclass(eq=False)
 class RecordLines:
     """Lines of JSON Lines files to results, as `eval` takes them: nothing is claimed, and the result is that of the last query."""
 
     kind: ClassVar[type[Any]] = Record
-    skips = False  # whether a record may be left out, and its claims identify it
-
-    def __init__(self, programs: Programs, names: UsedNames) -> None:
-        self.programs, self.names = programs, names
+    skips: ClassVar[bool] = False  # whether a record may be left out, and its claims identify it
+    programs: Programs
+    names: UsedNames
 
     def options(self, given: InputRecord, options: Options) -> Options:
         """The options of a record that says more than names and a seed. Raises UsageError."""
@@ -348,8 +347,7 @@ def _refuse_claims_of_nothing(given: InputRecord, parsed: Iterable[Statement | G
     names = sorted(bound.union(program.scope.names, mentioned))
     for name in claimed:
         if name not in names:
-            close = suggestion(name, names)
-            help = f"did you mean '{close}'?" if close else f"the names are {', '.join(names[:20])}" if names else None
+            help = did_you_mean(name, names, f"the names are {', '.join(names[:20])}" if names else None)
             raise UnknownFieldError(f"'expect' has the gradient of '{name}', which the record does not have", help=help)
 
 
@@ -363,14 +361,13 @@ def _options_of(given: InputRecord, options: Options) -> Options:
     return replace(options, wrt=options.wrt or given.wrt, seed=seed)
 
 
+@dataclass(eq=False)
 class CheckedLines(RecordLines):
     """Records as `check` takes them: with what they expect, within their own tolerances unless the command line has some."""
 
     skips = True
-
-    def __init__(self, programs: Programs, names: UsedNames, rtol: float | None, atol: float | None) -> None:
-        super().__init__(programs, names)
-        self.rtol, self.atol = rtol, atol
+    rtol: float | None
+    atol: float | None
 
     def options(self, given: InputRecord, options: Options) -> Options:
         if not given.expect and given.rtol is None and given.atol is None:
@@ -411,21 +408,6 @@ def claimed(
             yield record
     if policy.options.claims and last is None:
         yield Record.of_error(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)
-
-
-class Case(Protocol):
-    """A case that an item decides."""
-
-    @property
-    def file(self) -> str:
-        """The file it stands in, as it is shown."""
-
-    @property
-    def line(self) -> int:
-        """The line there."""
-
-    def outcome(self, name: str) -> Outcome:
-        """The outcome of the case, under a name."""
 
 
 class Known(NamedTuple):
@@ -489,15 +471,15 @@ class Statements:
         return found
 
 
+@dataclass(eq=False)
 class Runner:
     """One program for a file. Queries leave no trace in it, so that each gives the same alone as after the others."""
 
-    def __init__(self, folder: Path, statements: list[Statement | GradcliError], policy: Policy) -> None:
-        self.folder = folder
-        self.statements = statements
-        self.policy = policy
-        self.done = 0  # statements that the program has been through
-        self.program: Program | None = None
+    folder: Path
+    statements: list[Statement | GradcliError]
+    policy: Policy
+    done: int = 0  # statements that the program has been through
+    program: Program | None = None
 
     def advance(self, place: int) -> None:
         """Make the names those before the statement at a place."""
@@ -525,3 +507,6 @@ class Runner:
         program = programs.fresh(self.policy.state, programs.loader(self.folder), usual=self.policy.dialect)
         program.scope.dialect.foresee(lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None))
         return program
+
+
+Case = RecordCase | Statements  # that an item decides

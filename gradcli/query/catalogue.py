@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, UnknownNameError, suggestion
+from gradcli.errors import GradcliError, UnknownNameError, did_you_mean
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import simplify
 from gradcli.graph.nodes import Graph
@@ -112,8 +112,8 @@ def found(name: str) -> tuple[Function, str]:
     if signature is None and short in registry():
         return registry()[short], short
     if signature is None:
-        close = suggestion(short, [n for _, r in functions() for n in (r.name, *r.aliases)])
-        raise UnknownNameError(f"unknown function '{name}'", help=f"did you mean '{close}'?" if close else "gradcli functions lists all")
+        known = [n for _, r in functions() for n in (r.name, *r.aliases)]
+        raise UnknownNameError(f"unknown function '{name}'", help=did_you_mean(short, known, "gradcli functions lists all"))
     try:
         return named(signature.target), short
     except KeyError:

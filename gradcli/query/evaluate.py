@@ -24,9 +24,9 @@ from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
+from gradcli.query.names import has_powers, is_nan, missing, nowhere, remarks, variables
 from gradcli.query.options import Options
 from gradcli.query.warnings import first_nonfinite, gradient, hessian, hvp, jacobian, jvp, nonfinite, nonfinite_of_large, text_of
-from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, variables
 from gradcli.report.records import Answer, Record
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, option
 # -- What is given beside a query's program: claims on its result, read in its scope, and the seed -
 
 
-def claims_of(program: Program, root: Expr, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
+def claims_of(program: Program, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
     """The claims on a query, read in its scope, where ``seed`` is the seed."""
     if not options.claims:
         return [], None
@@ -100,14 +100,12 @@ def claims_of(program: Program, root: Expr, record: Record, options: Options) ->
     found = []
     try:
         for claim in options.claims:
-            given = Given(claim.of, None, claim.numbers, options.rtol, options.atol)
+            node, numbers = None, claim.numbers
             if claim.text is not None:
                 node = program.read(claim.text, f"<claim of {claim.of}>")
-                if claim.formula or program.lowering.mentions:
-                    given = Given(claim.of, node, around=claim.around)
-                else:
-                    given = Given(claim.of, None, program.bindings.raw(node), options.rtol, options.atol)
-            found.append(given)
+                if not (claim.formula or program.lowering.mentions):
+                    node, numbers = None, program.bindings.raw(node)
+            found.append(Given(claim.of, node, numbers, options.rtol, options.atol, around=claim.around))
     finally:
         if seed is not None:
             scope.unbind("seed")
@@ -302,8 +300,11 @@ def _evaluated(program: Program, lowered: Lowered, options: Options, record: Rec
         else:
             record.uncertainty = propagated(scope, root, order, record, options.covariances)
     excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}
-    if options.formula and wrt:
-        _formulas(scope, root, wrt, options, record)
+    if options.formula and wrt and options.mode in ("grad", "jacobian", "hessian"):
+        from gradcli.query.general_formulas import derivative_formulas
+
+        found = derivative_formulas(scope, root, wrt, options.mode, seed_given=record.seed_given, latex=options.latex)
+        record.derivative_kind, record.derivative, record.latex = found
     if options.precision is not None and options.mode == "grad" and root.kind == "float":
         from gradcli.reference.digits import to_digits
 
@@ -315,29 +316,19 @@ def _evaluated(program: Program, lowered: Lowered, options: Options, record: Rec
                 "digits of the precision that are not proved: at kinks they are a choice, without enclosures those that stay"
             )
     if options.over and options.check:
-        from gradcli.query.over import held
+        from gradcli.query.bounds import held
 
-        record.check = held(scope, lowered, wrt, claims_of(program, root, record, options)[0], options.over, options.timeout)
+        record.check = held(scope, lowered, wrt, claims_of(program, record, options)[0], options.over, options.timeout)
         if record.check is not None:
             return wrt
     if options.check:
         from gradcli.check.crosscheck import cross_check
 
-        claims, seed = claims_of(program, root, record, options)
+        claims, seed = claims_of(program, record, options)
         record.check = cross_check(
             scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
         )  # fmt: skip
     return wrt
-
-
-def _formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], options: Options, record: Record) -> None:
-    """The formulas of the derivatives that the record has."""
-    if options.mode in ("grad", "jacobian", "hessian"):
-        from gradcli.query.general_formulas import derivative_formulas
-
-        record.derivative_kind, record.derivative, record.latex = derivative_formulas(
-            scope, root, wrt, options.mode, seed_given=record.seed_given, latex=options.latex
-        )
 
 
 def _remarks(

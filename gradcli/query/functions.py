@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 
 from gradcli.characters import ByName
 from gradcli.characters import by_name as found_by_name
-from gradcli.errors import GradcliError, InputTypeError, ShapeError, UnknownNameError, UsageError, suggestion
+from gradcli.errors import GradcliError, InputTypeError, ShapeError, UnknownNameError, UsageError, did_you_mean
 from gradcli.inert import clipped
+from gradcli.language.calls import is_function
 from gradcli.language.reading import names_bound_by, names_imported_by, words_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
@@ -66,9 +65,7 @@ class Flat:
         bound = given.bound(values.get("at"), keywords, words, lambda name: f'at={{"{name}": ...}}')
         for name in (*known, *bound):
             if name not in words:
-                close = suggestion(name, sorted(words))
-                help = f"did you mean '{close}'?" if close else None
-                raise UnknownNameError(f"flat: the expression has no name '{name}'", help=help)
+                raise UnknownNameError(f"flat: the expression has no name '{name}'", help=did_you_mean(name, sorted(words)))
         self.shapes = {name: _shape(name, bound[name], dtype) if name in bound else None for name in known}
         self.fixed = {name: given.value_of(name, value) for name, value in bound.items() if name not in known}
         self.function = function.by(tuple(known))
@@ -202,7 +199,6 @@ class Compiled:
         self._ascii = settings.expression.isascii()  # all results are keyed as names are written
         self._planned: dict[Key, tuple[Specialized, Order]] = {}  # by names and shapes as calls have them
         self._deciding: dict[Key, list[str]] = {}  # names whose values decide what is computed
-        self._made = lru_cache(_PLANS)(self._specialized)
 
     @property
     def expression(self) -> str:
@@ -307,7 +303,7 @@ class Compiled:
         if found is None:
             specs = [Spec(name, value.shape, value.dtype.str, content=contents.get(name)) for name, value in sorted(bindings.items())]
             try:
-                plan = with_deciding(lambda specs: self._made(specs, seed), specs, known)
+                plan = with_deciding(lambda specs: self.plans(self.settings, specs, seed), specs, known)
             except GradcliError as error:
                 raise given.helped(error, self.options, _by_name) from None
             if len(self._planned) >= _PLANS:
@@ -319,18 +315,13 @@ class Compiled:
             found = self._planned[(*key, *contents.values())] = plan, plan.order(bindings)
         return found
 
-    def _specialized(self, specs: tuple[Spec, ...], seed: Any) -> Specialized:
-        return self.plans(self.settings, specs, seed)
-
     def _by_names(self, at: Any, keywords: dict[str, Any], more: tuple[Any, ...] = ()) -> dict[str, Any]:
         """The values by the names that the expression has for them; those that come by position are refused."""
         if more or (at is not None and not isinstance(at, Mapping)):
             statements = statements_of(self.expression, self.settings.limits)
-            names = [name for statement in statements for name in (*names_bound_by(statement), *names_imported_by(statement))]
-            taken = {*names, *NAMED, *re.findall(r"\b(\w++)\s*+\(", self.expression)}
-            free = sorted(self._words - taken)
+            own = {name for statement in statements for name in (*names_bound_by(statement), *names_imported_by(statement))}
+            free = [name for name in sorted(self._words - own) if not (is_function(name) and len(name) > 1) and name not in NAMED] or ["x"]
             shown = [f"{value!r}" if isinstance(value, (int, float)) else "..." for value in (at, *more)]
-            free += [f"x{place}" for place in range(len(free), len(shown))] if len(shown) > 1 else ["x"][len(free) :]
             help = f"call it by names: f({', '.join(f'{name}={text}' for name, text in zip(free, shown, strict=False))})"
             raise InputTypeError("a compiled function takes values by names", help=help)
         given.refuse_unknown(keywords, self._words, self.options, "the function")
@@ -426,7 +417,11 @@ class Value(_Prepared):
         return np.ravel(value) if value.ndim else value
 
 
-class _Matrix(_Prepared):
+_Results = TypeVar("_Results")
+_Patterns = TypeVar("_Patterns")
+
+
+class _Matrix(_Prepared, Generic[_Results, _Patterns]):
     """A function that has a matrix of derivatives."""
 
     def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
@@ -439,55 +434,36 @@ class _Matrix(_Prepared):
         """The matrix, with a row for each entry of the value (of the vector, for a Hessian) and a column for each of the vector."""
         return self.call(None, (), bindings, out="whole sparse" if self.sparse else "whole")
 
-    def _patterns(self, shapes: Mapping[str, Any] | None, named: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, at: Mapping[str, Any] | None = None, /, *, random_state: int | None = None, **bindings: Any) -> _Results:
+        """The value, and by each name the Jacobian, of the value's shape followed by the name's; of `hessian` the value, the gradient by
+        each name, and by each two the second derivatives, ``[x][y]`` of the shape of x followed by that of y.
+
+        ``sparse=True`` makes each matrix a ``scipy.sparse.csr_array`` with a row for each entry of the value (of x) and a column for each
+        entry of the name (of y), in C order.
+        """
+        found: _Results = self.call(at, (), bindings, out="sparse" * self.sparse, state=random_state)
+        return found
+
+    def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> _Patterns:
+        """The entries of each matrix that may be other than zero, for values of these shapes (as ``prepare`` takes them).
+
+        Sparse arrays of truths, by name, of a Hessian by two. What is left out is zero for all values; what is not may be.
+        """
         plan, order = self.plan_for(shapes, named)
-        found: dict[str, Any] = found_by_name(plan.patterns(order))
+        found: _Patterns = found_by_name(plan.patterns(order))
         return found
 
 
-class Jacobian(_Matrix):
+class Jacobian(_Matrix[tuple[Any, dict[str, Any]], dict[str, Any]]):
     """A value and its Jacobians as a function of names. Made by `jacobian`."""
 
     plans = JacobianPlan
 
-    def __call__(
-        self, at: Mapping[str, Any] | None = None, /, *, random_state: int | None = None, **bindings: Any
-    ) -> tuple[Any, dict[str, Any]]:
-        """The value, and by each name the Jacobian, of the value's shape followed by the name's.
 
-        ``sparse=True`` of `jacobian` makes each a ``scipy.sparse.csr_array`` with a row for each entry of the value and a column for each
-        entry of the name, in C order.
-        """
-        found: tuple[Any, dict[str, Any]] = self.call(at, (), bindings, out="sparse" * self.sparse, state=random_state)
-        return found
-
-    def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Any]:
-        """The entries of the Jacobian by each name that may be other than zero, for values of these shapes (as ``prepare`` takes them).
-
-        Sparse arrays of truths, with a row for each entry of the value. What is left out is zero for all values; what is not may be.
-        """
-        return self._patterns(shapes, named)
-
-
-class Hessian(_Matrix):
+class Hessian(_Matrix[tuple[Any, dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]]):
     """A scalar, its gradients and its second derivatives as a function of names. Made by `hessian`."""
 
     plans = HessianPlan
-
-    def __call__(
-        self, at: Mapping[str, Any] | None = None, /, *, random_state: int | None = None, **bindings: Any
-    ) -> tuple[Any, dict[str, Any], dict[str, dict[str, Any]]]:
-        """The value, the gradient by each name, and by each two the second derivatives, ``[x][y]`` of the shape of x followed by that of y.
-
-        ``sparse=True`` of `hessian` makes each a ``scipy.sparse.csr_array`` with a row for each entry of x and a column for each of y.
-        """
-        found: tuple[Any, dict[str, Any], dict[str, dict[str, Any]]]
-        found = self.call(at, (), bindings, out="sparse" * self.sparse, state=random_state)
-        return found
-
-    def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, dict[str, Any]]:
-        """The second derivatives by each two names that may be other than zero, as `Jacobian.sparsity` has it."""
-        return self._patterns(shapes, named)
 
 
 class HessianProduct(Compiled):
@@ -672,17 +648,7 @@ def compile(
 def compile(expression: Callable[..., Any], **pytorch: Any) -> Callable[..., Any]: ...
 @overload
 def compile(expression: None = None, **pytorch: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
-def compile(
-    expression: Any = None,
-    *,
-    dtype: DType = "float64",
-    limits: Limits = DEFAULT,
-    dialect: Dialect | None = None,
-    backend: Any = "auto",
-    threads: int | None = None,
-    random_state: int | None = None,
-    **pytorch: Any,
-) -> Any:
+def compile(expression: Any = None, **options: Any) -> Any:
     """A function of an expression's names that gives its value, with the options of `value_and_grad`.
 
     A Python function is given back as it is, as PyTorch's `compile` changes nothing that a function computes; with PyTorch's keywords
@@ -690,15 +656,9 @@ def compile(
     for what is neither.
     """
     of_functions = expression is None or callable(expression)
-    ours: dict[str, Any] = {"dtype": dtype, "limits": limits, "dialect": dialect, "backend": backend, "threads": threads}
-    ours["random_state"] = random_state
-    options = _PYTORCH_COMPILE if of_functions else (*ours,)
-    strange = [*pytorch, *(name for name in ("threads", "random_state") if of_functions and ours[name] is not None)]
-    for name in strange:
-        if name not in options:
-            close = suggestion(name, [*options])
-            raise given.UnknownArgument(f"compile has no option '{name}'", help=f"did you mean '{close}'?" if close else None)
+    usual = value_and_grad.__kwdefaults__
+    known = _PYTORCH_COMPILE if of_functions else usual
+    given.refuse_unknown([name for name in options if name not in known], (), known, "compile")
     if of_functions:
         return expression if expression is not None else lambda function: function
-    ours["random_state"] = 0 if random_state is None else random_state
-    return Value(_settings(expression, (), **ours))
+    return Value(_settings(expression, (), **{**usual, **options}))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from gradcli.errors import GradcliError, InputTypeError, MissingValueError, ParseError, ShapeError, UsageError, suggestion, text_lines
+from gradcli.errors import GradcliError, InputTypeError, MissingValueError, ParseError, ShapeError, UsageError, did_you_mean, text_lines
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order, ones_like, vjp
 from gradcli.language.run import Lowered, Program, statements
@@ -25,8 +25,8 @@ from gradcli.plans.source import Gradients
 from gradcli.query.bindings import by_form
 from gradcli.query.evaluate import locate
 from gradcli.query.matrices import Compressed, Derivatives, Short, csr
+from gradcli.query.names import variables
 from gradcli.query.options import Options
-from gradcli.query.wrt import variables
 
 # -- A program lowered for values of given names, shapes and dtypes: its result as a graph, and
 # what a plan of it takes, in order.
@@ -454,8 +454,7 @@ class ProductPlan(Specialized):
         for name, shape in self.seed:
             x = self.made.wrt.get(name, self.made.scope.subject(name))
             if x is None or x not in depends or x.kind != FLOAT:
-                close = suggestion(name, sorted(leaf.payload.name for leaf in depends if leaf.is_leaf))
-                help = f"did you mean '{close}'?" if close else "leave its vector out"
+                help = did_you_mean(name, sorted(leaf.payload.name for leaf in depends if leaf.is_leaf), "leave its vector out")
                 raise MissingValueError(f"v: the value does not depend on '{name}'", help=help)
             if shape != x.shape:
                 raise ShapeError(f"v: the vector for '{name}' has the shape {shape}, its value {x.shape}; they must be the same")

@@ -30,8 +30,8 @@ from gradcli.limits import Limits
 from gradcli.plans.backend import insist
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import CheckedLines, checked, claimed, left_undecided, line_of, marks_of, name_of, outcome_of, unrun
+from gradcli.query.names import UsedNames, refuse_unknown_in
 from gradcli.query.options import CHECKING, Options, Policy, policy_of
-from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
