@@ -224,7 +224,7 @@ class RecordFile(CheckedFile):
 class FunctionFile(CheckedFile):
     """The functions of a project's settings, which run in this process."""
 
-    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
+    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, ListedCase, Marks, Any]]:
         from gradcli.files.settings import line_of_function
         from gradcli.functions.listed import ListedCase
 

@@ -100,12 +100,14 @@ def claims_of(program: Program, record: Record, options: Options) -> tuple[list[
     found = []
     try:
         for claim in options.claims:
-            node, numbers = None, claim.numbers
+            formula, numbers = None, claim.numbers
             if claim.text is not None:
                 node = program.read(claim.text, f"<claim of {claim.of}>")
-                if not (claim.formula or program.lowering.mentions):
-                    node, numbers = None, program.bindings.raw(node)
-            found.append(Given(claim.of, node, numbers, options.rtol, options.atol, around=claim.around))
+                if claim.formula or program.lowering.mentions:
+                    formula = node
+                else:
+                    numbers = program.bindings.raw(node)
+            found.append(Given(claim.of, formula, numbers, options.rtol, options.atol, around=claim.around))
     finally:
         if seed is not None:
             scope.unbind("seed")

@@ -326,7 +326,7 @@ class SampledPoints:
         for _ in range(2 if all(claim.formula for claim in claims) else 0):
             if places.size < 2:
                 break
-            with self.in_passing(), self.bound({name: np.array([points[i][name] for i in places]) for name in self.needs.names}):
+            with self.in_passing(), self.bound({name: np.array([points[i][name] for i in places.tolist()]) for name in self.needs.names}):
                 record = run_statement(self.program, query, quick, id=self.id)
             finite = _finite_slopes(record, places.size)
             if finite.all():

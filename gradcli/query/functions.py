@@ -656,7 +656,7 @@ def compile(expression: Any = None, **options: Any) -> Any:
     for what is neither.
     """
     of_functions = expression is None or callable(expression)
-    usual = value_and_grad.__kwdefaults__
+    usual: Any = value_and_grad.__kwdefaults__
     known = _PYTORCH_COMPILE if of_functions else usual
     given.refuse_unknown([name for name in options if name not in known], (), known, "compile")
     if of_functions:

@@ -256,11 +256,12 @@ def _evaluates_to(simple: Expr, raw: Expr, point: _Derived, precision: str) -> b
     return all(np.isfinite(side).all() for side in here) and _close(*_sides(printed, raw, moved, precision), precision)
 
 
-def _sides(printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str) -> Sequence[np.ndarray]:
+def _sides(printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str) -> tuple[np.ndarray, np.ndarray]:
     """The values of two forms, in one shape."""
     with np.errstate(all="ignore"):
         table = forward([printed, raw], values, precision)
-    return np.broadcast_arrays(_entries(table[printed]), _entries(table[raw]))
+    x, y = np.broadcast_arrays(_entries(table[printed]), _entries(table[raw]))
+    return x, y
 
 
 def _entries(value: Any) -> np.ndarray:

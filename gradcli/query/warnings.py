@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -159,7 +159,7 @@ def gradient(
     return {name: _finished(found.get(x), x, dtype) for name, x in wrt.items()}
 
 
-def swept(root: Expr, seed: Any, wrt: Sequence[Expr], values: Values, order: Sequence[Expr] | None = None) -> dict[Expr, Any]:
+def swept(root: Expr, seed: Any, wrt: Sequence[Expr], values: Mapping[Expr, Any], order: Sequence[Expr] | None = None) -> dict[Expr, Any]:
     """The vector-Jacobian products of a node by those that it depends on. Raises EvaluationError."""
     try:
         with np.errstate(all="ignore"):
