@@ -191,10 +191,9 @@ def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None
 
     def typed(word: str) -> str:
         name, _, value = word.partition("=")
-        if value:
-            return word if str(given.get(name)) == value else ""
-        if given.get(name) is not usual.get(name):
-            return f"'{name}'"
+        is_given = str(given.get(name)) == value if value else given.get(name) is not usual.get(name)
+        if is_given:
+            return word if value else f"'{name}'"
         return f"the mode '{name}'" if given["mode"] == name else ""
 
     refuse_together("modes evaluate", typed)

@@ -34,7 +34,7 @@ from gradcli.language.run import Program, statements
 from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.query.bindings import Programs
-from gradcli.query.evaluate import only_follows, run_statement
+from gradcli.query.evaluate import only_follows, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.names import UsedNames, names_among, refuse_glued
 from gradcli.query.options import FAIL_ON, Options, Policy
@@ -200,8 +200,7 @@ def unrun(statement: Statement | GradcliError, id: Any = None) -> Record:
         record = Record.of_error(statement, id=id)
         record.error = None
         return record
-    line, column = statement.source.position(statement.span.start)
-    return Record(statement.text, id, statement.source.name, line, column)
+    return record_of(Record, statement, id)
 
 
 def name_of(record: Record) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gradcli.containment import contained
-from gradcli.errors import ExhaustedError, GradcliError, ShapeError, Source, Span, TypeMismatchError
+from gradcli.errors import GradcliError, ShapeError, Source, Span, TypeMismatchError
 from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program, tried
@@ -74,10 +74,7 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, option
     places = [None if options.place is None else options.place(name, shape, dtype) for name, shape in shapes.items()]
     in_files = sum(p.nbytes for p in places if p is not None)
     scope.limits.check_memory(plan.memory - in_files + held_by(scope.values.values()), WITH_GRADIENT)
-    try:
-        results = plan(values, [None if p is None else np.asarray(p) for p in places])
-    except MemoryError:
-        raise ExhaustedError(f"not enough memory for results of the shapes {', '.join(map(str, shapes.values()))}") from None
+    results = plan(values, [None if p is None else np.asarray(p) for p in places])
     value, *gradients = [result if p is None else p for result, p in zip(results, places, strict=True)]
     return value, dict(zip(wrt, gradients, strict=True))
 
@@ -192,6 +189,12 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
     return answer(Record, fill, program, statement, id=id, mode="assert" if asserts else options.mode)
 
 
+def record_of(kind: type[Kind], statement: Statement, id: Any = None, **known: Any) -> Kind:
+    """Return an answer to a statement, of which nothing is known yet but where it stands."""
+    line, column = statement.source.position(statement.span.start)
+    return kind(statement.text, id, statement.source.name, line, column, **known)
+
+
 def answer(
     kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], program: Program, statement: Statement | GradcliError, *,
     lower: Callable[[Statement], Lowered | None] | None = None, id: Any = None, **known: Any,
@@ -207,8 +210,7 @@ def answer(
         if statement.source is not None:
             scope.mentioned.update(_WORD.findall(statement.source.text))
         return kind.of_error(tried(statement, scope), id=id)
-    line, column = statement.source.position(statement.span.start)
-    record = kind(statement.text, id, statement.source.name, line, column, **known)
+    record = record_of(kind, statement, id, **known)
     try:
         lowered = (lower or program.execute)(statement)
         if lowered is None:

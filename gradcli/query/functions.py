@@ -20,7 +20,6 @@ from gradcli.ops.constants import NAMED
 from gradcli.query import bindings as given
 from gradcli.query.specialized import (
     HessianPlan,
-    JacobianPlan,
     MatrixPlan,
     Order,
     ProductPlan,
@@ -193,9 +192,9 @@ class Compiled:
     def __init__(self, settings: Settings, sparse: bool = False) -> None:
         self.settings, self.sparse = settings, sparse
         self.float_dtype = settings.float_dtype
-        self._words = {*(settings.wrt or ())}
+        self.words = {*(settings.wrt or ())}  # what the expression mentions, functions among them
         for statement in statements_of(settings.expression, settings.limits):
-            self._words |= {*words_of(statement), *names_bound_by(statement)}
+            self.words |= {*words_of(statement), *names_bound_by(statement)}
         self._ascii = settings.expression.isascii()  # all results are keyed as names are written
         self._planned: dict[Key, tuple[Specialized, Order]] = {}  # by names and shapes as calls have them
         self._deciding: dict[Key, list[str]] = {}  # names whose values decide what is computed
@@ -208,11 +207,6 @@ class Compiled:
     def wrt(self) -> tuple[str, ...] | None:
         """The names to differentiate with respect to; None for all that it is called with and depends on."""
         return self.settings.wrt
-
-    @property
-    def words(self) -> Collection[str]:
-        """The names that the expression mentions, functions among them, and those of ``wrt``."""
-        return self._words
 
     def __repr__(self) -> str:
         return f"<{'sparse ' * self.sparse}{type(self).__name__.lower()} {clipped(self.expression, _SHOWN)!r}>"
@@ -248,7 +242,7 @@ class Compiled:
         self, at: Any, more: tuple[Any, ...], bindings: dict[str, Any], seed: Any = None, out: Any = None, state: int | None = None
     ) -> Any:
         """The results for values of names; ``out`` is for the plan."""
-        if at is not None or more or not self._words.issuperset(bindings):
+        if at is not None or more or not self.words.issuperset(bindings):
             bindings = self._by_names(at, bindings, more)
         parts: list[Any] = list(bindings)  # names and shapes: what a plan is made for
         dtype, kind = self.float_dtype, None
@@ -275,8 +269,8 @@ class Compiled:
         """The plan for values of these shapes, and the order of its results."""
         options = ("seed",) if "seed" in self.options else ()
         seed = named.pop("seed", None) if options else None
-        given.refuse_unknown(named, self._words, options, "prepare")
-        specs = given.bound(shapes, named, self._words, lambda name: f'f.prepare({{"{name}": ...}})')
+        given.refuse_unknown(named, self.words, options, "prepare")
+        specs = given.bound(shapes, named, self.words, lambda name: f'f.prepare({{"{name}": ...}})')
         values = {name: placeholder(name, spec, self.float_dtype) for name, spec in specs.items()}
         unknown = {name for name, empty in values.items() if empty is not None}
         values |= {name: self._array(name, specs[name]) for name in specs if name not in unknown}
@@ -320,12 +314,12 @@ class Compiled:
         if more or (at is not None and not isinstance(at, Mapping)):
             statements = statements_of(self.expression, self.settings.limits)
             own = {name for statement in statements for name in (*names_bound_by(statement), *names_imported_by(statement))}
-            free = [name for name in sorted(self._words - own) if not (is_function(name) and len(name) > 1) and name not in NAMED] or ["x"]
+            free = [name for name in sorted(self.words - own) if not (is_function(name) and len(name) > 1) and name not in NAMED] or ["x"]
             shown = [f"{value!r}" if isinstance(value, (int, float)) else "..." for value in (at, *more)]
             help = f"call it by names: f({', '.join(f'{name}={text}' for name, text in zip(free, shown, strict=False))})"
             raise InputTypeError("a compiled function takes values by names", help=help)
-        given.refuse_unknown(keywords, self._words, self.options, "the function")
-        return given.bound(at, keywords, self._words, _by_name)
+        given.refuse_unknown(keywords, self.words, self.options, "the function")
+        return given.bound(at, keywords, self.words, _by_name)
 
     def _lazily(self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None) -> tuple[Any, dict[str, Any]]:
         """The results of a call some of whose values are Dask's arrays."""
@@ -457,7 +451,7 @@ class _Matrix(_Prepared, Generic[_Results, _Patterns]):
 class Jacobian(_Matrix[tuple[Any, dict[str, Any]], dict[str, Any]]):
     """A value and its Jacobians as a function of names. Made by `jacobian`."""
 
-    plans = JacobianPlan
+    plans = MatrixPlan
 
 
 class Hessian(_Matrix[tuple[Any, dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]]):

@@ -32,7 +32,7 @@ from gradcli.ops.constants import NAMED
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Probe
 from gradcli.query.cases import details_of
-from gradcli.query.evaluate import locate, run_statement
+from gradcli.query.evaluate import locate, record_of, run_statement
 from gradcli.query.free_variables import Needs, Point, SampledPoints, anywhere, deferred, keep_in_order, needs_of
 from gradcli.query.general_formulas import General, general
 from gradcli.query.names import refuse_glued, variables
@@ -336,8 +336,7 @@ def _query(text: str) -> Query:
 def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None) -> DerivativeRecord:
     """The derivatives of one expression, and the verdict on them; the error, if there are none."""
     said = subject.said
-    line, column = said.source.position(said.span.start)
-    record = DerivativeRecord(said.text, id, said.source.name, line, column, order=asked.order)
+    record = record_of(DerivativeRecord, said, id, order=asked.order)
     try:
         needs = _needs(program, subject)
         _differentiated(program, subject, needs, asked, record)

@@ -82,15 +82,16 @@ def covariance_matrix(scope: Scope, leaves: Mapping[str, Expr], given: Given) ->
             if len(names) != 2 or names[0] == names[1] or any(leaves[name].shape for name in names):
                 message = f"{listed}: one number is the covariance of two names that are numbers"
                 raise UsageError(message, help="arrays take a matrix")
-            value = np.array([[matrix[i, i] if i == j else value for j in entries] for i in entries])
+            i, j = entries
+            matrix[i, j] = matrix[j, i] = value
+            continue
         if value.shape != (len(entries), len(entries)):
             raise ShapeError(f"{listed} has the shape {value.shape}, and the names {len(entries)} entries", help="a row for each entry")
         if np.abs(value - value.T).max() > _CLOSE * np.abs(value).max():
             raise UsageError(f"{listed} is not symmetric")
-        for name in names:
-            own = np.diag(value)[(places[name].start <= entries) & (entries < places[name].stop)]
-            if leaves[name] in scope.deviations and not np.allclose(own, np.diag(matrix)[places[name]], rtol=1e-6):
-                raise UsageError(f"{listed} has other variances of '{name}' than its ±", help="leave the ± out, or the diagonal right")
+        known, variances = np.diag(matrix)[entries], np.diag(value)
+        if not np.isclose(variances, known, rtol=1e-6)[known > 0].all():
+            raise UsageError(f"{listed} has other variances than the ± of its names", help="leave the ± out, or the diagonal right")
         matrix[np.ix_(entries, entries)] = value
     if given and matrix.size and np.linalg.eigvalsh(matrix).min() < -_CLOSE * np.abs(matrix).max():
         raise UsageError("the covariances cannot be: their matrix has a negative eigenvalue")
