@@ -99,6 +99,11 @@ def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, .
     return tuple(name if name in known else forms.get(composed(name, "NFKC"), name) for name in names)
 
 
+def names_listed(texts: Iterable[Any], known: Collection[str]) -> tuple[str, ...]:
+    """The names that positional arguments are, each perhaps several with commas between them. Raises InputTypeError for what are none."""
+    return tuple(name for text in texts for name in names_given("names", name_of(text), known) or ())
+
+
 def covariances_of(cov: Any, known: Collection[str]) -> list[tuple[tuple[str, ...], Any]]:
     """Covariances by the names that they are of. Raises InputTypeError."""
     if cov is not None and not isinstance(cov, Mapping):

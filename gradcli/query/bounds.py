@@ -1,4 +1,7 @@
-"""Ranges of a program's queries over a box: what `gradcli bound` gives. Names of the box are variables; all others keep their values."""
+"""Ranges of a program's queries over a box, as `gradcli bound` gives them, and claims that are held all over it, as `gradcli check --over` does.
+
+Names of the box are variables; all others keep their values.
+"""
 
 from __future__ import annotations
 
@@ -164,7 +167,7 @@ def _overlap(where: Mapping[str, Ends], names: list[str], box: Sequence[Ends]) -
     return all(where[n][0] <= high and low <= where[n][1] for n, (low, high) in zip(names, box, strict=True))
 
 
-# -- ``gradcli check --over x=0..1``: what is claimed of a query, or the rules' derivative, held over a box; asserts get its ranges.
+# -- What is claimed of a query, or the rules' derivative, held over a box; asserts get its ranges.
 
 
 _APART = 1e-9  # relative: what floats of one derivative may differ by, and a wrong one does not

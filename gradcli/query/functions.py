@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 
 from gradcli.characters import ByName
 from gradcli.characters import by_name as found_by_name
-from gradcli.errors import GradcliError, InputTypeError, ShapeError, UnknownNameError, UsageError, did_you_mean
+from gradcli.errors import GradcliError, InputTypeError, ShapeError, UnknownNameError, UsageError
 from gradcli.inert import clipped
 from gradcli.language.calls import is_function
 from gradcli.language.reading import names_bound_by, names_imported_by, words_of
@@ -50,24 +51,20 @@ class Flat:
     shapes  of the vector's parts, by name; None, for one name at most, is a vector of what is left
     """
 
-    def __init__(self, function: Any, names: tuple[str, ...], values: Mapping[str, Any]) -> None:
+    def __init__(self, function: Any, names: tuple[str, ...], at: Any, values: Mapping[str, Any]) -> None:
         """``names`` are those of the vector's parts, also "a, b"; ``values`` are shapes of parts (or values that have these), and the
         values of all other names."""
         words, dtype = function.words, function.float_dtype
-        parts = [part.strip() for name in names for part in given.name_of(name).split(",")]
-        if not parts:
+        known = given.names_listed(names, words)
+        if not known:
             raise UsageError("flat: no name", help='name what the vector holds: flat("x")')
-        known = given.bound(None, dict.fromkeys(parts), words, repr)
-        if len(known) < len(parts):
+        if len(set(known)) < len(known):
             raise UsageError("flat: a name stands twice")
-        keywords = {name: value for name, value in values.items() if name != "at"}
-        bound = given.bound(values.get("at"), keywords, words, lambda name: f'at={{"{name}": ...}}')
-        for name in (*known, *bound):
-            if name not in words:
-                raise UnknownNameError(f"flat: the expression has no name '{name}'", help=did_you_mean(name, sorted(words)))
+        bound = given.bound(at, values, words, lambda name: f'at={{"{name}": ...}}')
+        given.refuse_unknown((*known, *bound), words, ("at",), "flat")
         self.shapes = {name: _shape(name, bound[name], dtype) if name in bound else None for name in known}
         self.fixed = {name: given.value_of(name, value) for name, value in bound.items() if name not in known}
-        self.function = function.by(tuple(known))
+        self.function = function.by(known)
         self._open = [name for name, shape in self.shapes.items() if shape is None]
         self._size = sum(math.prod(shape) for shape in self.shapes.values() if shape is not None)
         self._is_one = list(self.shapes.values()) == [None]
@@ -140,32 +137,29 @@ def placeholder(name: str, spec: Any, of_floats: np.dtype[Any]) -> np.ndarray | 
     A tuple of whole numbers is a shape, and what has a ``shape`` and a ``dtype`` and no entries says both, as jax.ShapeDtypeStruct
     does; floats are of the one dtype that the function has. Raises InputTypeError for what is no shape.
     """
-    shape: Any
+    shape, dtype = spec, of_floats
     if hasattr(spec, "shape") and hasattr(spec, "dtype"):
         if hasattr(spec, "__array__"):
             return None
         shape, dtype = spec.shape, _dtype_of(name, spec.dtype)
-    elif isinstance(spec, tuple):
-        shape, dtype = spec, of_floats
-    else:
+        dtype = of_floats if dtype.kind == "f" else dtype
+    elif not isinstance(spec, tuple):
         return None
-    if not isinstance(shape, tuple) or not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in shape):
-        shown = f"the shape of '{name}' must be whole numbers from 0, not {shape!r}"
-        raise InputTypeError(shown, help="for a value, write a number, a list or an array")
     try:
-        return np.broadcast_to(np.zeros((), of_floats if dtype.kind == "f" else dtype), shape)
-    except ValueError:
-        raise InputTypeError(f"the shape of '{name}' is {shape}: there is no array of so many entries or axes") from None
+        if not isinstance(shape, tuple):
+            raise TypeError
+        return np.broadcast_to(np.zeros((), dtype), shape)
+    except (TypeError, ValueError):
+        message = f"the shape of '{name}' must be whole numbers from 0, as an array can have them, not {shape!r}"
+        raise InputTypeError(message, help="for a value, write a number, a list or an array") from None
 
 
 def _dtype_of(name: str, dtype: Any) -> np.dtype[Any]:
-    try:
+    with suppress(TypeError):
         found: np.dtype[Any] = np.dtype(dtype)
-    except TypeError:
-        raise InputTypeError(f"the dtype of '{name}' must be one of NumPy's, not {dtype!r}") from None
-    if found.kind not in "fiub":
-        raise InputTypeError(f"the dtype of '{name}' must be real numbers or booleans, not {found}")
-    return found
+        if found.kind in "fiub":
+            return found
+    raise InputTypeError(f"the dtype of '{name}' must be real numbers or booleans, not {dtype!r}")
 
 
 def _shape(name: str, spec: Any, dtype: Any) -> tuple[int, ...]:
@@ -220,7 +214,7 @@ class Compiled:
         plans = dict.fromkeys(plan for plan, _ in self._planned.values())
         return Listing("\n\n".join(plan.text() for plan in plans) or "nothing is compiled yet: call the function, or prepare it for shapes")
 
-    def flat(self, *names: str, **values: Any) -> Flat:
+    def flat(self, *names: str, at: Mapping[str, Any] | None = None, **values: Any) -> Flat:
         """The function of one vector that holds the values of these names, as solvers call it; of `value_and_grad` it gives the value
         and the gradient as a vector (``jac=True`` of ``scipy.optimize.minimize``).
 
@@ -228,7 +222,7 @@ class Compiled:
         values  shapes of these, ``x=(3, 2)`` (or values that have them; one name may have none: it is a vector of what is left), and the
                 values of all other names, which are fixed; ``at=`` is a dictionary for names that are no keywords
         """
-        return Flat(self, names, values)
+        return Flat(self, names, at, values)
 
     def by(self, names: tuple[str, ...]) -> Self:
         """The same function with derivatives by these names."""

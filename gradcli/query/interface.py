@@ -166,8 +166,7 @@ def differentiate(
     known = given.words(given.text_of(expression))
     given.refuse_unknown(constants, known, {"expression", *_usual(differentiate)}, "differentiate")
     values = given.bound(at, constants, known, _by_name)
-    listed = tuple(name for text in names for name in given.names_given("names", given.name_of(text), known) or ())
-    listed += given.names_given("wrt", wrt, known) or ()
+    listed = given.names_listed(names, known) + (given.names_given("wrt", wrt, known) or ())
     read = given.options_of({
         "order": order, "check": check, "points": points, "random_state": random_state, "timeout": timeout, "limits": limits,
     })  # fmt: skip

@@ -230,7 +230,10 @@ def _first(place: _Place, name: str, *, everywhere: bool) -> Name | None:
     return None
 
 
-# -- What a query differentiates: the names in its result, and what is to be said of others that it mentions.
+# -- The names that a query is differentiated by: leaves that the result depends on, in the order of
+# their bindings, but for those bound with const or frozen, and for names that are used as whole
+# numbers only. The text decides, never a value. A name whose value is taken beforehand has an entry
+# of zeros.
 
 
 _ADDRESS = "a class label or an index"

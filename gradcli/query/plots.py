@@ -279,7 +279,8 @@ def _clipped(places: Sequence[Place], heights: Mapping[str, np.ndarray]) -> set[
     return {h for h, numbers in heights.items() if h != VALUE and (steep or not np.isfinite(numbers).all())}
 
 
-# -- What is to be said of places where a curve is not smooth: marks in words, and where the intervals of `gradcli bound` find some.
+# -- Marks of places where a curve is not smooth, in words, and where the intervals of `gradcli bound`
+# find some.
 
 
 _MOST_MARKS = 40  # marks of a curve
