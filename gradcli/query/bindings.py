@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -99,9 +99,12 @@ def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, .
     return tuple(name if name in known else forms.get(composed(name, "NFKC"), name) for name in names)
 
 
-def names_listed(texts: Iterable[Any], known: Collection[str]) -> tuple[str, ...]:
+def names_listed(texts: Sequence[Any], known: Collection[str]) -> tuple[str, ...]:
     """The names that positional arguments are, each perhaps several with commas between them. Raises InputTypeError for what are none."""
-    return tuple(name for text in texts for name in names_given("names", name_of(text), known) or ())
+    for text in texts:
+        if not isinstance(text, str) or not all(re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalized(text).split(",")):
+            raise InputTypeError(f"{text!r} is no name to differentiate by", help="names are words: 'x', 'y'")
+    return tuple(name for text in texts for name in names_given("names", text, known) or ())
 
 
 def covariances_of(cov: Any, known: Collection[str]) -> list[tuple[tuple[str, ...], Any]]:
@@ -134,13 +137,6 @@ def value_of(name: str, value: Any, copy: bool = True) -> Any:
     return numbers(value, f"the value of '{name}'", booleans=True, copy=copy)
 
 
-def name_of(name: Any) -> str:
-    """A name to differentiate by, or several with commas between them. Raises InputTypeError for what is none."""
-    if not isinstance(name, str) or not all(re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalized(name).split(",")):
-        raise InputTypeError(f"{name!r} is no name to differentiate by", help="names are words: 'x', 'y'")
-    return str(name)
-
-
 def entries_of(why: Any) -> list[str]:
     """The entries whose stories are asked for. Raises InputTypeError."""
     entries = [why] if isinstance(why, str) else list(why) if isinstance(why, Iterable) else [why]
@@ -158,12 +154,10 @@ def mode_of(mode: str, directions: Mapping[str, Any], known: Collection[str]) ->
     if word not in directions:
         return mode, {}
     direction, help = directions[word], f'write {word}={{"x": 1.0}}, the tangent of each name that moves'
-    if direction is None:
-        raise UsageError(f"mode '{word}' needs a direction", help=help)
-    if not isinstance(direction, Mapping):
+    if direction is not None and not isinstance(direction, Mapping):
         raise InputTypeError(f"'{word}' must map names to tangents, not {type(direction).__name__}", help=help)
     if not direction:
-        raise UsageError(f"'{word}' has no tangent", help=help)
+        raise UsageError(f"mode '{word}' needs a direction", help=help)
     tangents = bound(direction, {}, known, lambda x: f'{word}={{"{x}": 1.0}}')
     return word, {name: numbers(tangent, f"the tangent of '{name}'") for name, tangent in tangents.items()}
 

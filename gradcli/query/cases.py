@@ -149,7 +149,7 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
         return skipped
     scope, options = program.scope, policy.options
     if options.over and isinstance(statement, (Query, Assertion)):
-        from gradcli.query.bounds import over_box, ranged
+        from gradcli.query.over import over_box, ranged
 
         with over_box(scope, statement, options.over):
             record = _judged(program, ranged(statement, options.over), policy, id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 import numpy as np
@@ -190,6 +191,7 @@ class Compiled:
         for statement in statements_of(settings.expression, settings.limits):
             self.words |= {*words_of(statement), *names_bound_by(statement)}
         self._ascii = settings.expression.isascii()  # all results are keyed as names are written
+        self._made = lru_cache(_PLANS)(partial(self.plans, settings))
         self._planned: dict[Key, tuple[Specialized, Order]] = {}  # by names and shapes as calls have them
         self._deciding: dict[Key, list[str]] = {}  # names whose values decide what is computed
 
@@ -291,7 +293,7 @@ class Compiled:
         if found is None:
             specs = [Spec(name, value.shape, value.dtype.str, content=contents.get(name)) for name, value in sorted(bindings.items())]
             try:
-                plan = with_deciding(lambda specs: self.plans(self.settings, specs, seed), specs, known)
+                plan = with_deciding(lambda specs: self._made(specs, seed), specs, known)
             except GradcliError as error:
                 raise given.helped(error, self.options, _by_name) from None
             if len(self._planned) >= _PLANS:

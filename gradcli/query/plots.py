@@ -481,12 +481,15 @@ def cross_check(program: Program, lowered: Lowered, columns: Columns, record: Pl
         record.notes.append("the cross-check has no point: none that was tried has a value and a derivative")
 
 
-def _points(columns: Columns, record: PlotRecord) -> list[dict[str, float]]:
+def _points(columns: Columns, record: PlotRecord) -> Iterator[dict[str, float]]:
     """Points of the ranges at which the value and all slopes are finite, at no round numbers."""
-    steps = np.arange(1, _CANDIDATES)
-    tried = {}
-    for k, (name, (low, high)) in enumerate(record.ranges.items()):
-        tried[name] = low + (high - low) * ((steps * _GOLDEN * (k + 1) + 0.17 * k) % 1.0)
-    found = columns(*tried.values())
-    finite = np.isfinite([found.values, *found.slopes.values()]).reshape(1 + len(found.slopes), len(steps), -1).all(axis=(0, 2))
-    return [{name: float(xs[i]) for name, xs in tried.items()} for i in np.flatnonzero(finite)[:_POINTS]]
+    count = 0
+    for i in range(1, _CANDIDATES):
+        shares = [(i * _GOLDEN * (k + 1) + 0.17 * k) % 1.0 for k in range(len(record.ranges))]
+        point = {name: low + (high - low) * share for (name, (low, high)), share in zip(record.ranges.items(), shares, strict=True)}
+        if count == _POINTS:
+            return
+        found = columns(*([x] for x in point.values()))
+        if np.isfinite([found.values, *found.slopes.values()]).all():
+            count += 1
+            yield point
