@@ -268,7 +268,7 @@ class RecordLines:
         known: dict[str, Any] = {}
         try:
             given = parse_record(line, self.programs.limits, folder)
-            known = {"id": given.id, "expr": given.expr, "meta": given.meta, "given": given.given}
+            known = vars(given)
             if self.skips and given.skip is not None:
                 record = Record(given.expr, given.id, skip=given.skip)
                 self.names.had |= given.at.keys()
@@ -290,7 +290,7 @@ class RecordLines:
         programs = self.programs
         deviations: dict[str, Any] = {}
         values = {**self._values(given, policy.state, deviations), **programs.values}
-        deviations = {name: found for name, found in deviations.items() if name not in programs.values} | programs.deviations
+        deviations |= programs.deviations
         options = self.options(given, _options_of(given, policy.options))
         record: Any = None
         if self.kind is Record and options.bare and not deviations and all(claim.of in {*values, "value"} for claim in given.expect):
@@ -321,9 +321,12 @@ class RecordLines:
         return self.decide(program, given, parsed, policy)
 
     def _values(self, given: InputRecord, state: int, deviations: dict[str, Any]) -> dict[str, Any]:
-        """The values of a record, texts as constant expressions; their standard deviations are put among others. Raises InputError."""
-        values: dict[str, Any] = {**given.at}
-        texts = {name: value for name, value in given.at.items() if isinstance(value, str)}
+        """The values of a record that the command line does not replace; their standard deviations are put among others.
+
+        Texts are constant expressions. Raises InputError.
+        """
+        values: dict[str, Any] = {name: value for name, value in given.at.items() if name not in self.programs.values}
+        texts = {name: value for name, value in values.items() if isinstance(value, str)}
         calculator = self.programs.fresh(state, values={}) if texts else None
         for name, value in texts.items():
             assert calculator is not None

@@ -23,7 +23,7 @@ Function = Op | Composite
 
 # Values that examples are evaluated at, the first at which the result is finite.
 _VECTORS = ([0.5, 0.25, 0.75], [1.5, 2.5, 2.0], [2.0, 4.0, 3.0])
-_MATRICES = ([[2.0, 1.0], [1.0, 3.0]],)
+_MATRIX = [[2.0, 1.0], [1.0, 3.0]]
 _WHOLE = {"index": [0, 1, 1], "n": 2, "k": 2}
 
 
@@ -242,7 +242,7 @@ def _evaluated(text: str, shape: int) -> Example | None:
         return None
     at: dict[str, Any] = {}
     for name in needs_of(statement, Scope()).names:
-        at[name] = _WHOLE.get(name) or (_MATRICES[0] if name.isupper() else np.roll(_VECTORS[shape], len(at)).tolist())
+        at[name] = _WHOLE.get(name) or (_MATRIX if name.isupper() else np.roll(_VECTORS[shape], len(at)).tolist())
     try:
         record = evaluate(text, at=at, check=False)
     except (GradcliError, ValueError):

@@ -24,9 +24,9 @@ from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
-from gradcli.query.names import has_powers, is_nan, missing, nowhere, remarks, variables
+from gradcli.query.names import has_powers, missing, nowhere, remarks, variables
 from gradcli.query.options import Options
-from gradcli.query.warnings import first_nonfinite, gradient, hessian, hvp, jacobian, jvp, nonfinite, nonfinite_of_large, text_of
+from gradcli.query.warnings import first_nonfinite, gradient, hessian, hvp, jacobian, jvp, nonfinite, nonfinite_of_large
 from gradcli.report.records import Answer, Record
 
 if TYPE_CHECKING:
@@ -356,7 +356,7 @@ def _remarks(
     lost = {name: wrt[name] for name, found in entries if has_powers(order) and _has_nan(found)}
     if not lost:
         return excused
-    without = nowhere(scope, order, lost, text_of)
+    without = nowhere(scope, order, lost)
     record.warnings += without.values()
     asked = {*(options.wrt or ()), *(claim.of for claim in options.claims)}
     return {**excused, **{name: reason for name, reason in without.items() if name not in asked}}
@@ -367,7 +367,9 @@ def _is_anything(found: Any) -> bool:
 
 
 def _has_nan(found: Any) -> bool:
-    return any(map(_has_nan, found.values())) if isinstance(found, dict) else is_nan(found)
+    if isinstance(found, dict):
+        return any(map(_has_nan, found.values()))
+    return first_nonfinite(found) is not None and bool(np.isnan(found).any())
 
 
 def _assert(program: Program, lowered: Lowered, record: Record, options: Options) -> None:

@@ -7,7 +7,7 @@ matrix has colours. What is not finite is found again row by row, by the sweep t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
@@ -82,7 +82,7 @@ class Derivatives:
         """The blocks of the matrix, an array or a sparse one, as matrices."""
         if len(self.blocks) == 1:
             return [whole]
-        return [whole[place] for place in product(_slices(self.outs), _slices(self.wrt))]
+        return [whole[place] for place in product(slices_of(self.outs), slices_of(self.wrt))]
 
     def join(self, blocks: Sequence[Any]) -> np.ndarray:
         """The matrix of blocks."""
@@ -165,7 +165,7 @@ class Compressed:
         count = max(1, self.compression.number)
         self._linear = Linearized(of.beside, of.outs, of.wrt, of.leaves, of.runs, back=back, times=count)
         whole = np.equal.outer(np.arange(count), self.compression.colors).astype(of.runs.precision)
-        parts = zip(_slices(of.outs if back else of.wrt), self._linear.shapes, strict=True)
+        parts = zip(slices_of(of.outs if back else of.wrt), self._linear.shapes, strict=True)
         self._directions = [whole[:, entries].reshape((count, *shape)) for entries, shape in parts]
 
     def entries(self, values: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
@@ -204,7 +204,7 @@ def entries_in(node: Expr) -> int:
     return math.prod(node.shape)
 
 
-def _slices(nodes: Sequence[Expr]) -> list[slice]:
+def slices_of(nodes: Iterable[Expr]) -> list[slice]:
     """The places of each node's entries among those of all."""
     return [slice(*ends) for ends in pairwise(np.cumsum([0, *map(entries_in, nodes)]).tolist())]
 

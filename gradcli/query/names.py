@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from gradcli.ops.calling.inputs import BOOL, FLOAT
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.structure import detach, to_float, to_int
 from gradcli.query.options import Options
-from gradcli.query.warnings import first_nonfinite
+from gradcli.query.warnings import text_of
 
 _LISTED = 20  # names in a help
 _MEANT = 100  # names that stand nowhere for which another is sought that may be meant
@@ -444,7 +444,7 @@ def _has_exponent(node: Expr) -> bool:
     return node.op is pow_ and node.operands[1] is not None and not node.operands[1].is_constant
 
 
-def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr], text_of: Any) -> dict[str, str]:
+def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr]) -> dict[str, str]:
     """Of names with entries that are no numbers, those that are exponents of negative bases, each with what is to be said of it."""
     powers = [node for node in order if _has_exponent(node)]
     values = forward([node.operand for node in powers], scope.values, scope.precision)
@@ -459,10 +459,3 @@ def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr], text
         if power is not None:
             found[name] = f"no derivative by {name}: the base of {text_of(scope, power)} is negative; --freeze {name} leaves it out"
     return found
-
-
-def is_nan(value: Any) -> bool:
-    """Return whether a number, or an entry of an array, is NaN."""
-    if type(value) is np.float64:
-        return bool(value != value)
-    return first_nonfinite(value) is not None and bool(np.isnan(np.asarray(value)).any())

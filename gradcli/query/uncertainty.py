@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import flowing
 from gradcli.language.scope import Scope
+from gradcli.query.matrices import slices_of
 from gradcli.query.warnings import hessian, jacobian
 from gradcli.report.records import Record
 from gradcli.report.uncertainty import Uncertainty
@@ -60,15 +61,9 @@ def propagated(scope: Scope, root: Expr, order: Sequence[Expr], record: Record, 
     return found
 
 
-def _places(leaves: Mapping[str, Expr]) -> dict[str, slice]:
-    """Return where the entries of each name lie among those of all."""
-    ends = accumulate((math.prod(leaf.shape) for leaf in leaves.values()), initial=0)
-    return {name: slice(*pair) for name, pair in zip(leaves, pairwise(ends), strict=True)}
-
-
 def covariance_matrix(scope: Scope, leaves: Mapping[str, Expr], given: Given) -> np.ndarray:
     """The covariances of all entries, names in the order of ``leaves``. Raises UsageError or ShapeError for what is no covariance."""
-    places = _places(leaves)
+    places = dict(zip(leaves, slices_of(leaves.values()), strict=True))
     spreads = [np.ravel(scope.deviations.get(leaf, np.zeros(leaf.shape))) for leaf in leaves.values()]
     matrix = np.diag(np.square(np.concatenate(spreads)))
     for names, covariance in given:
@@ -111,7 +106,7 @@ class Propagation:
     covariances: np.ndarray
 
     def __post_init__(self) -> None:
-        self.places = _places(self.leaves)
+        self.places = dict(zip(self.leaves, slices_of(self.leaves.values()), strict=True))
         self.values = forward([self.root], self.scope.values, self.scope.precision)
         with np.errstate(all="ignore"):
             blocks = [jacobian(self.scope, self.root, x, self.values) for x in self.leaves.values()]

@@ -17,6 +17,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
+from gradcli.ops.axes import summed
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.reductions.sums import sum_
 from gradcli.query.options import Options
@@ -70,15 +71,8 @@ def _origins(node: Expr, entries: Any, values: Values) -> tuple[dict[Expr, Any],
                 continue  # nobody gave it: so the function is defined there
         if np.any(bad):
             explained, nan = explained | bad, nan | np.isnan(spread)
-            passed[operand] = _where_spread(bad, np.shape(v))
+            passed[operand] = summed(bad, np.shape(v)) > 0
     return passed, entries & (~explained | np.isnan(value) & ~nan)
-
-
-def _where_spread(entries: Any, shape: tuple[int, ...]) -> Any:
-    """The entries of an array of a shape that is spread over those that are meant."""
-    lead = np.ndim(entries) - len(shape)
-    stretched = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1)
-    return np.any(entries, axis=stretched).reshape(shape)
 
 
 def _has_nan(value: Any) -> bool:
