@@ -387,7 +387,7 @@ def enlarged(x: Any, widths: Widths, fill: Any) -> Any:
         return padded
     kept = np.zeros(shape, bool)
     kept[tuple(slice(*part) for part in inside)] = True
-    return where(kept, padded, fill)
+    return padded + where(kept, 0, fill)
 
 
 _MODES = ("constant", "edge", "reflect", "symmetric", "wrap")

@@ -149,20 +149,27 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
         raise ShapeError(f"gradient needs at least {edge_order + 1} entries along an axis, not {n}")
     if spacing.shape and spacing.shape != (n,):
         raise ShapeError(f"gradient: coordinates of shape {tuple(spacing.shape)} for {n} entries along an axis")
+    at = laid_along(spacing, place, len(f.shape)) if spacing.shape else None
 
-    def part(values: Any, start: int | None, stop: int | None) -> Any:
-        return part_of(values, place, start, stop) if values.shape else values
+    def step(start: int, stop: int) -> Any:
+        return spacing if at is None else part_of(at, place, start + 1, stop + 1) - part_of(at, place, start, stop)
 
-    steps = _steps(laid_along(spacing, place, len(f.shape)), place) if spacing.shape else spacing
-    slopes = _steps(f, place) / steps
-    h, k = part(steps, None, -1), part(steps, 1, None)  # before and after each entry inside
-    before, after = part(slopes, None, -1), part(slopes, 1, None)
-    inner = (k * before + h * after) / (h + k)
-    if edge_order == 1:
-        return concatenate(part(slopes, None, 1), inner, part(slopes, -1, None), axis=place)
-    turn = (after - before) / (h + k)
-    first, last = part(before - h * turn, None, 1), part(after + k * turn, -1, None)
-    return concatenate(first, inner, last, axis=place)
+    def slope(start: int, stop: int) -> Any:
+        return (part_of(f, place, start + 1, stop + 1) - part_of(f, place, start, stop)) / step(start, stop)
+
+    def end(there: int, near: int) -> Any:
+        """At one end, from the slope there and, in the second order, from that beside it."""
+        here, beside = (there, there + 1), (near, near + 1)
+        if edge_order == 1:
+            return slope(*here)
+        return slope(*here) + step(*here) * (slope(*here) - slope(*beside)) / (step(*here) + step(*beside))
+
+    before, after = (0, n - 2), (1, n - 1)
+    if at is None:
+        inner = (part_of(f, place, 2, n) - part_of(f, place, *before)) / (2 * spacing)
+    else:
+        inner = (step(*after) * slope(*before) + step(*before) * slope(*after)) / (step(*before) + step(*after))
+    return concatenate(end(0, 1), inner, end(n - 2, n - 3), axis=place)
 
 
 @function()
