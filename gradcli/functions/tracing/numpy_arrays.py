@@ -18,6 +18,7 @@ import numpy as np
 from gradcli.functions.arguments import of_torch
 from gradcli.functions.places import is_theirs, name_called
 from gradcli.functions.tracing.passage import Passage
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import cast, get, rows, write
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_functions import function_on_tensors, ufunc_on_tensors
@@ -45,25 +46,26 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         keywords = {name: _plain(value) for name, value in keywords.items()}
         result = ufunc_on_tensors(first, ufunc, how, *operands, **keywords)
         if out is None or result is NotImplemented:
-            return self._traced(result)
+            return self.traced(result)
         (target,) = out
         if not isinstance(target, Traced):  # an array of NumPy's cannot hold what is recorded
-            target[...] = np.asarray(self._traced(result))
+            target[...] = np.asarray(self.traced(result))
             return target
-        target[...] = self._traced(result)
+        target[...] = self.traced(result)
         return target
 
     def __array_function__(self, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if keywords.get("order") is not None and function.__name__ in _ORDERED and isinstance(arguments[0], Traced):
             return getattr(arguments[0], function.__name__)(*arguments[1:], **keywords)
         plain = _plain(arguments), {name: _plain(value) for name, value in keywords.items()}
-        return self._traced(function_on_tensors(self.tensor, function, types, *plain))
+        return self.traced(function_on_tensors(self.tensor, function, types, *plain))
 
-    def _traced(self, result: Any) -> Any:
+    def traced(self, result: Any) -> Any:
+        """Return a result, in which tensors are traced arrays."""
         if isinstance(result, Tensor):
             return Traced(result, self.passage)
         if isinstance(result, (tuple, list)):
-            return type(result)(*map(self._traced, result)) if hasattr(result, "_fields") else type(result)(map(self._traced, result))
+            return type(result)(*map(self.traced, result)) if hasattr(result, "_fields") else type(result)(map(self.traced, result))
         return result
 
     # -- entries -----------------------------------------------------------------------------------------------------
@@ -148,9 +150,9 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, **keywords: Any) -> Any:
         kind = np.dtype(dtype)
-        if kind.kind == "f":
+        if kind.kind in FLOATS:
             return Traced(cast(self.tensor, kind), self.passage)
-        if self.dtype.kind == "f":
+        if self.dtype.kind in FLOATS:
             self.passage.decide()
         return self.tensor.array.astype(kind)
 
