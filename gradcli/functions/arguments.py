@@ -444,17 +444,12 @@ class Subject:
             found |= inside
         return found
 
-    def __call__(self, floats: Mapping[str, np.ndarray] | None = None, make: Make | None = None, *, whole: bool = False) -> Any:
-        """Return what it gives at these numbers: those of its arguments, but for those that are given.
-
-        whole  whether it raises where NumPy drops the imaginary part of a number
-        """
+    def __call__(self, floats: Mapping[str, np.ndarray] | None = None, make: Make | None = None) -> Any:
+        """Return what it gives at these numbers: those of its arguments, but for those that are given."""
         numbers = {**self.floats, **(floats or {})}
         make = make or self.make
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            if whole:
-                warnings.simplefilter("error", np.exceptions.ComplexWarning)
             return self.function(*(rebuilt(name, value, numbers, make) for name, value in self.arguments.items()))
 
     def copies(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.check.claims import RTOL
 from gradcli.check.rounding import DECIDES
 from gradcli.functions.arguments import Floats, Seeds, Subject
-from gradcli.functions.differences import TOLD, by_differences, is_of_symmetric, symmetrized, symmetrizing, taylor_order
+from gradcli.functions.differences import TOLD, by_differences, is_of_symmetric, symmetrized, symmetrizing
 from gradcli.functions.implicit import ADJOINT, by_units
 from gradcli.functions.precision import Narrow, bounded_in, precision_of, widened
 from gradcli.functions.tracing.composition import Composition
@@ -61,7 +61,7 @@ class Truth:
             found = {name: self._differences(name, seeds, said) for name, said in claims.items()}
             if self.held:  # which differences do not hold
                 found = {name: _open(part) for name, part in found.items()}
-        told = self._reason(seeds, claims)
+        told = self._reason()
         for name, part in found.items():
             if part.verdict is Verdict.MISMATCH and is_of_symmetric(self.subject, name) and self._symmetric(name, seeds, claims[name]):
                 found[name] = VariableCheck(Verdict.AGREE, part.decided_by, entries=part.entries, reason=TOLD.format(name))
@@ -166,19 +166,14 @@ class Truth:
         arrays = [np.asarray(x) for operand in taken if not isinstance(x := values.get(operand), tuple)]
         return any(x.dtype.kind == "f" and np.unique(x).size < x.size for x in arrays)
 
-    def _reason(self, seeds: Seeds, claims: Floats) -> str | None:
+    def _reason(self) -> str | None:
         """Return what the verdict hangs on beside the numbers."""
         held = f"held constant where the code detaches it: {', '.join(self.held)}" if self.held else None
         if self.exact is not None:
             decisions = ", ".join(self._decided())
             said = [f"decided at the tested values: {decisions}"] if decisions else []
             return "; ".join([*said, *([held] if held else [])]) or None
-        if held:
-            return f"{held}; and the trace stops elsewhere"
-        if self.question.kind == ADJOINT:
-            return None
-        order = taylor_order(self._wide, seeds, claims)
-        return None if order is None else f"Taylor remainder of order {order:.2f} (2 if the gradient is right, 1 if not)"
+        return f"{held}; and the trace stops elsewhere" if held else None
 
 
 def traced(subject: Subject, by: str | None, held: dict[str, None]) -> Exact | None:
