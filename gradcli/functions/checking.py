@@ -34,7 +34,7 @@ from gradcli.functions.arguments import (
     as_function,
     as_given,
     claims_in,
-    floats_in,
+    differentiable,
     is_module,
     product,
     products_in,
@@ -252,7 +252,7 @@ def _after_call(subject: Subject, ask: Callable[[], Any]) -> Any:
 
 def _widest(arguments: Mapping[str, Any]) -> np.dtype[Any]:
     """Return the dtype of the arguments' floats; float64 where there are none."""
-    kinds = {part.dtype for name, value in arguments.items() for part in floats_in(name, value).values()}
+    kinds = {part.dtype for name, value in arguments.items() for _, _, part in differentiable(name, value)}
     return max(kinds, key=lambda kind: kind.itemsize, default=np.dtype(np.float64))
 
 

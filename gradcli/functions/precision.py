@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.rounding import roots_each_way
-from gradcli.functions.arguments import Floats, Subject
+from gradcli.functions.arguments import Floats, Subject, leaves_of, rebuilt
 from gradcli.functions.stochastic import Format, Reach, reaches, spreads
 from gradcli.graph.nodes import Expr
 from gradcli.report.verdicts import Claim, Verdict
@@ -128,18 +128,16 @@ def widened(subject: Subject) -> Subject:
     """The same function at the same arguments in float64, which all floats of fewer bits are among; itself if it is in float64."""
     if all(x.dtype.itemsize == 8 for x in subject.floats.values()):
         return subject
-    return replace(subject, arguments={name: _wide(value) for name, value in subject.arguments.items()})
+    wide = {
+        name: rebuilt(name, value, {leaf.name: leaf.numbers.astype(np.float64) for leaf in leaves_of(name, value)}, _as_was)
+        for name, value in subject.arguments.items()
+    }
+    return replace(subject, arguments=wide)
 
 
-def _wide(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _wide(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        parts = [_wide(part) for part in value]
-        return parts if isinstance(value, list) else type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in dtypes.FLOATS:
-        return value.astype(np.float64)
-    return value
+def _as_was(name: str, value: Any, numbers: np.ndarray) -> Any:
+    """Numbers as what stood there: an array, a float of NumPy's, or Python's, which is wide."""
+    return numbers if isinstance(value, np.ndarray) else numbers[()] if isinstance(value, np.generic) else value
 
 
 def _share(room: np.ndarray, size: np.ndarray) -> float:
