@@ -104,9 +104,10 @@ def claims_in(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> Floa
     for name in wrt:
         for leaf, keys, given in differentiable(name, arguments[name]):
             try:
-                said = _numbers(leaf, reduce(getitem, keys, parts[name]))
+                part = reduce(getitem, keys, parts[name])
             except (LookupError, TypeError):
                 raise ArgumentError(f"the gradient has nothing for '{leaf}'") from None
+            said = _numbers(leaf, part)
             if said.shape != given.shape:
                 raise ArgumentError(f"the gradient of '{leaf}' has the shape {said.shape}, its argument {given.shape}")
             found[leaf] = said
@@ -450,6 +451,10 @@ class Subject:
     def copies(self) -> dict[str, Any]:
         """Return the arguments as the function takes them, for code that may write into them."""
         return {name: rebuilt(name, value, self.floats, self.make) for name, value in self.arguments.items()}
+
+    def direction(self, random: np.random.Generator) -> Floats:
+        """A random direction of its arguments."""
+        return {name: random.standard_normal(x.shape).astype(x.dtype) for name, x in self.floats.items()}
 
     def numbers(self, floats: Mapping[str, np.ndarray] | None = None) -> list[np.ndarray]:
         """The arrays of its result at these numbers. Raises ArgumentError for a result that is no real numbers."""

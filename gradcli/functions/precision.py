@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.check.rounding import roots_each_way
-from gradcli.functions.arguments import Floats, Subject, leaves_of, rebuilt
+from gradcli.functions.arguments import Subject, leaves_of, rebuilt
 from gradcli.functions.stochastic import Format, Reach, reaches, spreads
 from gradcli.graph.nodes import Expr
 from gradcli.report.verdicts import Claim, Verdict
@@ -21,32 +21,40 @@ from gradcli.tensors.core import dtypes
 
 # The format in which something was computed, and whether sums of 16 bits round their partial sums to these.
 Narrow = tuple[Format, bool]
-# of float32 the unit roundoff alone: what is small, or large, is so in float64
-_FLOAT32 = Format("float32", 2.0**-24, float(np.finfo(np.float64).smallest_normal), float(np.finfo(np.float64).max))
-_SINGLE = Format("float32", 2.0**-24, float(np.finfo(np.float32).smallest_normal), float(np.finfo(np.float32).max))
+
+
+def format_of(kind: np.dtype[Any]) -> Format:
+    """The format of a dtype of floats."""
+    limits = dtypes.limits(kind)
+    return Format(dtypes.of_numpy(kind).name, float(limits.eps) / 2, float(limits.smallest_normal), float(limits.max))
+
+
+_SINGLE, _DOUBLE = format_of(np.dtype(np.float32)), format_of(np.dtype(np.float64))
+_FLOAT32 = replace(_DOUBLE, name="float32", unit=_SINGLE.unit)  # what is small, or large, is so in float64
 _BOUNDED = {"bfloat16": "float16"}  # of the formats that NumPy has no type for
 _FLOAT32_ALONE = {np.dtype(np.float32)}
-_PROPORTION = 2.0**-29  # the unit roundoff of float64 by that of float32
 _WIDE = 0.5  # of the gradient's length: a claim within more may be anything
 
 
-class Room:
-    """How far rounding in a format explains each entry of a gradient to be off, and the sizes of what the entries are sums of."""
+class Room(NamedTuple):
+    """How far rounding in a format explains each entry of a gradient to be off, and the right gradient."""
 
-    def __init__(self, kind: Format, reach: Reach, right: Mapping[str, np.ndarray]) -> None:
-        self.kind, self.of, self.terms, self.right, self.overflows = kind, reach.rooms, reach.terms, right, reach.overflows
+    kind: Format
+    reach: Reach
+    right: Mapping[str, np.ndarray]
 
     def judge(self, claim: Claim) -> None:
         """Make of the verdict on a claim what can be known, and say what rounding explains.
 
         Where terms cancel, rounding is held against them: a claim as near to the sum as their rounding is right.
         """
-        room, right, terms = self.of[claim.of], np.abs(self.right[claim.of]), self.terms[claim.of]
+        room, terms = self.reach.rooms[claim.of], self.reach.terms[claim.of]
+        right = np.abs(self.right[claim.of])
         share, of_terms = _share(room, right), _share(room, np.maximum(terms, right))
         told = f"rounding in {self.kind.name} explains {_percent(share)} of it"
         if share > _WIDE >= of_terms:
             told = f"its terms cancel: rounding in {self.kind.name} explains {_percent(of_terms)} of them"
-        if claim.verdict is Verdict.MISMATCH and self.overflows:
+        if claim.verdict is Verdict.MISMATCH and self.reach.overflows:
             claim.verdict = Verdict.UNDETERMINED
             told = f"more than {self.kind.largest:.6g} is met on the way, which {self.kind.name} does not hold"
         elif claim.verdict is Verdict.AGREE and of_terms > _WIDE:
@@ -92,7 +100,7 @@ def room_at_zeros(
     to those of float32, which are propagated.
     """
     room = reaches(root, wrt, leaves, _FLOAT32, accumulates=False).rooms
-    rounding = {name: room[name] * _PROPORTION for name in wrt}
+    rounding = {name: room[name] * (_DOUBLE.unit / _SINGLE.unit) for name in wrt}
     return {name: np.where(np.abs(right[name]) <= there, there, 0.0) for name, there in rounding.items()}
 
 
@@ -101,7 +109,7 @@ def rounding_of(results: Sequence[Expr], leaves: Mapping[Expr, Any], epsilon: fl
 
     To first order it is proportional to that of float32, which is propagated.
     """
-    return [far * (epsilon / (2 * _FLOAT32.unit)) for far in spreads(results, leaves, _FLOAT32)]
+    return [far * (epsilon / (2 * _SINGLE.unit)) for far in spreads(results, leaves, _FLOAT32)]
 
 
 def epsilon_of(kind: np.dtype[Any]) -> float:
@@ -118,9 +126,7 @@ def precision_of(subject: Subject, claims: Iterable[np.ndarray], inside: Iterabl
     narrow = [kind for kind in kinds if kind.kind in dtypes.FLOATS and kind.itemsize < 8]
     if not narrow:
         return None
-    limits = max(map(dtypes.limits, narrow), key=lambda found: float(found.eps))
-    name = dtypes.of_numpy(np.dtype(limits.dtype)).name
-    kind = Format(name, float(limits.eps) / 2, float(limits.smallest_normal), float(limits.max))
+    kind = max(map(format_of, narrow), key=lambda found: found.unit)
     return kind, by is None
 
 
@@ -145,13 +151,8 @@ def _share(room: np.ndarray, size: np.ndarray) -> float:
 
 
 def _length(x: np.ndarray) -> float:
-    return float(np.sqrt(np.sum(np.square(x, dtype=np.float64))))
+    return float(np.linalg.norm(np.ravel(x).astype(np.float64)))
 
 
 def _percent(share: float) -> str:
     return "any part" if not np.isfinite(share) else f"{100 * share:.2g} %"
-
-
-def exact_numbers(floats: Floats) -> Floats:
-    """The same numbers in float64."""
-    return {name: x.astype(np.float64) for name, x in floats.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,22 +22,12 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 
+if TYPE_CHECKING:
+    from gradcli.functions.checking import Question
+
 _NO_VALUE = "the function has no finite value here"
 TRACED = "the traced function"
 _FEW = 64  # entries of a claim that are looked at from both sides, where it does not fit the branch that was taken
-
-
-class Asked(Protocol):
-    """What of a question the truth depends on."""
-
-    @property
-    def by(self) -> str | None: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def rtol(self) -> float | None: ...
-    @property
-    def atol(self) -> float: ...
 
 
 @dataclass(eq=False)
@@ -45,7 +35,7 @@ class Truth:
     """What the derivative of a function is: asked of its trace, or of differences."""
 
     subject: Subject
-    question: Asked
+    question: Question
 
     def __post_init__(self) -> None:
         self.held: dict[str, None] = {}  # where the code says that a value is a constant
@@ -93,7 +83,7 @@ class Truth:
                     whole = self._differences(name, seeds, claims[name])
                     found[name] = whole if whole.verdict is Verdict.AGREE else part
             return found
-        check = self.exact.check(self.subject.floats, seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
+        check = self.exact.check(seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
         if check is None:
             return None
         found = {claim.of: part_of(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
@@ -106,7 +96,7 @@ class Truth:
         if self.exact is None or all(part.verdict is not Verdict.MISMATCH for part in found.values()):
             return found
         for text, way in self.exact.other_ways("float64" if narrow is None else bounded_in(narrow[0].name)):
-            check = way.check(self.subject.floats, seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
+            check = way.check(seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
             for claim in [] if check is None else check.claims:
                 if found[claim.of].verdict is Verdict.MISMATCH and claim.verdict is not Verdict.MISMATCH:
                     part = part_of(claim, None, claims[claim.of])
@@ -157,7 +147,7 @@ class Truth:
         """Return whether what is chosen among whole arrays is chosen among equal entries; sums choose none."""
         if self.exact is None:
             return False
-        values = forward(self.exact.results, self.exact.scope(self.subject.floats).values)
+        values = forward(self.exact.results, self.exact.values)
         taken = [
             operand for node in reachable(self.exact.results)
             if node.op is not None and not node.op.elementwise and not node.op.linear

@@ -22,9 +22,7 @@ from gradcli.functions.extrapolation import Slope, slope
 from gradcli.functions.precision import Narrow, epsilon_of
 from gradcli.functions.tracing.exact import REFUSED, Exact, run_at
 from gradcli.functions.tracing.passage import Exit, Passage
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import backward
+from gradcli.graph.nodes import Expr
 from gradcli.report.verdicts import Claim, VariableCheck, Verdict
 
 _MOST_ENTRIES, _MOST_STEPS = 2_000, 300  # numbers that leave the graph, and of these times steps of the trace: else all is differenced
@@ -68,7 +66,7 @@ class Composition:
         """
         if not self.feasible:
             return None
-        root, floats = self.exact.sum(seeds), self.subject.floats
+        root = self.exact.sum(seeds)
         if rtol is None and narrow is not None:
             rtol = RTOL[narrow[0].name]
         adjoints = self._adjoints(root, 0.0 if narrow is None else 2 * narrow[0].unit)
@@ -76,7 +74,7 @@ class Composition:
             return None
         whole = self.exact.added([(root, np.ones(())), *((adjoint.exit.node, adjoint.numbers) for adjoint in adjoints)])
         room = self._errors(adjoints)
-        judged = self.exact.judged(whole, floats, claims, rtol, atol + max(float(part.max(initial=0.0)) for part in room.values()), narrow)
+        judged = self.exact.judged(whole, claims, rtol, atol + max(float(part.max(initial=0.0)) for part in room.values()), narrow)
         if judged is None:
             return None
         check, grad = judged
@@ -104,7 +102,7 @@ class Composition:
         places: str,
     ) -> None:  # fmt: skip
         """Say of wrong gradients that what leaves the graph is a constant to them, if it is that."""
-        judged = self.exact.judged(root, self.subject.floats, claims, rtol, atol, narrow)
+        judged = self.exact.judged(root, claims, rtol, atol, narrow)
         if judged is not None and all(claim.verdict is Verdict.AGREE for claim in judged[0].claims):
             for part in found.values():
                 if part.verdict is Verdict.MISMATCH:
@@ -115,15 +113,12 @@ class Composition:
 
         coarse  the distance of numbers, relative, in the format of the claims, in which the calls may compute whatever they are given
         """
-        hidden, scope, found = self.exact.trace.hidden, self.exact.scope(self.subject.floats), list[Adjoint]()
-        nodes = [root, *(exit.node for exit in self.exits.values())]
-        order, values = reachable(nodes), forward(nodes, scope.values)
+        hidden, found = self.exact.trace.hidden, list[Adjoint]()
         unsure = 0.0  # the relative error of adjoints that come later, which those before are made of
         for exit in reversed(self.exits.values()):
             seeds: dict[Expr, Any] = {later.exit.node: later.numbers for later in found}
             seeds[root] = seeds.get(root, 0.0) + np.float64(1)
-            with np.errstate(all="ignore"):
-                adjoints = backward(order, seeds, list(hidden.values()), values.__getitem__)
+            adjoints = self.exact.pulled(seeds, hidden.values())
             weights = {number: np.asarray(adjoints[leaf]) for number, leaf in hidden.items() if leaf in adjoints}
             epsilon = max(epsilon_of(array.dtype) for array in (exit.numbers, *(self.exact.trace.constants[n] for n in weights)))
             numbers, errors = np.zeros(exit.numbers.size), np.zeros(exit.numbers.size)
@@ -145,16 +140,13 @@ class Composition:
 
     def _errors(self, adjoints: list[Adjoint]) -> Floats:
         """How far the errors of adjoints may take each entry of the gradient."""
-        leaves, scope = self.exact.trace.leaves, self.exact.scope(self.subject.floats)
+        leaves = self.exact.trace.leaves
         room = {name: np.zeros(leaf.shape) for name, leaf in leaves.items()}
-        nodes = [adjoint.exit.node for adjoint in adjoints]
-        order, values = reachable(nodes), forward(nodes, scope.values)
-        for node, adjoint in zip(nodes, adjoints, strict=True):
+        for adjoint in adjoints:
             for entry in np.flatnonzero(adjoint.errors):
                 seed = np.zeros(adjoint.errors.size)
                 seed[entry] = adjoint.errors.reshape(-1)[entry]
-                with np.errstate(all="ignore"):
-                    moved = backward(order, {node: seed.reshape(node.shape)}, list(leaves.values()), values.__getitem__)
+                moved = self.exact.pulled({adjoint.exit.node: seed.reshape(adjoint.errors.shape)}, leaves.values())
                 for name, leaf in leaves.items():
                     room[name] += np.abs(moved.get(leaf, 0.0))
         return room

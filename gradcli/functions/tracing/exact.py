@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from gradcli.check.crosscheck import cross_check
 from gradcli.check.rounding import is_unsure, roots_each_way
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import OUTSIDE, Floats, Seeds, Subject
-from gradcli.functions.precision import Narrow, Room, bounded_in, epsilon_of, exact_numbers, room_at_zeros, room_of, rounding_of
+from gradcli.functions.precision import Narrow, Room, bounded_in, epsilon_of, room_at_zeros, room_of, rounding_of
 from gradcli.functions.tracing.passage import Passage
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
@@ -53,9 +54,8 @@ class Exact:
     passage: Passage
 
     def check(
-        self, floats: Floats, seeds: Seeds, claims: Floats, rtol: float | None, atol: float, along: Floats | None = None,
-        narrow: Narrow | None = None,
-    ) -> Check | None:  # fmt: skip
+        self, seeds: Seeds, claims: Floats, rtol: float | None, atol: float, along: Floats | None = None, narrow: Narrow | None = None
+    ) -> Check | None:
         """The verdict of the judge of expressions on claims about the gradient; None where it cannot decide.
 
         along   a direction, by names: then the claims are about the Hessian times it
@@ -65,21 +65,29 @@ class Exact:
             root = self.sum(seeds) if along is None else self._slope(self.sum(seeds), along)
         except (GradcliError, *OUTSIDE):
             return None
-        found = self.judged(root, floats, claims, rtol, atol, narrow)
+        found = self.judged(root, claims, rtol, atol, narrow)
         return None if found is None else found[0]
 
+    @cached_property
+    def values(self) -> dict[Expr, Any]:
+        """The values of nodes at the subject's arguments: of the leaves, and of all that was asked for."""
+        return dict(self.scope(self.subject.floats).values)
+
+    def pulled(self, cotangents: Mapping[Expr, Any], targets: Iterable[Expr]) -> dict[Expr, Any]:
+        """Return what flows back from some nodes to others at the subject's arguments."""
+        self.values.update(forward(cotangents, self.values))
+        with np.errstate(all="ignore"):
+            return backward(reachable(cotangents), cotangents, targets, self.values.__getitem__)
+
     def judged(
-        self, root: Expr, floats: Floats, claims: Floats, rtol: float | None, atol: float, narrow: Narrow | None = None
+        self, root: Expr, claims: Floats, rtol: float | None, atol: float, narrow: Narrow | None = None
     ) -> tuple[Check, Floats] | None:
         """The verdict on claims about the gradient of a node that is one number, and that gradient; None where there is none."""
-        scope = self.scope(floats)
-        leaves = self.trace.leaves
+        scope, leaves = self.scope(self.subject.floats), self.trace.leaves
         try:
-            values = forward([root], scope.values)
-            with np.errstate(all="ignore"):
-                found = backward(reachable([root]), {root: np.float64(1)}, list(leaves.values()), values.__getitem__)
+            found = self.pulled({root: np.float64(1)}, leaves.values())
             grad = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape)[()] for name, x in leaves.items()}
-            record = Record("", value=values[root], seed=np.float64(1), grad=grad)
+            record = Record("", value=self.values[root], seed=np.float64(1), grad=grad)
             room = None if narrow is None else room_of(root, leaves, scope.values, grad, narrow, self.trace.kinds_of)
             precision = None if narrow is None else bounded_in(narrow[0].name)
             given = [self._given(name, numbers, rtol, atol, room, precision) for name, numbers in claims.items()]
@@ -100,7 +108,9 @@ class Exact:
     def _given(name: str, numbers: np.ndarray, rtol: float | None, atol: float, room: Room | None, precision: str | None) -> Given:
         if room is None:
             return Given(name, numbers=numbers, rtol=rtol, atol=atol)
-        return Given(name, numbers=numbers.astype(np.float64), rtol=rtol or 0.0, atol=atol, room=room.of[name], precision=precision)
+        return Given(
+            name, numbers=numbers.astype(np.float64), rtol=rtol or 0.0, atol=atol, room=room.reach.rooms[name], precision=precision
+        )
 
     def other_ways(self, precision: str) -> list[tuple[str, Exact]]:
         """The function on the branches that its code in Python would take but for rounding in a precision, each with the condition."""
@@ -145,7 +155,7 @@ class Exact:
         """The values of the leaves, at these numbers of the arguments, exactly."""
         scope = Scope()
         scope.graph = self.trace.graph
-        values = {self.trace.leaves[name]: array for name, array in exact_numbers(floats).items()}
+        values = {self.trace.leaves[name]: array.astype(np.float64) for name, array in floats.items()}
         values |= {leaf: self.trace.constants[number].astype(np.float64) for number, leaf in self.trace.hidden.items()}
         for leaf, array in values.items():
             scope.values[leaf] = array[()]

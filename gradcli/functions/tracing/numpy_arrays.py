@@ -201,7 +201,7 @@ def new_arrays(passage: Passage) -> Iterator[None]:
 
 
 @contextmanager
-def new_tensors() -> Iterator[None]:
+def new_tensors(_: Passage) -> Iterator[None]:
     """While it lasts, tensors of floats that code of theirs makes by PyTorch's functions are ours."""
     with _replaced(import_module("torch"), dict.fromkeys(_OF_TORCH, _tensor)):
         yield
