@@ -18,9 +18,11 @@ from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 _MOST = 2_000  # entries that are differentiated one by one; beyond, a sample of them
 
 
-def by_differences(subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rtol: float, atol: float) -> VariableCheck:
+def by_differences(
+    subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rtol: float, atol: float, widest: float | None = None
+) -> VariableCheck:
     """The verdict on a claimed gradient by one of the arrays of a function's arguments."""
-    return held(claimed, lambda i: derivative(subject, name, seeds, i), rtol, atol)
+    return held(claimed, lambda i: derivative(subject, name, seeds, i, widest), rtol, atol)
 
 
 def held(claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: float, atol: float) -> VariableCheck:
@@ -52,15 +54,15 @@ def held(claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: float, 
     return check
 
 
-def derivative(subject: Subject, name: str, seeds: Seeds, i: int) -> Slope:
-    """The derivative by one entry."""
+def derivative(subject: Subject, name: str, seeds: Seeds, i: int, widest: float | None = None) -> Slope:
+    """The derivative by one entry; a ``widest`` step makes the only scale of differences."""
     array = subject.floats[name]
     epsilon = epsilon_of(array.dtype)
 
     def along(step: float) -> list[float]:
         return subject.along(seeds, {name: _moved(array, i, step)})
 
-    return slope(along, float(array.reshape(-1)[i]), epsilon)
+    return slope(along, float(array.reshape(-1)[i]), epsilon, widest)
 
 
 def _moved(array: np.ndarray, i: int, step: float) -> np.ndarray:
@@ -90,7 +92,8 @@ def along(subject: Subject, directions: Floats) -> Subject:
         make = moved(step)
         return subject.function(*(rebuilt(name, value, subject.floats, make) for name, value in subject.arguments.items()))
 
-    return Subject(function, {JVP: 0.0}, [JVP], subject.make)
+    fewest = max((x.dtype for x in subject.floats.values()), key=epsilon_of)
+    return Subject(function, {JVP: np.zeros((), fewest)}, [JVP], subject.make)
 
 
 def said(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[np.ndarray]:
