@@ -47,7 +47,8 @@ from gradcli.functions.frameworks import Framework, framework
 from gradcli.functions.implicit import ADJOINT, SOLUTION, adjoint_said, implicit, is_operator, parts_of_operator, refuse_nonlinear
 from gradcli.functions.places import Dependencies
 from gradcli.functions.precision import precision_of
-from gradcli.functions.truth import Truth, in_float64, part_of, traced
+from gradcli.functions.tracing.exact import Claims
+from gradcli.functions.truth import Truth, in_float64, traced
 from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage.cache import FUNCTIONS
 from gradcli.storage.digests import content, digest_of, versions
@@ -224,10 +225,9 @@ class Question:
             direction = subject.direction(random)
             claims = say(subject, seeds, direction)
             narrow = precision_of(subject, claims.values(), graph.trace.kinds, self.by)
-            check = graph.check(seeds, claims, self.rtol, self.atol, direction, narrow)
-            if check is None:
+            parts = graph.check(seeds, Claims(claims, self.rtol, self.atol, narrow), direction)
+            if parts is None:
                 raise EvaluationError("the reference has no second derivative of this function")
-            parts = {claim.of: part_of(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
             checks.append(Check(max(part.verdict for part in parts.values()), parts))
         return checks
 

@@ -19,9 +19,6 @@ from gradcli.graph.nodes import Expr
 from gradcli.report.verdicts import Claim, Verdict
 from gradcli.tensors.core import dtypes
 
-# The format in which something was computed, and whether sums of 16 bits round their partial sums to these.
-Narrow = tuple[Format, bool]
-
 
 def format_of(kind: np.dtype[Any]) -> Format:
     """The format of a dtype of floats."""
@@ -64,7 +61,7 @@ class Room(NamedTuple):
 
 
 def room_of(
-    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray], narrow: Narrow,
+    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray], kind: Format,
     kinds: Mapping[Expr, set[np.dtype[Any]]],
 ) -> Room:  # fmt: skip
     """Room that rounding explains of the gradients of a traced number, which are right without it.
@@ -72,11 +69,10 @@ def room_of(
     Where rounding decides a branch, that is what it explains on one way or another.
     kinds  the dtypes of the nodes of the trace, in which a framework computes them; a gradient of somebody's may use fewer bits
     """
-    kind, accumulates = narrow
-    own = not accumulates and kind.unit > _SINGLE.unit
+    own = not kind.accumulates and kind.unit > _SINGLE.unit
     formats = {node: _SINGLE for node, met in kinds.items() if own and met == _FLOAT32_ALONE}
     first, *others = (
-        reaches(way, wrt, leaves, kind, accumulates, formats) for way in roots_each_way(root, leaves, bounded_in(kind.name))
+        reaches(way, wrt, leaves, kind, formats) for way in roots_each_way(root, leaves, bounded_in(kind.name))
     )  # fmt: skip
     for reach in others:
         rooms = {name: np.maximum(first.rooms[name], reach.rooms[name]) for name in first.rooms}
@@ -99,7 +95,7 @@ def room_at_zeros(
     that is no larger, either; other entries get no room. To first order roundings are proportional
     to those of float32, which are propagated.
     """
-    room = reaches(root, wrt, leaves, _FLOAT32, accumulates=False).rooms
+    room = reaches(root, wrt, leaves, _FLOAT32).rooms
     rounding = {name: room[name] * (_DOUBLE.unit / _SINGLE.unit) for name in wrt}
     return {name: np.where(np.abs(right[name]) <= there, there, 0.0) for name, there in rounding.items()}
 
@@ -117,7 +113,7 @@ def epsilon_of(kind: np.dtype[Any]) -> float:
     return float(dtypes.limits(kind).eps) if kind.kind in dtypes.FLOATS else 0.0
 
 
-def precision_of(subject: Subject, claims: Iterable[np.ndarray], inside: Iterable[np.dtype[Any]], by: str | None) -> Narrow | None:
+def precision_of(subject: Subject, claims: Iterable[np.ndarray], inside: Iterable[np.dtype[Any]], by: str | None) -> Format | None:
     """The format with the fewest digits among those of arguments, results, claims and of what the function computes; None for float64.
 
     And whether sums of 16 bits round their partial sums to these: what people write may, frameworks add up in float32.
@@ -126,8 +122,7 @@ def precision_of(subject: Subject, claims: Iterable[np.ndarray], inside: Iterabl
     narrow = [kind for kind in kinds if kind.kind in dtypes.FLOATS and kind.itemsize < 8]
     if not narrow:
         return None
-    kind = max(map(format_of, narrow), key=lambda found: found.unit)
-    return kind, by is None
+    return replace(max(map(format_of, narrow), key=lambda found: found.unit), accumulates=by is None)
 
 
 def widened(subject: Subject) -> Subject:

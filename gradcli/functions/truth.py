@@ -14,19 +14,18 @@ from gradcli.check.rounding import DECIDES
 from gradcli.functions.arguments import Floats, Seeds, Subject
 from gradcli.functions.differences import TOLD, by_differences, is_of_symmetric, symmetrized, symmetrizing
 from gradcli.functions.implicit import ADJOINT, by_units
-from gradcli.functions.precision import Narrow, bounded_in, precision_of, widened
+from gradcli.functions.precision import precision_of, widened
 from gradcli.functions.tracing.composition import Composition
-from gradcli.functions.tracing.exact import Exact, exact
+from gradcli.functions.tracing.exact import Claims, Exact, exact
 from gradcli.functions.tracing.runs import runs_of
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
-from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
+from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
 if TYPE_CHECKING:
     from gradcli.functions.checking import Question
 
 _NO_VALUE = "the function has no finite value here"
-TRACED = "the traced function"
 _FEW = 64  # entries of a claim that are looked at from both sides, where it does not fit the branch that was taken
 
 
@@ -67,41 +66,31 @@ class Truth:
         if self.exact is None:
             return None
         narrow = precision_of(self.subject, claims.values(), self.exact.trace.kinds, self.question.by)
+        said = Claims(claims, self.question.rtol, self.question.atol, narrow)
         if self.composed is not None and self.question.kind == ADJOINT:  # a linear function needs no differences
             return None
         if self.composed is not None:
-            parts = self.composed.check(seeds, claims, self.question.rtol, self.question.atol, narrow)
-            if parts is None:
+            found = self.composed.check(seeds, said)
+            if found is None:
                 self.exact = self.composed = None  # differences of the whole decide
                 return None
-            found = {
-                name: part if claim is None else replace(part_of(claim, part, claims[name]), decided_by=part.decided_by)
-                for name, (part, claim) in parts.items()
-            }
             for name, part in found.items():
                 if part.verdict is Verdict.UNDETERMINED and not self.held:  # steps of the whole may see more
                     whole = self._differences(name, seeds, claims[name])
                     found[name] = whole if whole.verdict is Verdict.AGREE else part
             return found
-        check = self.exact.check(seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
-        if check is None:
-            return None
-        found = {claim.of: part_of(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
-        return self._on_other_ways(found, seeds, claims, narrow)
+        found = self.exact.check(seeds, said)
+        return None if found is None else self._on_other_ways(found, seeds, said)
 
-    def _on_other_ways(
-        self, found: dict[str, VariableCheck], seeds: Seeds, claims: Floats, narrow: Narrow | None
-    ) -> dict[str, VariableCheck]:
+    def _on_other_ways(self, found: dict[str, VariableCheck], seeds: Seeds, claims: Claims) -> dict[str, VariableCheck]:
         """The verdicts with what is right on a branch in Python that rounding decides against, which is not wrong."""
         if self.exact is None or all(part.verdict is not Verdict.MISMATCH for part in found.values()):
             return found
-        for text, way in self.exact.other_ways("float64" if narrow is None else bounded_in(narrow[0].name)):
-            check = way.check(seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
-            for claim in [] if check is None else check.claims:
-                if found[claim.of].verdict is Verdict.MISMATCH and claim.verdict is not Verdict.MISMATCH:
-                    part = part_of(claim, None, claims[claim.of])
-                    reason = DECIDES.format(text)
-                    found[claim.of] = replace(part, verdict=Verdict.ILL_CONDITIONED, reason=reason)
+        for text, way in self.exact.other_ways(claims.precision):
+            there = way.check(seeds, claims)
+            for name, part in ({} if there is None else there).items():
+                if found[name].verdict is Verdict.MISMATCH and part.verdict is not Verdict.MISMATCH:
+                    found[name] = replace(part, verdict=Verdict.ILL_CONDITIONED, reason=DECIDES.format(text))
         return found
 
     def _without_value(self, claims: Floats) -> dict[str, VariableCheck] | None:
@@ -191,14 +180,3 @@ def _open(part: VariableCheck) -> VariableCheck:
         return part
     reason = "differences move what the code detaches"
     return VariableCheck(Verdict.UNDETERMINED, part.decided_by, entries=part.entries, worst=part.worst, reason=reason)
-
-
-def part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> VariableCheck:
-    """The verdict on a claim, as that on the gradient by a name."""
-    part = VariableCheck(claim.verdict, TRACED, entries=(said.size, said.size), worst=claim.worst, reason=claim.reason, mask=claim.mask)
-    part.wrong = 0 if claim.wrong is None else claim.wrong[0]
-    if engine is not None:
-        part.certified, part.kinks = engine.certified, engine.kinks if claim.verdict is Verdict.KINK else []
-        if claim.verdict is Verdict.UNDETERMINED and part.reason is None:
-            part.reason = engine.reason
-    return part

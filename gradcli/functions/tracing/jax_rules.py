@@ -65,8 +65,9 @@ def _taken(x: Any, places: np.ndarray, absent: Any) -> Any:
 def _windows(shape: Sequence[int], *settings: Any) -> np.ndarray:
     """Places of the entries of windows, those of each along one last axis; -1 for padding and holes."""
     numbered = 1.0 + np.arange(np.prod(shape)).reshape(1, 1, *shape)
-    found: np.ndarray = np.asarray(import_module("jax").lax.conv_general_dilated_patches(numbered, *settings))
-    return np.moveaxis(found[0], 0, -1).astype(int) - 1
+    found = np.asarray(import_module("jax").lax.conv_general_dilated_patches(numbered, *settings))
+    places: np.ndarray = np.moveaxis(found[0], 0, -1).astype(int) - 1
+    return places
 
 
 def _window(reduce: Callable[..., Any], absent: float) -> Rule:
