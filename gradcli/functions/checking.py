@@ -162,7 +162,7 @@ class Question:
                 rtol = RTOL["float64"] if self.rtol is None else self.rtol
                 checks = solved.checks(directions, claims, rtol, self._asked_of(solved.equation))
             else:
-                truth = Truth(subject, self)
+                truth = self._truth(subject)
                 checks = [truth.check(seeds, said) for seeds, said in zip(directions, claims, strict=True)]
         return _gravest(checks), _shown(subject)
 
@@ -194,12 +194,15 @@ class Question:
         with suppress(Exception, SystemExit), np.errstate(all="ignore"):
             say(there, seeds_for(there.value, self.seed, self.state)[0], None if self.kind != JVP and self.order == 1 else moved)
 
+    def _truth(self, subject: Subject) -> Truth:
+        return Truth(subject, self.by, self.kind, self.rtol, self.atol)
+
     def _asked_of(self, subject: Subject) -> Callable[[Seeds, Floats, float], Check]:
         """The verdict on claims about another function, with so much more room."""
-        truth = Truth(subject, self)
+        truth = self._truth(subject)
 
         def ask(seeds: Seeds, said: Floats, room: float) -> Check:
-            truth.question = replace(self, atol=self.atol + room)
+            truth.atol = self.atol + room
             return truth.check(seeds, said)
 
         return ask
@@ -209,7 +212,7 @@ class Question:
         random, checks = np.random.default_rng([self.state, 3]), list[Check]()
         for _ in range(DIRECTIONS):
             tangents = subject.direction(random)
-            parts, truth = say(subject, directions[0], tangents), Truth(along(in_float64(subject), tangents), self)
+            parts, truth = say(subject, directions[0], tangents), self._truth(along(in_float64(subject), tangents))
             checks += [truth.check(seeds, contracted(parts, seeds)) for seeds in directions]
         return checks
 

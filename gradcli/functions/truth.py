@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,23 +21,27 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
-if TYPE_CHECKING:
-    from gradcli.functions.checking import Question
-
 _NO_VALUE = "the function has no finite value here"
 _FEW = 64  # entries of a claim that are looked at from both sides, where it does not fit the branch that was taken
 
 
 @dataclass(eq=False)
 class Truth:
-    """What the derivative of a function is: asked of its trace, or of differences."""
+    """What the derivative of a function is: asked of its trace, or of differences.
+
+    by, kind    whose derivative it is, and which
+    rtol, atol  how far claims may be off
+    """
 
     subject: Subject
-    question: Question
+    by: str | None
+    kind: str
+    rtol: float | None
+    atol: float
 
     def __post_init__(self) -> None:
         self.held: dict[str, None] = {}  # where the code says that a value is a constant
-        self.exact = traced(self.subject, self.question.by, self.held)
+        self.exact = traced(self.subject, self.by, self.held)
         self.composed = None if self.exact is None or not self.exact.trace.hidden else Composition(self.exact)
 
     def check(self, seeds: Seeds, claims: Floats) -> Check:
@@ -65,9 +68,9 @@ class Truth:
     def _traced(self, seeds: Seeds, claims: Floats) -> dict[str, VariableCheck] | None:
         if self.exact is None:
             return None
-        narrow = precision_of(self.subject, claims.values(), self.exact.trace.kinds, self.question.by)
-        said = Claims(claims, self.question.rtol, self.question.atol, narrow)
-        if self.composed is not None and self.question.kind == ADJOINT:  # a linear function needs no differences
+        narrow = precision_of(self.subject, claims.values(), self.exact.trace.kinds, self.by)
+        said = Claims(claims, self.rtol, self.atol, narrow)
+        if self.composed is not None and self.kind == ADJOINT:  # a linear function needs no differences
             return None
         if self.composed is not None:
             found = self.composed.check(seeds, said)
@@ -106,13 +109,13 @@ class Truth:
         return all(np.isfinite(part).all() for part in self.subject.value)
 
     def _differences(self, name: str, seeds: Seeds, said: np.ndarray) -> VariableCheck:
-        rtol = RTOL.get(str(said.dtype), 1e-6) if self.question.rtol is None else self.question.rtol
-        if self.question.kind == ADJOINT:
-            return by_units(self.subject, name, seeds, said, rtol, self.question.atol)
-        found = by_differences(self._wide, name, seeds, said, rtol, self.question.atol)
+        rtol = RTOL.get(str(said.dtype), 1e-6) if self.rtol is None else self.rtol
+        if self.kind == ADJOINT:
+            return by_units(self.subject, name, seeds, said, rtol, self.atol)
+        found = by_differences(self._wide, name, seeds, said, rtol, self.atol)
         if found.verdict is not Verdict.UNDETERMINED or self._wide is self.subject:
             return found
-        own = by_differences(self.subject, name, seeds, said, rtol, self.question.atol)  # it may compute in few bits, whatever it is given
+        own = by_differences(self.subject, name, seeds, said, rtol, self.atol)  # it may compute in few bits, whatever it is given
         return found if own.verdict is Verdict.UNDETERMINED else own
 
     @cached_property
@@ -122,7 +125,7 @@ class Truth:
     def _symmetric(self, name: str, seeds: Seeds, said: np.ndarray) -> bool:
         """Return whether a gradient by a symmetric matrix is right along the directions in which it stays one."""
         subject = replace(self.subject, make=symmetrizing(name, self.subject.make), wrt=[name])
-        truth = Truth(subject, self.question)
+        truth = replace(self, subject=subject)
         claims = {name: symmetrized(said)}
         found = truth._traced(seeds, claims) or {name: truth._differences(name, seeds, claims[name])}
         return found[name].verdict is Verdict.AGREE
