@@ -952,7 +952,7 @@ class _Parser:
         """Refuse what is no factor after a value: a string, a slice, a word, another line."""
         if token.text == "=":
             words = [before.text for before in self.tokens[: self.at] if before.kind == NAME]
-            declared = len(words) == self.at == 2  # let y = 2, var y = 2
+            declared = len(words) == self.at == 2 and words[0] != "assert"  # let y = 2, var y = 2
             help = f"leave '{words[0]}' out" if declared else "write x == y to compare"
             self.fail("'=' can only follow a name at the start of a statement", token.span, help)
         offer = None
