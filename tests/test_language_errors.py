@@ -196,7 +196,7 @@ error[argument]: the second argument of grad must be a name
   --> model.grad:1:12
 1 | grad(x**2, 2)
   |            ^
-  = help: write grad(y, x) or grad(y, x, seed=v), with x a bound name""",
+  = help: write grad(y, x), with x a bound name""",
     ),
     "bars": (
         "|x|y|x|",

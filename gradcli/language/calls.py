@@ -41,7 +41,10 @@ from gradcli.spelling import words
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)`` ----------------------
 
 
-DERIVATIVES = {"grad": "vjp", "vjp": "vjp", "jvp": "jvp", "jacobian": "jacobian", "hessian": "hessian", "hvp": "hvp"}
+DERIVATIVES = {  # what they take, and the transformations that they are
+    "grad": ("y, x, seed", "vjp"), "vjp": ("y, x, v|seed", "vjp"), "jvp": ("y, x, v", "jvp"), "jacobian": ("y, x", "jacobian"),
+    "hessian": ("y, x", "hessian"), "hvp": ("y, x, v", "hvp"),
+}  # fmt: skip
 
 
 def primed(result: Expr, parameter: Expr, primes: int) -> Expr:
@@ -59,23 +62,21 @@ def derivative(builder: Builder, node: Call, name: str, arguments: list[Any], ke
     The shapes are those of `transforms`: of grad and vjp x's, of jvp y's, of jacobian y's axes and then x's; hessian and hvp need a y of
     one entry. Raises ArgumentError for other arguments, and where x is no name or has a constant value; ShapeError.
     """
-    vector = keywords.pop("seed", None) if name in ("grad", "vjp") else keywords.pop("v", None)
-    third = ", v" if name in ("vjp", "jvp", "hvp") else ""
-    usage = "grad(y, x) or grad(y, x, seed=v)" if name == "grad" else f"{name}(y, x{third})"
-    if len(arguments) == 3 and vector is None and name not in ("jacobian", "hessian"):
-        vector = arguments.pop()
-    if keywords or len(arguments) != 2 or (vector is None and name in ("vjp", "jvp", "hvp")):
-        raise ArgumentError(f"wrong arguments for {name}", help=f"write {usage}")
-    if not isinstance(node.arguments[1], Name):
-        raise ArgumentError(f"the second argument of {name} must be a name", help=f"write {usage}, with x a bound name").at(
-            node.arguments[1].span
-        )
-    y, x = (builder.value(a) for a in arguments)
+    parameters, transformation = DERIVATIVES[name]
+    function = signature(name, parameters)
+    given = binding.bind(builder, name, function, arguments, keywords)
+    required = [p.name for p in function.parameters if p.name != "seed"]
+    usage = f"write {name}({', '.join(required)})"
+    if not given.keys() >= set(required):
+        raise ArgumentError(f"{name} needs {' and '.join(required)}", help=usage)
+    variable = node.arguments[1] if len(node.arguments) > 1 else dict(node.keywords)["x"]
+    if not isinstance(variable, Name):
+        raise ArgumentError(f"the second argument of {name} must be a name", help=f"{usage}, with x a bound name").at(variable.span)
+    y, x, *vector = (builder.value(given[p.name]) for p in function.parameters if p.name in given)
     if x.is_constant:
-        name = node.arguments[1].name
-        raise ArgumentError(f"'{name}' is a constant; there is nothing to differentiate").at(node.arguments[1].span)
-    seed = None if vector is None else builder.value(vector)
-    return expanded(name, (y, x, seed), lambda: transforms.derive(DERIVATIVES[name], y, x, seed))
+        raise ArgumentError(f"'{variable.name}' is a constant; there is nothing to differentiate").at(variable.span)
+    seed = vector[0] if vector else None
+    return expanded(name, (y, x, seed), lambda: transforms.derive(transformation, y, x, seed))
 
 
 # -- Which names a program can call: the functions of libraries, those of the language itself, and
@@ -90,7 +91,7 @@ OF_VALUES = words("""
     half imag int item itemsize long mH nbytes ndimension nelement new_full new_ones new_tensor
     new_zeros nonzero numel pin_memory real resolve_conj resolve_neg short to type type_as
 """)
-OF_PYTHON = words("Ellipsis bool divmod float int list range slice sys tuple")
+OF_PYTHON = words("bool float int list range tuple")
 OF_SYMPY = words("Abs Heaviside Max Min Piecewise Rational piecewise")
 METHODS = IDENTITIES | {"dim", "detach"}  # of tensors, beside the functions of libraries
 

@@ -93,16 +93,6 @@ def _triangle_of_pytorch(name: str) -> Callable[..., Any]:
     return lambda builder, row, col, offset=0: of_rows(builder, row, offset, col)
 
 
-def _of_array(name: str) -> Callable[..., Any]:
-    """The indices of a triangle, or of the diagonal, of an array."""
-
-    def indices(builder: Builder, x: Expr, k: Any = None) -> Any:
-        given = () if k is None else (builder.integer(k, "a diagonal"),)
-        return _numpy(builder, name, np.broadcast_to(0, x.shape), *given)
-
-    return indices
-
-
 def diag_indices(builder: Builder, n: Any, ndim: Any = 2) -> Any:
     """The indices of the main diagonal of an array of equal extents."""
     (extent,), axes = shape_of(builder, n), builder.integer(ndim, "how many axes")
@@ -121,18 +111,6 @@ def ix_(builder: Builder, lists: Any) -> Any:
 def unravel_index(builder: Builder, indices: Any, shape: Any) -> Any:
     """The index along each axis of what is at a place among all entries."""
     return _numpy(builder, "unravel_index", _places(builder, indices), shape_of(builder, shape))
-
-
-def ravel_multi_index(builder: Builder, multi_index: Any, dims: Any) -> Any:
-    """The place among all entries of what is at an index along each axis."""
-    return _numpy(builder, "ravel_multi_index", tuple(_places(builder, part) for part in multi_index), shape_of(builder, dims))
-
-
-def indices(builder: Builder, dimensions: Any, sparse: Any = False) -> Any:
-    """The indices of all entries of an array of a shape, an array for each axis."""
-    shape, apart = shape_of(builder, dimensions), builder.flag(sparse, "'sparse'")
-    builder.graph.limits.check_array((len(shape), *shape))
-    return _numpy(builder, "indices", shape, np.int64, apart)
 
 
 def block(builder: Builder, arrays: Any) -> Any:
@@ -170,21 +148,12 @@ def range_(builder: Builder, start: Any, stop: Any = None, step: Any = None) -> 
     return _whole(builder, np.array(places, np.int64))
 
 
-def slice_(builder: Builder, parts: Any) -> Any:
-    """``slice(stop)``, ``slice(start, stop)``, ``slice(start, stop, step)`` as what stands between brackets."""
-    if not 1 <= len(parts) <= 3:
-        raise ArgumentError("a slice has one to three parts", help="write slice(0, 2)")
-    return Range(*(None, *parts, None) if len(parts) == 1 else (*parts, None)[:3])
-
-
 triu_indices, tril_indices = _triangle("triu_indices"), _triangle("tril_indices")
-triu_indices_from, tril_indices_from = _of_array("triu_indices_from"), _of_array("tril_indices_from")
-diag_indices_from = _of_array("diag_indices_from")
 triu_of_pytorch, tril_of_pytorch = _triangle_of_pytorch("triu_indices"), _triangle_of_pytorch("tril_indices")
 
 
 # -- What NumPy indexes in order to make arrays and indices: ``np.c_``, ``np.r_``, ``np.mgrid``,
-# ``np.ogrid``, ``np.s_``.
+# ``np.ogrid``.
 
 
 class Joined(Thing):
@@ -217,15 +186,6 @@ class Grid(Thing):
         return Indices(map(builder.graph.constant, grids)) if self.sparse else builder.graph.constant(np.stack(grids))
 
 
-class Index(Thing):
-    """``np.s_[1:, 0]``: an index by itself."""
-
-    written = "np.s_"
-
-    def subscript(self, builder: Builder, items: list[Any]) -> Any:
-        return items[0] if len(items) == 1 else Indices(items)
-
-
 def _part(builder: Builder, item: Any) -> Expr:
     if isinstance(item, str):
         raise TypeMismatchError(f"the string {item!r} is not read between these brackets", help="write concatenate([x, y], axis=0)")
@@ -254,7 +214,6 @@ def _line(builder: Builder, item: Any) -> np.ndarray:
 
 OBJECTS: dict[str, Thing] = {
     "r_": Joined("np.r_", False), "c_": Joined("np.c_", True), "mgrid": Grid("np.mgrid", False), "ogrid": Grid("np.ogrid", True),
-    "s_": Index(), "index_exp": Index(),
 }  # fmt: skip
 
 
@@ -432,14 +391,9 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "flatnonzero": ("x", flatnonzero),
     "triu_indices": ("n, k, m", triu_indices),
     "tril_indices": ("n, k, m", tril_indices),
-    "triu_indices_from": ("x|arr, k", triu_indices_from),
-    "tril_indices_from": ("x|arr, k", tril_indices_from),
     "diag_indices": ("n, ndim", diag_indices),
-    "diag_indices_from": ("x|arr", diag_indices_from),
     "ix_": ("***lists", ix_),
     "unravel_index": ("indices, shape|dims, -memory_order|order", unravel_index),
-    "ravel_multi_index": ("multi_index, dims", ravel_multi_index),
-    "indices": ("dimensions, -dtype, sparse", indices),
     "block": ("arrays", block),
     "delete": ("x|arr, obj, axis", delete),
     "insert": ("x|arr, obj, values, axis", insert),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnknownNameError, UnreadArgumentError
+from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls
 from gradcli.language import index_makers as makers
@@ -19,14 +18,10 @@ from gradcli.language.index_makers import OBJECTS, as_boolean, as_float, as_whol
 from gradcli.language.names import Function, Thing, dtype_of
 from gradcli.language.scope import Builder, routines
 from gradcli.ops import registry
-from gradcli.ops.arrays.shapes import flip, reshape
-from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType, library_of
-from gradcli.ops.constants import PI
+from gradcli.ops.arrays.shapes import reshape
+from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType, library_of
 from gradcli.ops.elementwise import arithmetic, logic
-from gradcli.ops.elementwise.arithmetic import abs_, square
-from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.structure import detach
 from gradcli.spelling import words
 
@@ -34,20 +29,19 @@ MISSING = object()
 
 
 class Limits(Thing):
-    """``np.finfo(float)``, ``np.iinfo(np.int64)``, ``sys.float_info``: what is known of numbers of a precision."""
+    """``np.finfo(float)``, ``np.iinfo(np.int64)``: what is known of numbers of a precision."""
 
-    def __init__(self, written: str, info: Any, names: Mapping[str, str]) -> None:
+    def __init__(self, written: str, info: Any, names: Collection[str]) -> None:
         self.written, self.info, self.names = written, info, names
 
     def attribute(self, builder: Builder, name: str) -> Any:
         if name not in self.names:
             raise UnknownNameError(f"{self.written} has no attribute '{name}'", help=f"it has {', '.join(self.names)}")
-        value = getattr(self.info, self.names[name])
+        value = getattr(self.info, name)
         return builder.graph.constant(value if isinstance(value, int) else float(value))
 
 
 _SPELLED = {"double": "float64", "float": "float64", "half": "float16", "long": "int64", "int": "int32"}
-_PLATFORM = {"epsilon": "eps", "max": "max", "min": "tiny", "dig": "precision", "mant_dig": "nmant"}
 _LIMITS = {  # dtypes, names, and what is to be written for others
     "finfo": (
         words("float64 float32 float16"), words("eps max min tiny smallest_normal resolution bits epsneg smallest_subnormal"),
@@ -66,7 +60,7 @@ def _limits(function: str, library: str = NUMPY) -> Callable[..., Any]:
         name = "" if kind is None else _SPELLED.get(kind.name, kind.name)
         if name not in dtypes:
             raise ArgumentError(f"{function} takes a dtype of {of}", help=help)
-        return Limits(f"{function}({name})", getattr(np, function)(name), {field: field for field in names})
+        return Limits(f"{function}({name})", getattr(np, function)(name), names)
 
     return limits
 
@@ -87,38 +81,6 @@ _TENSOR_TYPES = {
 }  # fmt: skip
 _SEEDS = words("manual_seed seed default_rng PRNGKey set_printoptions set_default_dtype")
 _FORMATS = words("contiguous_format preserve_format channels_last strided")
-
-# -- Distances of two vectors, and of the rows of matrices, as scipy.spatial.distance has them -----
-
-
-def _distance(of: Callable[[Expr, Expr], Any]) -> Callable[..., Any]:
-    def distance(builder: Builder, u: Expr, v: Expr) -> Any:
-        if u.ndim != 1 or v.ndim != 1:
-            raise ShapeError("distances here are of two vectors", help="write scipy.spatial.distance.cdist(x, y) for all rows")
-        if u.shape != v.shape:
-            raise ShapeError(f"a distance of vectors of {u.shape[0]} and {v.shape[0]} entries")
-        return of(u, v)
-
-    return distance
-
-
-def _cosine(a: Expr, b: Expr) -> Any:
-    return 1 - sum_(a * b) / sqrt(sum_(square(a)) * sum_(square(b)))
-
-
-def cdist(builder: Builder, XA: Expr, XB: Expr) -> Any:
-    """The Euclidean distances of each row from each."""
-    return calls.result_of(calls.call(builder, "cdist", TORCH, [XA, XB], {}))
-
-
-_TWO = "u, v"
-_DISTANCES: dict[str, tuple[str, Callable[..., Any]]] = {
-    "euclidean": (_TWO, _distance(lambda a, b: sqrt(sum_(square(a - b))))),
-    "sqeuclidean": (_TWO, _distance(lambda a, b: sum_(square(a - b)))),
-    "cityblock": (_TWO, _distance(lambda a, b: sum_(abs_(a - b)))),
-    "cosine": (_TWO, _distance(_cosine)),
-    "cdist": ("XA, XB", cdist),
-}
 
 
 def piecewise(builder: Builder, x: Expr, condlist: Any, funclist: Any) -> Any:
@@ -144,32 +106,6 @@ def piecewise(builder: Builder, x: Expr, condlist: Any, funclist: Any) -> Any:
     return result
 
 
-def _unordered(written: str, help: str, why: str) -> Callable[..., Any]:
-    def refuse(builder: Builder, x: Any, **_: Any) -> Any:
-        raise UnreadArgumentError(f"{written} is not in the language: {why}", help=help)
-
-    return refuse
-
-
-def fsum(builder: Builder, x: Any) -> Any:
-    """The sum of a list of numbers."""
-    node = builder.value(list(x) if isinstance(x, tuple) else x)
-    if node.ndim != 1:
-        raise ShapeError("math.fsum takes a list of numbers", help="write np.sum(x)")
-    return sum_(node)
-
-
-def polyval(builder: Builder, x: Expr, c: Any) -> Any:
-    """A polynomial by its coefficients, from that of the lowest power on."""
-    falling = flip(builder.value(list(c) if isinstance(c, tuple) else c), axis=0)
-    return calls.result_of(calls.call(builder, "polyval", NUMPY, [falling, x], {}))
-
-
-def trapezoid(builder: Builder, y: Any, **given: Any) -> Any:
-    """The rule of trapezoids, as NumPy has it."""
-    return calls.result_of(calls.call(builder, "trapezoid", NUMPY, [y], given))
-
-
 def _length(builder: Builder, n: Any, of: str = "a length") -> int:
     """Raise LimitError for more entries than a program may make."""
     length = builder.integer(n, of)
@@ -192,13 +128,6 @@ def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, 
     return _summed(builder, builder.value(weights), places, count)
 
 
-def segment_sum(builder: Builder, data: Expr, segment_ids: Any, num_segments: Any = None) -> Any:
-    """The sums of the rows that have the same number."""
-    places = np.asarray(builder.static(builder.whole(segment_ids)))
-    length = _length(builder, int(places.max(initial=-1)) + 1 if num_segments is None else num_segments, "a number of segments")
-    return _summed(builder, data, places, length)
-
-
 def _summed(builder: Builder, rows: Expr, places: np.ndarray[Any, Any], length: int) -> Any:
     if places.ndim != 1 or rows.shape[:1] != places.shape:
         raise ShapeError(f"{places.size} places for an array of shape {rows.shape}")
@@ -210,50 +139,32 @@ def _summed(builder: Builder, rows: Expr, places: np.ndarray[Any, Any], length: 
 
 # -- What libraries have beside the catalogue -------------------------------------------------------
 
-_SORTED = "write sort(x)"
-_ORDER, _COUNT = "it leaves open in which order entries stand", "how many entries there are would depend on values"
 _OF_NUMPY: dict[str, tuple[str, Callable[..., Any]]] = {
     **makers.SHARED,
     "finfo": ("dtype", _limits("finfo")),
     "iinfo": ("dtype|int_type", _limits("iinfo")),
     "piecewise": ("x, condlist, funclist", piecewise),
     "bincount": ("x, weights, minlength", bincount),
-    "partition": ("x|a, kth, axis", _unordered("partition", _SORTED, _ORDER)),
-    "argpartition": ("x|a, kth, axis", _unordered("argpartition", "write argsort(x)", _ORDER)),
-    "unique": (
-        "x|ar, return_index, return_inverse, return_counts, axis",
-        _unordered("unique", _SORTED, _COUNT),
-    ),
 }
 _TABLES = {
     NUMPY: routines(_OF_NUMPY),
     JAX: routines({**_OF_NUMPY, "bincount": ("x, weights, minlength, length", bincount)}),
-    MATH: routines({"fsum": ("x|seq", fsum)}),
     TORCH: routines({
         **makers.OF_PYTORCH,
         "finfo": ("dtype|type", _limits("finfo", TORCH)),
         "iinfo": ("dtype|type", _limits("iinfo")),
         "device": ("name|type, -index", lambda builder, name: name),
         "bincount": ("x|input, weights, minlength", bincount),
-        "unique": ("x|input, sorted, return_inverse, return_counts, axis", _unordered("unique", _SORTED, _COUNT)),
     }),
-}  # fmt: skip
-_OF_MODULES = {
-    "scipy.spatial.distance": routines(_DISTANCES),
-    "scipy.integrate": routines({"trapezoid": ("y, x, dx, axis", trapezoid)}),
-    "numpy.polynomial.polynomial": routines({"polyval": ("x, c", polyval)}),
-    "jax.ops": routines({"segment_sum": ("data, segment_ids, num_segments", segment_sum)}),
 }  # fmt: skip
 
 
 def of_library(builder: Builder, base: str, name: str) -> Any:
     """Return what a module of a library has under a name beside the catalogue; `MISSING` if nothing."""
     library = library_of(base)
-    routine = _OF_MODULES.get(base, {}).get(name) or _TABLES.get(library, {}).get(name)
+    routine = _TABLES.get(library, {}).get(name)
     if routine is not None:
         return routine
-    if name == "tau" and library == MATH:
-        return builder.graph.constant(2) * builder.graph.constant(PI)
     if library in (NUMPY, JAX) and name in OBJECTS:
         return OBJECTS[name]
     if library == TORCH and name in _TENSOR_TYPES:
@@ -263,19 +174,6 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
     if name in _SEEDS:
         raise UnknownNameError(f"'{name}' is not read: every run draws the same numbers", help="leave it out, and give --random-state 1")
     return name if library == TORCH and name in _FORMATS else MISSING
-
-
-class Interpreter(Thing):
-    """``sys``, of which the limits of floats are known."""
-
-    written = "sys"
-
-    def attribute(self, builder: Builder, name: str) -> Any:
-        if name == "float_info":
-            return Limits("sys.float_info", np.finfo(float), _PLATFORM)
-        if name == "maxsize":
-            return builder.graph.constant(sys.maxsize)
-        raise UnknownNameError(f"unknown name 'sys.{name}'")
 
 
 # -- Names of libraries that are known and out of the language, with what is to be written for them --
@@ -295,6 +193,8 @@ _REFUSED = {  # why, and what is to be written
         **dict.fromkeys(words("scan fori_loop while_loop map associative_scan"), "write sum(x**2) for a sum over all entries"),
         "cond": "write where(x > 0, x, 0)",
     },
+    "it leaves open in which order entries stand": {"partition": "write sort(x)", "argpartition": "write argsort(x)"},
+    "how many entries there are would depend on values": {"unique": "write sort(x)"},
     "it runs a function over and over": dict.fromkeys(
         words("minimize minimize_scalar root fsolve brentq newton curve_fit least_squares quad odeint solve_ivp"),
         "leave it out, and write the function itself: x**2",
@@ -350,11 +250,6 @@ def list_(builder: Builder, x: Any) -> Any:
     return list(x) if isinstance(x, (tuple, list)) else builder.value(x)
 
 
-def divmod_(builder: Builder, x: Expr, y: Expr) -> Any:
-    """The quotient, rounded down, and the rest."""
-    return tuple(builder.graph.apply(registry.OPERATORS[sign], (x, y)) for sign in ("//", "%"))
-
-
 # -- Names as sympy spells them: ``Abs``, ``Max``, ``Piecewise``, ``Rational(1, 3)`` ---------------
 
 
@@ -395,10 +290,8 @@ FUNCTIONS = routines({
     "int": ("x", int_),
     "bool": ("x", bool_),
     "range": ("start, stop, step", makers.range_),
-    "slice": ("***parts", makers.slice_),
     "list": ("x", list_),
     "tuple": ("x", list_),
-    "divmod": ("x, y", divmod_),
     "Abs": ("x", lambda builder, x: arithmetic.abs_(builder.value(x))),
     "Max": ("***values", lambda builder, values: maximum_of(builder, *values)),
     "Min": ("***values", lambda builder, values: minimum_of(builder, *values)),
@@ -407,5 +300,3 @@ FUNCTIONS = routines({
     "piecewise": ("***pieces", first_holding),
     "Rational": ("p, q", rational),
 })  # fmt: skip
-
-NAMES = {"Ellipsis": ..., "sys": Interpreter()}

@@ -224,11 +224,6 @@ class Lowering(Reading):
             return self.graph.constant(NAMED[name])
         if name in ROOTS:
             return self._module(ROOTS[name])
-        if name in OF_PYTHON:
-            from gradcli.language.library_names import NAMES
-
-            if name in NAMES:
-                return NAMES[name]
         return FreeVariable(name)
 
     def _module(self, path: str) -> Module:
@@ -310,9 +305,7 @@ class Lowering(Reading):
         if name in OF_PYTHON or name in OF_SYMPY:
             from gradcli.language.library_names import FUNCTIONS
 
-            routine = FUNCTIONS.get(name)
-            if routine is not None:
-                return self.converted(routine.call(self, arguments, keywords), node, frame, name, arguments)
+            return self.converted(FUNCTIONS[name].call(self, arguments, keywords), node, frame, name, arguments)
         if exists(name, NUMPY) or exists(name, TORCH):
             if single and bound and not arguments[0].shape:
                 refuse_bound_function(scope, node, frame)

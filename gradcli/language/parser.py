@@ -707,10 +707,9 @@ class _Parser:
         """Refuse the text from start to end; ``instead`` is shown where the readings are no input."""
         text = " ".join(self.source.text[start:end].split())
         text = text if len(text) <= _LONGEST else text[: _LONGEST // 2] + "…"
-        message, help = f"'{text}' has two readings", f"write {instead}"
-        error = AmbiguousError(message, span=Span(start, end), source=self.source, help=help)
+        error = AmbiguousError(f"'{text}' has two readings", span=Span(start, end), source=self.source, help=f"write {instead}")
         if max(len(first), len(second)) <= _LONGEST and not set("\n#") & set(first + second):
-            error.readings = first, second
+            error.help, error.instead = f"write {first} or {second}", error.help
         raise error
 
     def refuse_going_on(

@@ -490,8 +490,6 @@ np.log(np.maximum(np.abs(x), np.finfo(np.float64).tiny)).sum()
 np.finfo(np.float32).eps * s
 np.finfo(x.dtype).max * 0 + s
 np.sqrt(np.finfo(float).eps) * s * 1e8
-sys.float_info.epsilon * s
-sys.float_info.max * 0 + s
 np.where(x > 0, x, -float('inf')).max()
 np.where(np.isfinite(x), x, float('nan')).sum()
 int(3.7) * s
@@ -525,10 +523,7 @@ A[np.triu_indices(3, 1)].prod()
 A[np.triu_indices(3)].sum()
 A[np.triu_indices(3, k=1)].sum()
 A[np.tril_indices(3, -1)].prod()
-A[np.tril_indices_from(A, -1)].prod()
-A[np.triu_indices_from(A, k=1)].prod()
 A[np.diag_indices(3)].prod()
-A[np.diag_indices_from(A)].prod()
 A[np.ix_([0, 2], [0, 1])].prod()
 A[np.ix_([0, 2], [1])].sum()
 x[np.where(x > 0)].prod()
@@ -543,21 +538,9 @@ x[np.argwhere(x > 0).flatten()].prod()
 A[np.unravel_index(5, (3, 3))] * s
 A[np.unravel_index(np.argmax(A), A.shape)] * s
 A[np.unravel_index(A.argmax(), A.shape)] ** 2
-A.flat[np.ravel_multi_index((1, 2), (3, 3))] * s
-(np.indices((3, 3))[0] * A).sum()
-(np.indices((3, 3)).sum(0) * A).sum()
 (np.mgrid[0:3, 0:3][1] * A).sum()
 (np.mgrid[0:4] * x).sum()
 (np.ogrid[0:3, 0:3][0] * A).sum()
-A[np.s_[1:, :2]].prod()
-A[np.s_[0]].prod()
-A[np.index_exp[1:, 0]].prod()
-x[slice(1, 3)].prod()
-x[slice(2)].prod()
-x[slice(None, None, 2)].prod()
-A[slice(0, 2), 1].prod()
-A[:, slice(None)].prod()
-A[Ellipsis, 0].prod()
 A[..., 0].prod()
 x[..., None].sum()
 x[:, None].sum()
@@ -636,7 +619,6 @@ np.einsum(A, [0, 1], [1, 0])[0, 1] * s
 np.einsum(A, [0, 0]) ** 2
 np.einsum(x, [0], w, [0], []) ** 2
 np.einsum(A, [0, 1], B, [1, 0]) ** 2
-np.einsum(A, [Ellipsis, 0], [Ellipsis]).prod()
 (x if True else w).sum()
 x.clip(0, 1).sum()
 x.dot(w)

@@ -79,6 +79,8 @@ declare(f"""
         logspace(start, stop|end, num|steps, base, dtype, {_PLACED})
     scipy:
         softmax log_softmax(x, axis)
+    math:
+        math.fsum = sum(x|seq)
 """)
 
 
