@@ -14,11 +14,11 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
-from gradcli.language import index_makers as conversions
+from gradcli.language import constructors as conversions
 from gradcli.language.calls import call, result_of
 from gradcli.language.coercion import index_of
-from gradcli.language.constructors import array, full, item, ones, zeros
-from gradcli.language.index_makers import nonzero, nonzero_rows
+from gradcli.language.constructors import array, full, item, nonzero, nonzero_rows, ones, zeros
+from gradcli.language.library_names import all_, any_
 from gradcli.language.names import Function, Thing
 from gradcli.language.scope import Builder, Routine, routines
 from gradcli.namespace import ufuncs
@@ -243,8 +243,8 @@ METHODS: dict[str, Routine] = routines({
     "new_ones": (f"x, shape|size+, dtype, {_PLACED}", _of_shape(1.0)),
     "new_full": (f"x, shape|size, value|fill_value, dtype, {_PLACED}", _new_full),
     "new_tensor": (f"x, data, dtype, {_PLACED}", _new_tensor),
-    "any": ("x, axis, -out, keepdims, where", conversions.any_),
-    "all": ("x, axis, -out, keepdims, where", conversions.all_),
+    "any": ("x, axis, -out, keepdims, where", any_),
+    "all": ("x, axis, -out, keepdims, where", all_),
     "item": ("x, ***index", _entry),
     "flatten": ("x, start_dim|order, end_dim", _flattened),
     "argwhere": ("x", nonzero_rows),

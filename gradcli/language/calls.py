@@ -432,9 +432,7 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
     if library == MATH and name in ("max", "min"):
         library = NUMPY
     if name == "where" and len(arguments) == 1 and not keywords:
-        from gradcli.language.index_makers import nonzero
-
-        return expanded(name, arguments, lambda: nonzero(builder, arguments[0]))
+        return expanded(name, arguments, lambda: constructors.nonzero(builder, arguments[0]))
     found = lookup(name, library)
     if found is None:
         raise ArgumentError(f"'{name}' is no function of {library}")
@@ -524,12 +522,10 @@ def size(builder: Builder, base: Any, arguments: list[Any], keywords: dict[str, 
 
 def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """``np.float64(2.)``: a number, or an array of them, as one of a dtype."""
-    from gradcli.language.index_makers import converted, known_number
-
     if keywords or len(arguments) != 1:
         raise ArgumentError(f"{dtype.name} takes one number", help=f"write np.{dtype.name}(2)")
-    given = known_number(arguments[0]) if isinstance(arguments[0], str) else arguments[0]
-    return converted(builder, given, dtype, f"{dtype.name}()")
+    given = constructors.known_number(arguments[0]) if isinstance(arguments[0], str) else arguments[0]
+    return constructors.converted(builder, given, dtype, f"{dtype.name}()")
 
 
 def is_pair(node: Call, nodes: list[Node]) -> bool:
