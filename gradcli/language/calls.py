@@ -11,7 +11,6 @@ from typing import Any
 from gradcli.errors import (
     AmbiguousError,
     ArgumentError,
-    AxisError,
     GradcliError,
     MissingValueError,
     ShapeError,
@@ -83,17 +82,17 @@ def derivative(builder: Builder, node: Call, name: str, arguments: list[Any], ke
 # methods.
 
 
-IDENTITIES = words("requires_grad_ numpy cpu tolist")  # methods that give the value itself
+IDENTITIES = words("requires_grad_ numpy tolist")  # methods that give the value itself
 # Attributes and methods that array_methods.py has; of those that are in the catalogue, too, it is asked first.
 OF_VALUES = words("""
-    A1 H all any argwhere astype at bfloat16 block_until_ready bool byte char clone conj
-    conjugate contiguous copy cpu cuda data device double dtype element_size flat flatten float
-    half imag int item itemsize long mH nbytes ndimension nelement new_full new_ones new_tensor
+    H all any argwhere astype at bfloat16 block_until_ready bool byte char clone conj
+    conjugate contiguous copy cpu cuda data device dim double dtype flat flatten float
+    half imag int item long mH ndimension nelement new_full new_ones new_tensor
     new_zeros nonzero numel pin_memory real resolve_conj resolve_neg short to type type_as
 """)
 OF_PYTHON = words("bool float int list range tuple")
 OF_SYMPY = words("Abs Heaviside Max Min Piecewise Rational piecewise")
-METHODS = IDENTITIES | {"dim", "detach"}  # of tensors, beside the functions of libraries
+METHODS = IDENTITIES | {"detach"}  # of tensors, beside the functions of libraries
 
 
 @cache
@@ -508,18 +507,6 @@ def _unchanged(builder: Builder, name: str, base: Any, arguments: list[Any], key
     return base
 
 
-def size(builder: Builder, base: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """``x.size()``, which is the shape, and ``x.size(0)``, which is an extent. Raises ShapeError for an axis that there is none of."""
-    given = binding.bind(builder, "size", signature("size", "axis|dim"), arguments, keywords)
-    extents = builder.value(base).shape
-    if given.get("axis") is None:
-        return Indices(builder.graph.constant(n) for n in extents)
-    place = builder.integer(given["axis"], "an axis")
-    if not -len(extents) <= place < len(extents):
-        raise AxisError(place, len(extents))
-    return builder.graph.constant(extents[place])
-
-
 def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """``np.float64(2.)``: a number, or an array of them, as one of a dtype."""
     if keywords or len(arguments) != 1:
@@ -548,9 +535,6 @@ def call_method(builder: Builder, function: Function, arguments: list[Any], keyw
         return base.method(builder, name, arguments, keywords)
     if name in IDENTITIES:
         return _unchanged(builder, name, base, arguments, keywords)
-    if name == "dim":
-        binding.bind(builder, name, Signature(name, ()), arguments, keywords)
-        return builder.graph.constant(builder.value(base).ndim)
     library = function.library
     own = f"Tensor.{name}" if library == TORCH else f"ndarray.{name}"
     found = next(

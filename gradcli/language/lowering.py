@@ -13,7 +13,6 @@ from typing import Any
 from gradcli.errors import ArgumentError, GradcliError, LimitError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls
-from gradcli.language.attributes import attribute
 from gradcli.language.calls import (
     DERIVATIVES,
     OF_PYTHON,
@@ -30,7 +29,7 @@ from gradcli.language.calls import (
 )
 from gradcli.language.coercion import subscript
 from gradcli.language.names import FreeVariable, Function, Module, Thing
-from gradcli.language.reading import Reading
+from gradcli.language.reading import Reading, attribute
 from gradcli.language.rewritten import as_read
 from gradcli.language.scope import Routine, Scope
 from gradcli.language.tree import (
@@ -262,7 +261,9 @@ class Lowering(Reading):
         if isinstance(target, Function):
             return self._call_function(node, target, frame, arguments, keywords)
         if isinstance(callee, Attribute) and callee.name == "size":
-            return calls.size(self, frame.results[callee.base.place], arguments, keywords)
+            from gradcli.language.array_methods import METHODS
+
+            return METHODS["size"].of(frame.results[callee.base.place]).call(self, arguments, keywords)
         if isinstance(target, DType):
             return calls.conversion(self, target, arguments, keywords)
         raise TypeMismatchError("only a function can be called", help="write x*(y) to multiply").at(callee.span)

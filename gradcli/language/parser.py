@@ -33,7 +33,6 @@ with what it is by each: `beside` and the functions after it decide.
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from collections.abc import Callable
@@ -537,17 +536,9 @@ class _Parser:
 
     def number(self, token: Token) -> float:
         """NUMBER: digits, with a point, an exponent, and _ between digits. Whole numbers stay integers."""
-        text, after = token.text, self.tokens[self.at]
-        if text.isdigit() and len(text) < _LONGEST_NUMBER and text != "0":
+        text = token.text
+        if text.isdigit() and len(text) < _LONGEST_NUMBER:
             return int(text)
-        if text == "0" and after.start == end_of(token) and after.text[:1] in tuple("xXoObB"):
-            self.at += 1  # 0x10, 0b11, 0o17, as Python writes whole numbers in other bases
-            try:
-                whole = int(text + after.text, 0)
-            except ValueError:
-                help, span = "write 0x10, 0o17 or 0b11 for whole numbers in other bases", Span(token.start, end_of(after))
-                self.fail(f"'{text}{after.text}' is not a number", span, help)
-            return whole if whole.bit_length() < 1000 else math.inf if whole >= 2**1024 else float(whole)
         fraction = FRACTIONS.get(text[-1], 0)
         digits = (text[:-1] or "0") if fraction else text
         if fraction and not digits.isdigit():

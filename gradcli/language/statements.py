@@ -357,16 +357,9 @@ def _deviation(part: Part, place: int) -> tuple[Expression, bool]:
 
 
 def augmented(part: Part) -> Binding:
-    """augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression: ``name = name + (expression)``"""
-    name, sign = part.token(0), part.token(1)
-    change = _changed(part, frozenset())
-    operator = sign.text.removesuffix("=")
-    if operator in ("//", "%"):
-        assert isinstance(change.root, Binary)
-        right = change.root.right
-        help = f"write {name.text} = {name.text} {operator} ({part.source.text[right.start : right.end]})"
-        raise ParseError(f"there is no '{sign.text}' here", span=sign.span, source=part.source, help=help)
-    return Binding(part.source, part.span, name.text, name.span, change)
+    """augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "//=" | "%=" | "**=" | "@=" ) expression: ``name = name + (expression)``"""
+    name = part.token(0)
+    return Binding(part.source, part.span, name.text, name.span, _changed(part, frozenset()))
 
 
 def _changed(part: Part, values: frozenset[str]) -> Expression:
