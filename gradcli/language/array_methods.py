@@ -17,7 +17,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.language import constructors as conversions
 from gradcli.language.calls import call, result_of
 from gradcli.language.coercion import index_of
-from gradcli.language.constructors import array, full, item, nonzero, nonzero_rows, ones, zeros
+from gradcli.language.constructors import array, full, item, ones, zeros
 from gradcli.language.library_names import all_, any_
 from gradcli.language.names import Function, Indices, Thing
 from gradcli.language.scope import Builder, Routine, routines
@@ -209,8 +209,7 @@ METHODS: dict[str, Routine] = routines({
     **dict.fromkeys(("numel", "nelement"), ("x", _size)),
     **dict.fromkeys(("ndimension", "dim"), ("x", _axes)),
     "size": ("x, axis|dim", _extent),
-    **dict.fromkeys(("cuda", "cpu"), ("x, -device, -non_blocking, -memory_format", _itself)),
-    **dict.fromkeys(("clone", "contiguous"), ("x, -memory_format", _itself)),
+    "contiguous": ("x, -memory_format", _itself),
     "copy": ("x, -memory_order|order", _itself),
     **dict.fromkeys(words("conj conjugate resolve_conj resolve_neg block_until_ready pin_memory"), ("x", _itself)),
     "to": ("x, first, second, -non_blocking, -copy, -memory_format, dtype, device, other|tensor", conversions.to),
@@ -227,9 +226,7 @@ METHODS: dict[str, Routine] = routines({
     "all": ("x, axis, -out, keepdims, where", all_),
     "item": ("x, ***index", _entry),
     "flatten": ("x, start_dim|order, end_dim", _flattened),
-    "argwhere": ("x", nonzero_rows),
 })  # fmt: skip
-METHODS["nonzero"] = Routine("nonzero", "x, as_tuple", nonzero, of_pytorch=nonzero_rows)
 
 
 # -- Methods of NumPy's functions of two arrays: ``np.add.reduce(x, axis=1)`` ----------------------

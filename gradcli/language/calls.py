@@ -18,7 +18,6 @@ from gradcli.errors import (
     Span,
     TypeMismatchError,
     UnknownNameError,
-    UnreadArgumentError,
     suggestion,
 )
 from gradcli.graph import transforms
@@ -82,17 +81,15 @@ def derivative(builder: Builder, node: Call, name: str, arguments: list[Any], ke
 # methods.
 
 
-IDENTITIES = words("requires_grad_ numpy tolist")  # methods that give the value itself
 # Attributes and methods that array_methods.py has; of those that are in the catalogue, too, it is asked first.
 OF_VALUES = words("""
-    H all any argwhere astype at bfloat16 block_until_ready bool byte char clone conj
-    conjugate contiguous copy cpu cuda data device dim double dtype flat flatten float
+    H all any astype at bfloat16 block_until_ready bool byte char conj
+    conjugate contiguous copy data device dim double dtype flat flatten float
     half imag int item long mH ndimension nelement new_full new_ones new_tensor
-    new_zeros nonzero numel pin_memory real resolve_conj resolve_neg short to type type_as
+    new_zeros numel pin_memory real resolve_conj resolve_neg short to type type_as
 """)
 OF_PYTHON = words("bool float int list range tuple")
 OF_SYMPY = words("Abs Heaviside Max Min Piecewise Rational piecewise")
-METHODS = IDENTITIES | {"detach"}  # of tensors, beside the functions of libraries
 
 
 @cache
@@ -114,7 +111,7 @@ def is_function(name: str) -> bool:
 
 def is_method(name: str) -> bool:
     """Return whether ``x.name(...)`` calls a function."""
-    return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in METHODS or name in OF_VALUES
+    return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in OF_VALUES
 
 
 @lru_cache(1024)
@@ -496,17 +493,6 @@ def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[
     return composition(builder, **fitted(builder, composition, given))
 
 
-def _unchanged(builder: Builder, name: str, base: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """Return what a method that changes no entry gives: the value itself."""
-    if name == "requires_grad_":
-        given = binding.bind(builder, name, signature(name, "requires_grad"), arguments, keywords)
-        if builder.literal("requires_grad", given.get("requires_grad", True)) is not True:
-            raise UnreadArgumentError("requires_grad_ does not support requires_grad=False", help="write detach(x), or --freeze the name")
-    else:
-        binding.bind(builder, name, signature(name, "-force, -memory_format"), arguments, keywords)
-    return base
-
-
 def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """``np.float64(2.)``: a number, or an array of them, as one of a dtype."""
     if keywords or len(arguments) != 1:
@@ -533,8 +519,6 @@ def call_method(builder: Builder, function: Function, arguments: list[Any], keyw
     name, base = function.name, function.base
     if isinstance(base, Instance):
         return base.method(builder, name, arguments, keywords)
-    if name in IDENTITIES:
-        return _unchanged(builder, name, base, arguments, keywords)
     library = function.library
     own = f"Tensor.{name}" if library == TORCH else f"ndarray.{name}"
     found = next(

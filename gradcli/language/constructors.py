@@ -59,9 +59,9 @@ def _typed(builder: Builder, name: str, node: Expr, dtype: Any) -> Expr:
 
 
 def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dtype: Any) -> Expr:
-    node = value if isinstance(value, Expr) else builder.graph.constant(value)
+    node = _typed(builder, name, value if isinstance(value, Expr) else builder.graph.constant(value), dtype)
     filled: Expr = shapes.broadcast_to(node, shape=shape) if shape else node
-    return _typed(builder, name, filled, dtype)
+    return filled
 
 
 def _filled(name: str, value: float) -> Callable[..., Expr]:
@@ -427,7 +427,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "zeros": zeros, "ones": ones, "zeros_like": _filled_alike("zeros_like", 0.0), "ones_like": _filled_alike("ones_like", 1.0),
     "rand": _drawn("rand"), "randn": _drawn("randn"),
     **{f.__name__: f for f in (full, full_like, eye, identity, arange, linspace, logspace, geomspace, array, einsum, item)},
-    "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
+    "ndarray.nonzero": nonzero, "Tensor.nonzero": nonzero_rows, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
     **dict.fromkeys(("contiguous", "double", "float"), as_is),
 }  # fmt: skip
 ALIASES = {"random": "rand", "standard_normal": "randn", **SPELLINGS}

@@ -31,7 +31,7 @@ from gradcli.language.coercion import subscript
 from gradcli.language.names import FreeVariable, Function, Module, Thing
 from gradcli.language.reading import Reading, attribute
 from gradcli.language.rewritten import as_read
-from gradcli.language.scope import Routine, Scope
+from gradcli.language.scope import Scope
 from gradcli.language.tree import (
     CONDITIONS,
     Attribute,
@@ -253,8 +253,6 @@ class Lowering(Reading):
     def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         callee = node.callee
         if isinstance(target, Thing):
-            if isinstance(target, Routine) and target.of_pytorch is not None and self.only_dialect(frame) == TORCH:
-                target = target.in_pytorch()
             return self.converted(target.call(self, arguments, keywords), node, frame, target.written, target.parts)
         if isinstance(target, Module) and (of := calls.class_at(target.path)) is not None:
             return calls.constructed(self, of, arguments, keywords)

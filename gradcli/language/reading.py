@@ -13,7 +13,7 @@ from gradcli.language import calls
 from gradcli.language.calls import exists, is_function, missing_value, suggested
 from gradcli.language.coercion import Coercion
 from gradcli.language.dialect import PREFIX, Evidence, TwoDialectsError
-from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
+from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing, nodes_in
 from gradcli.language.python_hints import everything_in, is_of_python, unknown_module, unknown_name
 from gradcli.language.scope import Builder, Scope
 from gradcli.language.tree import (
@@ -346,11 +346,8 @@ class Reading(Coercion):
         return next(iter(found)) if len(found) == 1 else self.scope.dialect.wanted() if not found else None
 
     def _varies(self, argument: Any) -> bool:
-        if isinstance(argument, (list, tuple)):
-            return any(map(self._varies, argument))
-        if not isinstance(argument, Expr) or argument.kind != "float" or argument.is_constant:
-            return False
-        return any(node.is_leaf and node not in self.scope.frozen for node in reachable([argument]))
+        floats = [node for node in nodes_in(argument) if node.kind == "float"]
+        return any(node.is_leaf and node not in self.scope.frozen for node in reachable(floats))
 
     def _detached(self, result: Any, written: str) -> Any:
         if isinstance(result, (list, tuple)):
