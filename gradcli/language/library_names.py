@@ -34,12 +34,11 @@ from gradcli.language.scope import Builder, Range, routines
 from gradcli.namespace import compositions
 from gradcli.ops import registry
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import reshape
+from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape, scatter_add
 from gradcli.ops.calling.binding import static_parameters
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType, library_of
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.elementwise.arithmetic import abs_
-from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.structure import detach
 from gradcli.spelling import words
@@ -362,35 +361,21 @@ def piecewise(builder: Builder, x: Expr, condlist: Any, funclist: Any) -> Any:
     return result
 
 
-def _length(builder: Builder, n: Any, of: str = "a length") -> int:
-    """Raise LimitError for more entries than a program may make."""
-    length = builder.integer(n, of)
-    builder.graph.limits.check_array((max(0, length),))
-    return length
-
-
-# -- counts and segments -----------------------------------------------------------------------------------------------
-
-
 def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, length: Any = None) -> Any:
     """Count how often each whole number occurs, or the sums of its weights."""
     places = np.asarray(builder.static(builder.whole(x)))
     if places.ndim != 1 or (places.size and places.min() < 0):
         raise ArgumentError("bincount takes a list of whole numbers of at least 0")
-    least = _length(builder, max(int(places.max(initial=-1)) + 1, builder.integer(minlength, "a length")))
-    count = least if length is None else _length(builder, length)
+    least = max(int(places.max(initial=-1)) + 1, builder.integer(minlength, "a length"))
+    (count,) = (least,) if length is None else shape_of(builder, length, place="a length")
+    builder.graph.limits.check_array((max(least, count),))
     if weights is None:
         return builder.graph.constant(np.bincount(places, minlength=count)[:count])
-    return _summed(builder, builder.value(weights), places, count)
-
-
-def _summed(builder: Builder, rows: Expr, places: np.ndarray[Any, Any], length: int) -> Any:
-    if places.ndim != 1 or rows.shape[:1] != places.shape:
-        raise ShapeError(f"{places.size} places for an array of shape {rows.shape}")
-    builder.graph.limits.check_array((max(0, length), places.size))
-    chosen = builder.graph.constant((np.arange(length)[:, None] == places).astype(float))
-    flat = reshape(rows, shape=(places.size, math.prod(rows.shape[1:])))
-    return reshape(matmul(chosen, flat), shape=(length, *rows.shape[1:]))
+    given = builder.value(weights)
+    if given.shape != places.shape:
+        raise ShapeError(f"{places.size} places for weights of shape {given.shape}")
+    summed = scatter_add(given, index=(StaticArray(places),), shape=(max(least, count),))
+    return getitem(summed, index=((None, count, None),))
 
 
 # -- What libraries have beside the catalogue -------------------------------------------------------

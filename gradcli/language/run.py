@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.characters import normalized
 from gradcli.containment import contained
-from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValueError, ParseError, Source, Span, TypeMismatchError
+from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValueError, Source, Span, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import is_object, is_several
 from gradcli.language.deviations import deviations, has_sign, refuse_measured, sign_in
@@ -518,8 +518,6 @@ class Program:
             refuse_measured(source, tokens, 0, len(tokens) - 1)
             return self.constant(text, f"<{name}>"), None
         begin, end = tokens[sign[0]].start, tokens[sign[1] - 1].start + 1
-        if not text[:begin].strip() or not text[end:].strip():
-            raise ParseError("'±' stands between a value and its standard deviation", span=tokens[sign[0]].span, source=source)
         value = self.constant(text[:begin], f"<{name}>")
         return value, self.deviation(text[end:], value, name)
 

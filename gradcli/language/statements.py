@@ -71,13 +71,10 @@ def several(part: Part) -> Several:
     equals = equals_of(part)
     targets = _targets(part, equals)
     begin, stop = equals + 1, part.stop - part.start
-    in_brackets = part.token(begin).text in ("(", "[") and part.closing(begin) == stop - 1
-    if in_brackets and part.places(",", begin + 1, stop - 1):
-        begin, stop = begin + 1, stop - 1
     commas = part.places(",", begin, stop)
     if commas and commas[-1] == stop - 1:  # at the end
         stop = commas.pop()
-    if not commas and begin == equals + 1:
+    if not commas:
         if begin >= stop:
             raise SaidError("expected a value after '='", span=part.token(equals).span, source=part.source)
         whole = part.expression(begin, end=stop)
