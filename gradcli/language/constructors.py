@@ -55,7 +55,8 @@ def _typed(builder: Builder, name: str, node: Expr, dtype: Any) -> Expr:
     kind = dtype_of(dtype)
     if kind is None:
         raise ArgumentError(f"{name}: dtype must be a dtype, such as np.float64")
-    return converted(builder, node, kind, f"{name} with dtype={kind.name}")
+    made: Expr = converted(builder, node, kind, f"{name} with dtype={kind.name}")
+    return made
 
 
 def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dtype: Any) -> Expr:
