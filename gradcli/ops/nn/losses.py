@@ -90,6 +90,15 @@ def cdist(x: Any, y: Any, *, p: float = 2.0, compute_mode: str | None = None) ->
     return _between(points - others, p)
 
 
+declare("""
+    scipy:
+        distance.euclidean = dist(x|u, y|v)
+        distance.cityblock = dist(x|u, y|v; p=1)
+        distance.sqeuclidean = mse_loss(input|u, target|v; reduction='sum')
+        distance.cdist = cdist(x|XA, y|XB)
+""")
+
+
 @function(kinks=_KINKS)
 def pdist(x: Any, *, p: float = 2) -> Any:
     """The distances between all pairs of rows, in the p-norm.
