@@ -66,7 +66,7 @@ MISUSED: list[tuple[str, Any, str]] = [
     ("F.cross_entropy(x, [0], label_smoothing=2)", SCORES, "cross_entropy: label_smoothing must be from 0 to 1, not 2"),
     ("F.multi_margin_loss(x, [0], p=3)", SCORES, "multi_margin_loss: p must be 1 or 2, not 3"),
     ("F.triplet_margin_loss(x, x, x, margin=0)", SCORES, "triplet_margin_loss: the margin must be greater than 0, not 0"),
-    ("F.gaussian_nll_loss(x, x, [1, 2])", SCORES, "gaussian_nll_loss: a variance of shape (2,) does not fit an input of shape (1, 3)"),
+    ("F.gaussian_nll_loss(x, x, [1, 2])", SCORES, "shapes (1, 3) and (2,) do not broadcast together"),
     ("F.layer_norm(x, (2,))", SCORES, "layer_norm: the last axes of the shape (1, 3) are not (2,)"),
     ("F.group_norm(x, 2)", SCORES, "group_norm: the second axis of the shape (1, 3) does not divide into 2 groups"),
     ("F.batch_norm(x, None, None)", SCORES, "batch_norm: running_mean and running_var are needed without statistics of the input"),
