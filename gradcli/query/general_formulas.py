@@ -225,11 +225,10 @@ def _gradients_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None) -> dic
 
 def _block(y: Expr, x: Expr) -> Expr | None:
     """The derivative of y by x; None if it has many entries."""
-    if y.shape and x.shape:
-        return transforms.jacobian(y, x) if math.prod(y.shape) * math.prod(x.shape) <= _MOST_ENTRIES else None
-    if x.shape:
-        return transforms.grad(y, x)
-    return transforms.jvp(y, {x: transforms.ones_like(x)})
+    if not x.shape:
+        return transforms.jvp(y, {x: transforms.ones_like(x)})
+    few = not y.shape or math.prod(y.shape) * math.prod(x.shape) <= _MOST_ENTRIES
+    return transforms.jacobian(y, x) if few else None
 
 
 def _sample(value: Any) -> Any:
