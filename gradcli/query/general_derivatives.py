@@ -49,7 +49,7 @@ from gradcli.report.verdicts import Check, Claim, Verdict
 _PLACE = re.compile(r"(\w+) = (-?\w+)")
 _LIMIT = 40  # nodes of a side that is written
 _GRID = np.sort(np.concatenate([np.linspace(-9.7, 9.9, 96), *np.outer((-1, 1), np.geomspace(11, 3e6, 40))]))
-_HALVINGS = 30
+_HALVINGS = 40
 _HOLDS = 1e-6  # relative to a place and the slope: how far from 0 a function is beside its zero
 _STEPS = np.array([1e-5, 1e-7])  # to both sides of a place, relative
 _POLE = 50  # times a value or a derivative grows, where a step becomes a hundredth: as 1/x does, and log(x) in its slope

@@ -21,6 +21,7 @@ from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.structure import alias, detach
+from gradcli.query.warnings import slopes_of
 from gradcli.report.derivative_record import Formula, Path
 
 # -- Derivative formulas of a query: text of the language, printed only if it evaluates to the
@@ -176,11 +177,11 @@ class _Query:
         """The elementwise partials: the gradient of a copy on numbers. Second ones are derivatives of the first as they are printed."""
         copy = copy_of(self.scope, self.root, {})
         wrt = {name: copy.leaves[x] for name, x in self.wrt.items() if x in copy.leaves}
-        found = exact = _gradients_of(copy.root, wrt, None)
+        found = exact = slopes_of(copy.root, wrt)
         if twice:
             write = Textbook(copy.graph, "quick")
             found, exact = (
-                {f"{a},{b}": block for a, slope in slopes.items() for b, block in _gradients_of(slope, wrt, None).items()}
+                {f"{a},{b}": block for a, slope in slopes.items() for b, block in slopes_of(slope, wrt).items()}
                 for slopes in ({a: write(slope) for a, slope in exact.items()}, exact)
             )
         values = {leaf: _sample(value_of(self.scope, node)) for node, leaf in copy.leaves.items()}
@@ -192,7 +193,7 @@ class _Query:
         if "seed" in scope.names:
             raise GradcliError("the name of the seed has another meaning")
         seed = scope.graph.leaf("seed", root.shape) if seed_given or math.prod(root.shape) != 1 else None
-        engine = exact = _gradients_of(root, self.wrt, seed)
+        engine = exact = slopes_of(root, self.wrt, seed)
         names = {node: name for node in self.order if (name := _constant_name(scope, node)) is not None}
         values, leaves = dict(scope.values), dict[Expr, Expr]()
         if any(np.size(value) > _SAMPLED for value in values.values()):
@@ -203,7 +204,7 @@ class _Query:
             (root,) = rebuild([root], leaves, graph)
             if seed is not None:
                 leaves[seed] = graph.leaf("seed", root.shape)
-            exact = _gradients_of(root, {name: leaves[x] for name, x in self.wrt.items()}, None if seed is None else leaves[seed])
+            exact = slopes_of(root, {name: leaves[x] for name, x in self.wrt.items()}, None if seed is None else leaves[seed])
         if seed is not None:
             values[leaves.get(seed, seed)] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
         return _Derived(scope.graph, engine, exact, values, names, leaves)
@@ -212,15 +213,10 @@ class _Query:
         """Blocks of the Jacobian, or if ``twice`` of the Hessian, in the program's own graph, of those that have few entries."""
         wanted = {name: (self.root, x) for name, x in self.wrt.items()}
         if twice:
-            slopes = _gradients_of(self.root, self.wrt, None)
+            slopes = slopes_of(self.root, self.wrt)
             wanted = {f"{a},{b}": (slopes[a], x) for a in self.wrt for b, x in self.wrt.items()}
         found = {key: block for key, (y, x) in wanted.items() if (block := _block(y, x)) is not None}
         return _Derived(self.scope.graph, found, found, dict(self.scope.values), {}, {})
-
-
-def _gradients_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None) -> dict[str, Expr]:
-    slopes = transforms.vjp(root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed)
-    return dict(zip(wrt, slopes, strict=True))
 
 
 def _block(y: Expr, x: Expr) -> Expr | None:

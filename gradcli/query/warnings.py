@@ -198,9 +198,15 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
 def hessian(scope: Scope, root: Expr, wrt: dict[str, Expr], values: Values) -> dict[str, dict[str, Any]]:
     if math.prod(root.shape) != 1:
         raise ShapeError(f"a Hessian needs a scalar, not an array of shape {root.shape}", help="take sum(...), or use --jacobian")
-    gradients = transforms.vjp(root, list(wrt.values()), transforms.ones_like(root))
-    table = forward(gradients, values, scope.precision)
-    return {name: {other: jacobian(scope, slope, x, table) for other, x in wrt.items()} for name, slope in zip(wrt, gradients, strict=True)}
+    slopes = slopes_of(root, wrt)
+    table = forward([*slopes.values()], values, scope.precision)
+    return {name: {other: jacobian(scope, slope, x, table) for other, x in wrt.items()} for name, slope in slopes.items()}
+
+
+def slopes_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None = None) -> dict[str, Expr]:
+    """The vector-Jacobian products of a node as nodes, by name; with a seed of ones, if there is no other."""
+    found = transforms.vjp(root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed)
+    return dict(zip(wrt, found, strict=True))
 
 
 def hvp(program: Program, root: Expr, wrt: dict[str, Expr], values: Values, options: Options, record: Record) -> dict[str, Any]:
