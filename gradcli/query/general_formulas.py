@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -327,7 +327,7 @@ class General:
         for length in range(1, order + 1):
             for path in combinations_with_replacement(names, length - 1):
                 later = names[names.index(path[-1]) if path else 0 :]
-                nodes.update({(*path, name): slope for name, slope in zip(later, self._slopes(nodes[path], later), strict=True)})
+                nodes |= {(*path, name): slope for name, slope in self._slopes(nodes[path], later).items()}
         found = {path: _printed(node, LARGEST, self.labels, self.taken, latex) for path, node in nodes.items() if path}
         if all(found[path].text is None for path in found):
             raise LimitError(f"the derivative has more than {LARGEST:,} operations, and no short formula", help="gradcli eval has numbers")
@@ -342,12 +342,11 @@ class General:
 
         return latex(self.root, self.labels)
 
-    def _slopes(self, node: Expr, names: Sequence[str]) -> Iterator[Expr]:
+    def _slopes(self, node: Expr, names: Sequence[str]) -> dict[str, Expr]:
         """The derivatives of a node by names, each in its simplest form that is the same function."""
-        present = [self.names[name] for name in names if name in self.names]
-        raw = iter(transforms.vjp(node, present, transforms.ones_like(node)) if node.kind == "float" else ())
-        for name in names:
-            yield self._simplest(next(raw)) if name in self.names else best(self.graph.constant(0.0), self.graph)
+        present = {name: self.names[name] for name in names if name in self.names}
+        found = slopes_of(node, present) if node.kind == "float" else {}
+        return {name: self._simplest(found[name]) if name in found else best(self.graph.constant(0.0), self.graph) for name in names}
 
     def _simplest(self, raw: Expr) -> Expr:
         if tree_size(reachable([raw])) > _LARGEST_TREE:
