@@ -129,8 +129,7 @@ def _has_value(program: Program, function: Function, place: Place) -> bool:
     if node is None or not all(place.where[k].is_point for k in place.cell.leaves):
         return False
     point = {leaf: np.float64(float(place.where[k].middle)) for leaf, k in function.places.items()}
-    with np.errstate(all="ignore"):
-        found = forward([node], {**program.scope.values, **point}, program.scope.precision)[node]
+    found = forward([node], {**program.scope.values, **point}, program.scope.precision)[node]
     return bool(np.isfinite(found).all())
 
 

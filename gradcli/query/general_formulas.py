@@ -109,11 +109,6 @@ def copy_of(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
     return Copy(graph, interpret(order, Unnamed(graph), dict(leaves))[root], leaves, labels, entrywise)
 
 
-def value_of(scope: Scope, node: Expr) -> Any:
-    """The value of a leaf, or of a part that is constant."""
-    return scope.evaluate(node) if node.op is not None or node.is_constant else scope.values[node]
-
-
 def is_entrywise(order: list[Expr]) -> bool:
     """Return True for an expression that works entry by entry."""
     return all(node.op is None or node.op.elementwise or node.op is alias or node.op is detach for node in order)
@@ -184,7 +179,7 @@ class _Query:
                 {f"{a},{b}": block for a, slope in slopes.items() for b, block in slopes_of(slope, wrt).items()}
                 for slopes in ({a: write(slope) for a, slope in exact.items()}, exact)
             )
-        values = {leaf: _sample(value_of(self.scope, node)) for node, leaf in copy.leaves.items()}
+        values = {leaf: _sample(self.scope.evaluate(node)) for node, leaf in copy.leaves.items()}
         return _Derived(copy.graph, found, exact, values, copy.labels, {})
 
     def gradients(self, seed_given: bool) -> _Derived:
@@ -253,8 +248,7 @@ def _evaluates_to(simple: Expr, raw: Expr, point: _Derived, precision: str) -> b
 
 def _sides(printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str) -> tuple[np.ndarray, np.ndarray]:
     """The values of two forms, in one shape."""
-    with np.errstate(all="ignore"):
-        table = forward([printed, raw], values, precision)
+    table = forward([printed, raw], values, precision)
     x, y = np.broadcast_arrays(_entries(table[printed]), _entries(table[raw]))
     return x, y
 
@@ -392,7 +386,8 @@ def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[
 def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
     """Raise ShapeError for what has a formula for each entry, where no entry is like the others."""
     if root.shape:
-        raise ShapeError(f"the result has the shape {root.shape}, and its entries no formula in common")
+        help = "take a sum of its entries, sum(...), or one of them, (...)[0]"
+        raise ShapeError(f"the result has the shape {root.shape}, and its entries no formula in common", help=help)
     arrays = [name for name, node in wrt.items() if node.shape]
     if arrays and order > 1:
         message = f"'{arrays[0]}' is an array: the second derivatives by its entries have no formula in common"
@@ -401,10 +396,6 @@ def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
 
 def _values(scope: Scope, leaves: Mapping[Expr, Expr], point: Mapping[str, Any]) -> dict[Expr, Any]:
     """The values of the copy's leaves at a point."""
-    before = {scope.leaves[name]: scope.values[scope.leaves[name]] for name in point}
-    scope.values.update({scope.leaves[name]: value for name, value in point.items()})
-    try:
-        with np.errstate(all="ignore"):
-            return {leaf: value_of(scope, node) for node, leaf in leaves.items()}
-    finally:
-        scope.values.update(before)
+    moved = {scope.leaves[name]: value for name, value in point.items()}
+    table = forward(leaves, {**scope.values, **moved}, scope.precision)
+    return {leaf: table[node] for node, leaf in leaves.items()}

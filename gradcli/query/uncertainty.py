@@ -108,8 +108,7 @@ class Propagation:
     def __post_init__(self) -> None:
         self.places = dict(zip(self.leaves, slices_of(self.leaves.values()), strict=True))
         self.values = forward([self.root], self.scope.values, self.scope.precision)
-        with np.errstate(all="ignore"):
-            blocks = [jacobian(self.scope, self.root, x, self.values) for x in self.leaves.values()]
+        blocks = [jacobian(self.scope, self.root, x, self.values) for x in self.leaves.values()]
         parts = [np.reshape(block, (math.prod(self.root.shape), -1)) for block in blocks]
         self.slopes = np.where(np.diag(self.covariances) > 0, np.concatenate(parts, axis=1).astype(np.float64), 0.0)
 

@@ -179,19 +179,18 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
     dtype = numpy_dtype("float", scope.precision)
     out = np.zeros((rows, columns), dtype)
     open_: Iterable[int] = range(rows)  # those that are still to be found
-    with np.errstate(all="ignore"):
-        if rows > columns:
-            tangent = scope.graph.leaf("tangent", x.shape)
-            pushed = transforms.jvp(root, {x: tangent})
-            for i in range(columns):
-                direction = transforms.one_hot(i, x.shape).astype(dtype)[()]
-                out[:, i] = np.ravel(forward([pushed], {**values, tangent: direction}, scope.precision)[pushed])
-            open_ = np.flatnonzero(np.isnan(out).any(axis=1)).tolist()  # zero times infinity is decided on the way back
-        order = reachable([root])
-        for i in open_:
-            seed = transforms.one_hot(i, root.shape).astype(dtype)[()]
-            found = swept(root, seed, [x], values, order).get(x)
-            out[i] = 0 if found is None else np.ravel(found)
+    if rows > columns:
+        tangent = scope.graph.leaf("tangent", x.shape)
+        pushed = transforms.jvp(root, {x: tangent})
+        for i in range(columns):
+            direction = transforms.one_hot(i, x.shape).astype(dtype)[()]
+            out[:, i] = np.ravel(forward([pushed], {**values, tangent: direction}, scope.precision)[pushed])
+        open_ = np.flatnonzero(np.isnan(out).any(axis=1)).tolist()  # zero times infinity is decided on the way back
+    order = reachable([root])
+    for i in open_:
+        seed = transforms.one_hot(i, root.shape).astype(dtype)[()]
+        found = swept(root, seed, [x], values, order).get(x)
+        out[i] = 0 if found is None else np.ravel(found)
     return out.reshape((*root.shape, *x.shape))[()]
 
 
