@@ -25,7 +25,6 @@ from gradcli.query.bindings import Programs
 from gradcli.query.options import Options
 from gradcli.report.explanation import ExplainedGradient, ExplainedNode, Explanation
 from gradcli.report.explanation import Path as Route
-from gradcli.report.explanation_lines import explanation_lines
 from gradcli.report.lines import text_of
 from gradcli.report.page.assembly import MOST_NODES, page
 from gradcli.report.records import Record
@@ -192,7 +191,7 @@ def test_counts_of_paths_are_exact_whatever_their_size() -> None:
     explanation.gradients["x"].left_out = 2**15_000
     digits = explanation.to_dict()["gradients"]["x"]["paths_left_out"]
     assert (len(digits), Decimal(digits)) == (4516, Decimal(2**15_000))
-    assert "and about 10**4515 smaller paths" in text_of(explanation_lines(explanation, 6))
+    assert "and about 10**4515 smaller paths" in text_of(explanation.lines(6))
     assert "about 10**4515 smaller paths" in page([explanation])
 
 

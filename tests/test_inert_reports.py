@@ -302,8 +302,7 @@ def test_nothing_else_makes_text_inert():
 
 WITNESSES = {  # what each writer of text must have from `inert`, directly or by `describing` and `data`
     "report/lines.py": "shown", "report/text_report.py": "shown",
-    "report/describing.py": "shown", "report/latex.py": "latex_comment", "report/table.py": "csv_text", "report/data.py": "json_text",
-    "report/explanation_latex.py": "latex_text", "report/notebook.py": "html_text",
+    "report/describing.py": "shown", "report/documents.py": "latex_text", "report/table.py": "csv_text", "report/data.py": "json_text",
     "report/junit.py": "xml_text", "report/github.py": "workflow_command", "report/markdown.py": "markdown_code",
     "report/html_report.py": "xml_text",
     "report/sarif.py": "sarif_message",

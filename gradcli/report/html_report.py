@@ -12,8 +12,6 @@ from gradcli.report.outcomes import Outcome, Report, Summary, Worst
 from gradcli.report.places import address_of, place_of
 
 _MOST = 200  # cases that a page shows
-_MOST_NODES = 150  # of an explanation whose graph is drawn
-_DIGITS = 6
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
 :root { color-scheme: light dark; --text: #1f2328; --back: #ffffff; --line: #d0d7de; --dim: #59636e; --bad: #b42318; --good: #1a7f37; }
@@ -83,11 +81,6 @@ def _explanation(outcome: Outcome) -> list[str]:
     explanation = outcome.record.explanation
     if not isinstance(explanation, Explanation):
         return []
-    from gradcli.report.explanation_lines import explanation_lines
-    from gradcli.report.lines import text_of
-    from gradcli.report.pictures.svg import svg
+    from gradcli.report.documents import picture_and_text
 
-    is_drawn = 0 < len(explanation.nodes) <= _MOST_NODES
-    picture = [f'<div class="picture">{svg(explanation, embedded=True)}</div>'] if is_drawn else []
-    text = f"<pre>{xml_text(shown(text_of(explanation_lines(explanation, _DIGITS))))}</pre>"
-    return ["<details>", "<summary>Where the numbers come from</summary>", *picture, text, "</details>"]
+    return ["<details>", "<summary>Where the numbers come from</summary>", picture_and_text(explanation), "</details>"]

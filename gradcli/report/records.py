@@ -177,15 +177,21 @@ class Answer(Data):
 
     def to_latex(self, digits: int | None = None) -> str:
         """The result as a part of a document in LaTeX."""
-        from gradcli.report.latex import document
+        from gradcli.report.documents import latex_document
 
-        return document(self.expr, self.equations(digits))
+        return latex_document(self.expr, self.equations(digits))
 
     def _repr_latex_(self) -> str:
         """Return the formulas for notebooks."""
-        from gradcli.report.latex import aligned
+        from gradcli.report.documents import latex_in_notebook
 
-        return aligned(self.equations())
+        return latex_in_notebook(self.equations())
+
+    def _repr_html_(self) -> str:
+        """Return the lines for notebooks."""
+        from gradcli.report.documents import html_of
+
+        return html_of(self.lines() if self.error is None else [Line(None, [Part(self.error_text())])])
 
     @property
     def source(self) -> dict[str, Any]:

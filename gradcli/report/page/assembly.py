@@ -76,7 +76,7 @@ def _section(explanation: Explanation, place: int, digits: int) -> Iterator[str]
         if explanation.nodes:
             yield from _summary(explanation, digits)
         return
-    from gradcli.report.pictures.svg import svg
+    from gradcli.report.pictures import svg
 
     details = Details(Story(explanation, digits), f"q{place}")
     picture = element("div", svg(explanation, embedded=True), class_="picture")

@@ -75,6 +75,10 @@ class Drawing:
     def is_folded(self) -> bool:
         return len(self.boxes) < self.nodes
 
+    @property
+    def count(self) -> str:
+        return f"{self.nodes:,} nodes" + (f" as {len(self.boxes)} boxes" if self.is_folded else "")
+
 
 Groups = dict[int, int]  # by ids: the id of the node that stands for it
 
@@ -268,14 +272,10 @@ def lines_of(box: Box) -> list[tuple[str, str]]:
 def shades(boxes: Iterable[Box]) -> Mapping[int, int]:
     """How large the adjoints of boxes are among each other, from 0 for zero to 5 for the largest; 6 where one is not finite."""
     sizes = {box.key: box.size for box in boxes if box.size is not None}
-    finite = [value for value in sizes.values() if 0 < value < math.inf]
-    top = math.log10(max(finite, default=1.0))
-    found = {}
-    for key, value in sizes.items():
-        if value == 0:
-            found[key] = 0
-        elif math.isinf(value):
-            found[key] = 6
-        else:
-            found[key] = max(1, 5 - int((top - math.log10(value)) * 1.25))  # a shade for each factor of about six
-    return found
+    top = max((math.log10(size) for size in sizes.values() if 0 < size < math.inf), default=0.0)
+
+    def shade(size: float) -> int:
+        """A shade for each factor of about six."""
+        return 0 if not size else 6 if math.isinf(size) else max(1, 5 - int((top - math.log10(size)) * 1.25))
+
+    return {key: shade(size) for key, size in sizes.items()}
