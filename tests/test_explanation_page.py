@@ -28,6 +28,7 @@ from gradcli.report.explanation import Path as Route
 from gradcli.report.lines import text_of
 from gradcli.report.page.assembly import MOST_NODES, page
 from gradcli.report.records import Record
+from gradcli.report.shown_explanation import ShownExplanation
 
 VOID = {"meta", "link", "input", "img"}
 ROOT = Path(gradcli.__file__).parent.parent
@@ -99,7 +100,7 @@ def test_the_page_can_be_read_without_its_script() -> None:
         assert part in text
 
 
-def named(text: str) -> Explanation:
+def named(text: str) -> ShownExplanation:
     """An explanation with a text of the user's wherever one may stand."""
     record = Record(text, value=np.float64(1), grad={text: np.float64(2)}, warnings=[text], seed=np.float64(1))
     nodes = [
@@ -107,7 +108,7 @@ def named(text: str) -> Explanation:
         ExplainedNode(2, "exp", text, None, text, (0, len(text)), text, (1,), value=np.float64(1), adjoint=np.float64(1), function=text),
     ]
     gradients = {text: ExplainedGradient(np.float64(2), [Route((1, 2), np.float64(2))], 0, np.float64(0))}
-    return Explanation(record, Source(text), nodes, gradients=gradients, result=2)
+    return ShownExplanation(record, Source(text), nodes, gradients=gradients, result=2)
 
 
 TEXTS = {

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from gradcli.errors import text_lines
 from gradcli.inert import html_text, latex_comment, latex_text
 from gradcli.notation import name as spelled
-from gradcli.report.lines import Line, Part, Table, cells_of, text_of
+from gradcli.report.lines import Line, Part, Table, cells_of
 
-if TYPE_CHECKING:
-    from gradcli.report.explanation import Explanation, Step
-
-_MOST_NODES = 150  # of an explanation whose graph is drawn
 _SIGNS = {
     "×": r"$\times$", "→": r"$\to$", "…": r"\dots{}", "·": r"$\cdot$", "²": r"${}^2$", "³": r"${}^3$", "√": r"$\surd$", "∂": r"$\partial$",
     **{letter: f"${spelled(letter)}$" for letter in "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"},
@@ -33,15 +28,6 @@ def html_of(lines: Sequence[Line | Table]) -> str:
 
 def _cells(row: Sequence[str]) -> str:
     return "".join(f"<td style='white-space: pre-wrap; text-align: left'>{html_text(text)}</td>" for text in row)
-
-
-def picture_and_text(explanation: Explanation, digits: int | None = None) -> str:
-    """An explanation: the graph, unless it is large, and the same in words."""
-    from gradcli.report.pictures import svg
-
-    is_drawn = 0 < len(explanation.nodes) <= _MOST_NODES
-    picture = f'<div class="picture">{svg(explanation, embedded=True)}</div>' if is_drawn else ""
-    return f"<div>{picture}<pre>{html_text(text_of(explanation.lines(digits)))}</pre></div>"
 
 
 # -- LaTeX -------------------------------------------------------------------------------------------------------------
@@ -81,19 +67,10 @@ def _paragraph(kind: str, lines: Sequence[Line]) -> Iterator[str]:
 
 def _part(part: Part) -> str:
     """Blanks in a row are a wide one; what a person typed is set as it was typed."""
-    text = re.sub("  +", lambda blanks: r"\quad{}" * (len(blanks[0]) // 2), _plain(part.text))
+    text = re.sub("  +", lambda blanks: r"\quad{}" * (len(blanks[0]) // 2), latex_plain(part.text))
     return text if part.role in ("fact", "number", "id") else rf"\texttt{{{text}}}"
 
 
-def derivation_in_latex(steps: Mapping[str, Sequence[Step]]) -> str:
-    """Each derivation as an ``align*`` with its rules."""
-    found = []
-    for name, derivation in steps.items():
-        rows = (rf"  &= {step.latex} && \text{{{_plain(step.rule)}}}" for step in derivation if step.latex is not None)
-        found.append("\\begin{align*}\n" + " \\\\\n".join(rows) + f"\n\\end{{align*}} % by {_plain(name)}\n")
-    return "".join(found)
-
-
-def _plain(text: str) -> str:
+def latex_plain(text: str) -> str:
     """Text outside of formulas: a backslash by its number, and the signs that only formulas have."""
     return "".join(_SIGNS.get(character, character) for character in latex_text(text).replace("\\backslash ", "\\char92 "))

@@ -1,22 +1,18 @@
-"""Explanations: where every number of a value and its gradient comes from, as plain data, and every form of it."""
+"""Explanations: where every number of a value and its gradient comes from, as plain data that every form of it is printed from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradcli.errors import GradcliError, Source
 from gradcli.inert import ends_of
 from gradcli.report.data import Data, plain
-from gradcli.report.lines import Line, Table
 from gradcli.report.records import Failure, Record
-
-if TYPE_CHECKING:
-    from gradcli.report.results import GradientRecord
 
 DIGITS = 6  # to which text rounds numbers
 _LABEL = 36  # columns of a node's text
@@ -315,40 +311,6 @@ class Explanation(Summed):
         self.record.fail(error)
         self.nodes, self.backward, self.gradients, self.steps, self.why, self.result = [], [], {}, {}, [], 0
         return self
-
-    def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
-        """Return everything that is shown of it, a formula with its rule in a line where it has room."""
-        from gradcli.report.explanation_lines import Sheet
-
-        return Sheet(self, digits or DIGITS, width).lines()
-
-    def to_latex(self, digits: int | None = None) -> str:
-        """The explanation as a part of a document in LaTeX."""
-        from gradcli.report.documents import derivation_in_latex, latex_of
-
-        lines = self.lines(digits)
-        if self.steps and not self.why:
-            titles = [line for line in lines if isinstance(line, Line) and line.kind == "title"]
-            return latex_of(titles) + derivation_in_latex(self.steps)
-        return latex_of(lines)
-
-    def _repr_html_(self) -> str:
-        from gradcli.report.documents import picture_and_text
-
-        return picture_and_text(self)
-
-    def _repr_latex_(self) -> str:
-        from gradcli.report.documents import latex_in_notebook
-
-        lines = [f"&= {step.latex}" for steps in self.steps.values() for step in steps if step.latex]
-        return latex_in_notebook(lines or self.record.equations())
-
-
-class ShownExplanation(Explanation):
-    """The explanation of a query of the Python API, or of the command's."""
-
-    __slots__ = ()
-    record: GradientRecord[Any]
 
 
 def count_text(number: int) -> str:

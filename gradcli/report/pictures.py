@@ -211,7 +211,7 @@ class _Picture:
     # -- edges --------------------------------------------------------------------------------------------------
 
     def _way(self, edge: Edge) -> list[Point]:
-        """The points of an edge from the operand's box to the user's, between the lower side of the upper one and the upper side of the other."""
+        """The points of an edge from the operand's box to the user's: from a lower side to the upper side of a box below."""
         (x, y), *bends, last = map(self._at, self.laid.ways[min(edge.begin, edge.end), max(edge.begin, edge.end)])
         way = [(x, y + self.height), *((x, y + self.height / 2) for x, y in bends), last]
         return way if edge.begin < edge.end else way[::-1]

@@ -23,8 +23,8 @@ from gradcli.query.general_derivatives import Asked
 from gradcli.query.general_formulas import General
 from gradcli.query.options import Options
 from gradcli.report.derivative_record import DerivativeRecord
-from gradcli.report.explanation import ShownExplanation
 from gradcli.report.records import Answer, Record
+from gradcli.report.shown_explanation import ShownExplanation
 
 
 def explain(request: ExplainRequest) -> int:

@@ -1,4 +1,4 @@
-"""An explanation as a sheet to read: the forward pass, the backward pass and what each gradient is made of, as lines of labelled parts."""
+"""Explanations in every form, made of a sheet to read: the forward pass, the backward pass and what each gradient is made of."""
 
 from __future__ import annotations
 
@@ -8,21 +8,60 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.inert import display_width, ends_of, padded, printable
+from gradcli.inert import display_width, ends_of, html_text, padded, printable
+from gradcli.report.documents import latex_in_notebook, latex_of, latex_plain
 from gradcli.report.drawing import drawing
-from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Explanation, count_text
-from gradcli.report.lines import Line, Part, Table
+from gradcli.report.explanation import DIGITS, Contribution, ExplainedGradient, ExplainedNode, Explanation, count_text
+from gradcli.report.lines import Line, Part, Table, text_of
 from gradcli.report.number_text import rounded
+from gradcli.report.results import GradientRecord
 
 _ROOM = 78  # columns of a formula with its rule
 _ENDLESS = 10_000  # columns of a file
 _LABEL = 36  # columns of a node's text
 _NAMES = 40  # gradients that are listed
 _MOST = 120  # nodes that are listed one by one
+_MOST_NODES = 150  # of a graph that is drawn beside the text
 
 
-class Sheet:
-    """Everything that is shown of an explanation without an error, a formula with its rule in a line where it has room."""
+class ShownExplanation(Explanation):
+    """An explanation that can be shown: as lines, in LaTeX, and as notebooks show it."""
+
+    __slots__ = ()
+    record: GradientRecord[Any]
+
+    def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
+        """Return everything that is shown of it, a formula with its rule in a line where it has room."""
+        return _Sheet(self, digits or DIGITS, width).lines()
+
+    def to_latex(self, digits: int | None = None) -> str:
+        """The explanation as a part of a document in LaTeX."""
+        lines = self.lines(digits)
+        if not self.steps or self.why:
+            return latex_of(lines)
+        text = latex_of([line for line in lines if isinstance(line, Line) and line.kind == "title"])
+        for name, steps in self.steps.items():
+            rows = (rf"  &= {step.latex} && \text{{{latex_plain(step.rule)}}}" for step in steps if step.latex is not None)
+            text += "\\begin{align*}\n" + " \\\\\n".join(rows) + f"\n\\end{{align*}} % by {latex_plain(name)}\n"
+        return text
+
+    def to_html(self) -> str:
+        """The graph, unless it is large, and the same in words."""
+        from gradcli.report.pictures import svg
+
+        is_drawn = 0 < len(self.nodes) <= _MOST_NODES
+        picture = f'<div class="picture">{svg(self, embedded=True)}</div>' if is_drawn else ""
+        return f"<div>{picture}<pre>{html_text(text_of(self.lines()))}</pre></div>"
+
+    _repr_html_ = to_html
+
+    def _repr_latex_(self) -> str:
+        lines = [f"&= {step.latex}" for steps in self.steps.values() for step in steps if step.latex]
+        return latex_in_notebook(lines or self.record.equations())
+
+
+class _Sheet:
+    """What is shown of an explanation without an error."""
 
     def __init__(self, explanation: Explanation, digits: int, width: int | None) -> None:
         self.explanation, self.digits, self.width = explanation, digits, width or _ENDLESS
