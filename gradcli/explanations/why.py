@@ -256,7 +256,7 @@ _FAR_OUT = 15.0  # where a smooth function is flat only because floats end
 def zero_value(entries: Entries) -> Why:
     """Of the result: the operands that make it so."""
     node, algebra = entries.node(entries.id), entries.algebra(entries.id)
-    operands = list(entries.operands(node.id))
+    operands = entries.operands(node.id)
     zeros = [each for each in operands if not isinstance(each.value, tuple) and np.all(np.asarray(each.value) == 0)]
     terms = " and ".join(f"{entries.called(each.id)} = {shown(entries.number(each.value, entries.mask))}" for each in operands)
     if not operands:
@@ -321,7 +321,7 @@ def _reasons(entries: Entries, id: int, mask: Mask) -> list[_Reason]:
 def _stops(entries: Entries, id: int, passing: set[int]) -> list[_Reason]:
     """Users of a node that pass nothing back to it at all."""
     found: list[_Reason] = []
-    for user in entries.users.get(id, []):
+    for user in map(entries.node, entries.users.get(id, [])):
         if user.id in passing:
             continue
         op = entries.op(user.id)
@@ -347,7 +347,7 @@ def _stops(entries: Entries, id: int, passing: set[int]) -> list[_Reason]:
 def _flat(entries: Entries, part: Contribution, mask: Mask) -> str:
     """Why an operation passes back nothing of an adjoint that is not zero."""
     user, by, op = entries.called(part.node), entries.called(part.operand), entries.op(part.node)
-    operands = list(entries.operands(part.node))
+    operands = entries.operands(part.node)
     others = [entries.called(each.id) for place, each in enumerate(operands) if place != part.place]
     if op is not None and op.algebra == "choice":
         taken = shown(entries.number(operands[0].value, mask))
