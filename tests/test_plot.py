@@ -22,7 +22,7 @@ from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.lines import text_of
 from gradcli.report.plot_axes import label, ticks
 from gradcli.report.plot_chart import Chart, Style, chart
-from gradcli.report.plot_record import VALUE, Curve, Mark, PlotRecord
+from gradcli.report.ranges import VALUE, Curve, Mark, PlotRecord
 from gradcli.report.table import plot_rows
 
 try:

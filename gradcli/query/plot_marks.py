@@ -20,8 +20,7 @@ from gradcli.query.bounds import place_notes
 from gradcli.query.evaluate import fill_query
 from gradcli.query.options import Options
 from gradcli.query.warnings import text_of
-from gradcli.report.bound_record import BoundNote
-from gradcli.report.plot_record import VALUE, Mark, PlotRecord
+from gradcli.report.ranges import VALUE, BoundNote, Mark, PlotRecord
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 

@@ -21,8 +21,7 @@ from gradcli.query.options import Options
 from gradcli.query.plot_marks import cross_check, marks_of, regions, seeds
 from gradcli.query.uncertainty import left_out
 from gradcli.query.wrt import missing
-from gradcli.report.bound_record import BoundNote
-from gradcli.report.plot_record import VALUE, Curve, Field, PlotRecord
+from gradcli.report.ranges import VALUE, BoundNote, Curve, Field, PlotRecord
 
 # -- The values of a query over two ranges, on grids for pictures and tables: contours are not
 # drawn through poles and jumps along a name.

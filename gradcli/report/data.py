@@ -51,8 +51,6 @@ def _numbers(array: np.ndarray) -> Any:
 
 
 Members = tuple[Callable[[Any], tuple[Any, ...]], list[tuple[str, Any, bool]]]
-_DEFAULTS: dict[Any, dict[str, Any]] = {}
-_MEMBERS: dict[tuple[Any, str], Members] = {}
 
 
 class Data:
@@ -100,22 +98,20 @@ class Data:
         return [*_defaults(type(self))][1:]
 
 
+@cache
 def _members(kind: Any, layout: str) -> Members:
     """The members of a class in JSON: what gives their values, and of each the key, its default, and whether it may be left out."""
-    if (kind, layout) not in _MEMBERS:
-        words = [word.removesuffix("?").partition("=") for word in layout.split()]
-        names = [name or key for key, _, name in words]
-        may_lack = [word.endswith("?") for word in layout.split()]
-        defaults = [_defaults(kind).get(name, MISSING) for name in names]
-        _MEMBERS[kind, layout] = attrgetter(*names), [*zip((key for key, _, _ in words), defaults, may_lack, strict=True)]
-    return _MEMBERS[kind, layout]
+    words = [word.removesuffix("?").partition("=") for word in layout.split()]
+    names = [name or key for key, _, name in words]
+    may_lack = [word.endswith("?") for word in layout.split()]
+    defaults = [_defaults(kind).get(name, MISSING) for name in names]
+    return attrgetter(*names), [*zip((key for key, _, _ in words), defaults, may_lack, strict=True)]
 
 
+@cache
 def _defaults(kind: Any) -> dict[str, Any]:
     """The fields with their defaults."""
-    if kind not in _DEFAULTS:
-        _DEFAULTS[kind] = {field.name: field.default for field in fields(kind)}
-    return _DEFAULTS[kind]
+    return {field.name: field.default for field in fields(kind)}
 
 
 def _is_usual(value: Any, default: Any) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from gradcli.errors import text_lines
-from gradcli.inert import html_text, latex_comment, latex_text
+from gradcli.inert import html_text, latex_comment, latex_text, xml_text
 from gradcli.notation import name as spelled
 from gradcli.report.lines import Line, Part, Table, cells_of
 
@@ -18,6 +18,20 @@ _SIGNS = {
 
 
 # -- HTML --------------------------------------------------------------------------------------------------------------
+
+
+def html_page(title: str, style: str, content: Iterable[str]) -> str:
+    """A page that fetches and runs nothing, in ASCII, which every encoding has."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    page = "\n".join([
+        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8"/>',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>', '<meta name="referrer" content="no-referrer"/>',
+        f"<title>{xml_text(title)}</title>", f"<style>{style}</style>", "</head>", "<body>", "<main>",
+        *content, "</main>", "<footer>Made by gradcli. This file is complete: it loads nothing, and works offline.</footer>",
+        "</body>", "</html>", "",
+    ])  # fmt: skip
+    return page.encode("ascii", "xmlcharrefreplace").decode()
 
 
 def html_of(lines: Sequence[Line | Table]) -> str:

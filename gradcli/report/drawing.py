@@ -18,13 +18,11 @@ from gradcli.report.number_text import short, size
 
 FEW = 40  # nodes that are all drawn
 MOST = 120  # boxes of a drawing
-_LEAVES = 24  # names with values that have boxes of their own
 _TITLE = 24  # characters of a box's title
 _NUMBER = 26  # characters of a number
 _DIGITS = 4
 _USES = 4  # of a name or a number, up to which an edge leads to each of them
-_NAMED = ("leaf", "frozen")
-_GIVEN = (*_NAMED, "const")
+_GIVEN = ("leaf", "frozen", "const")
 _LISTED = 3  # entries of an array that stand in a box
 
 
@@ -87,7 +85,7 @@ def drawing(explanation: Explanation, most: int = MOST) -> Drawing:
     """Return what is drawn of an explanation."""
     groups = {node.id: node.id for node in explanation.nodes}
     if len(groups) > FEW:
-        for fold in (_functions, _calls, _lines, _leaves):
+        for fold in (_functions, _calls, _lines):
             groups = _folded(explanation, groups, fold)
             if len(set(_with_helpers_inside(explanation, groups).values())) <= most:
                 break
@@ -122,15 +120,8 @@ def _calls(explanation: Explanation, node: ExplainedNode) -> Any:
 
 def _lines(explanation: Explanation, node: ExplainedNode) -> Any:
     """The lines before that of the result."""
-    named, last = node.op in _NAMED, explanation.node(explanation.result).statement
+    named, last = node.op in ("leaf", "frozen"), explanation.node(explanation.result).statement
     return None if named or node.statement is None or node.statement == last else ("line", node.statement)
-
-
-def _leaves(explanation: Explanation, node: ExplainedNode) -> Any:
-    """Names with values, where they are many."""
-    if node.op not in _NAMED:
-        return None
-    return (node.op,) if sum(each.op == node.op for each in explanation.nodes[: 40 * _LEAVES]) > _LEAVES else None
 
 
 def _near_the_result(explanation: Explanation, groups: Groups, most: int) -> Groups:
@@ -226,21 +217,18 @@ def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
     ]
     several = len(counted) > 1
     adjoint = node.adjoint
-    names = [each.label for each in counted] if several and node.op in _NAMED else []
     is_number = node.op == "const" and not node.shape
-    text = ", ".join(names) if names else _number(node.value) if is_number else node.label
+    text = _number(node.value) if is_number else node.label
     detail = f"{len(counted):,} nodes" if several else node.function or node.op
     if several and node.function is not None:
         detail = f"{node.function}, {detail}"
-    if names:
-        detail, adjoint = f"{len(counted):,} names", None
     if group == explanation.result and node.text is None:  # of a very long expression
         text = explanation.record.expr
-    role = node.op if node.op in ("leaf", "frozen", "const") else "folded" if several else "operation"
+    role = node.op if node.op in _GIVEN else "folded" if several else "operation"
     if explanation.result in ids:
         role = "result"
     return Box(
-        group, ids, role, ends_of(text, _TITLE), one_line(text, 2_000), detail, "" if names or is_number else _number(node.value),
+        group, ids, role, ends_of(text, _TITLE), one_line(text, 2_000), detail, "" if is_number else _number(node.value),
         _number(adjoint),
         None if adjoint is None else size(adjoint),
     )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import NamedTuple, TextIO
 from gradcli.inert import markdown_block, markdown_code, markdown_link, one_line, printable, shown, workflow_command, xml_text
 from gradcli.report.data import id_text
 from gradcli.report.describing import block, id_of, location, location_in_repository, message
+from gradcli.report.documents import html_page
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.places import Place, address_of, place_of
 from gradcli.report.shown_explanation import ShownExplanation
@@ -158,7 +159,6 @@ def _properties(place: Place) -> dict[str, str | int]:
 
 # -- HTML ------------------------------------------------------------------------------------------
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
 :root { color-scheme: light dark; --text: #1f2328; --back: #ffffff; --line: #d0d7de; --dim: #59636e; --bad: #b42318; --good: #1a7f37; }
 @media (prefers-color-scheme: dark) {
@@ -196,20 +196,14 @@ class HtmlReport(Report):
         return "\n".join([*parts, *_explanation(outcome), "</article>"])
 
     def text(self, summary: Summary) -> str:
-        title = xml_text(f"gradcli check: {summary.came_of or 'nothing to check'}")
-        page = "\n".join([
-            "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">', '<meta name="referrer" content="no-referrer">',
-            '<link rel="icon" href="data:,">', f"<title>{title}</title>",
-            f"<style>{_STYLE}</style>", "</head>", "<body>", "<main>",
-            f'<h1 class="{"bad" if summary.bad or summary.interrupted else "good"}">{title}</h1>', f"<p>{xml_text(summary.line())}</p>",
-            *([f"<p>Verdicts: {summary.listed_verdicts}</p>"] if summary.verdicts else []), *self.worst,
-            *([f"<p>and {self.worst.left_out:,} more, none of them graver</p>"] if self.worst.left_out else []),
-            "</main>", "<footer>Made by gradcli. This file is complete: it loads nothing, and works offline.</footer>",
-            "</body>", "</html>", "",
-        ])  # fmt: skip
-        return page.encode("ascii", "xmlcharrefreplace").decode()  # which every encoding has
+        title = f"gradcli check: {summary.came_of or 'nothing to check'}"
+        left_out = f"<p>and {self.worst.left_out:,} more, none of them graver</p>"
+        content = [
+            f'<h1 class="{"bad" if summary.bad or summary.interrupted else "good"}">{xml_text(title)}</h1>',
+            f"<p>{xml_text(summary.line())}</p>", *([f"<p>Verdicts: {summary.listed_verdicts}</p>"] if summary.verdicts else []),
+            *self.worst, *([left_out] if self.worst.left_out else []),
+        ]  # fmt: skip
+        return html_page(title, _STYLE, content)
 
 
 def _explanation(outcome: Outcome) -> list[str]:

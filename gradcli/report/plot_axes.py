@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.inert import one_line
-from gradcli.report.plot_record import VALUE, Curve, Mark, PlotRecord
+from gradcli.report.ranges import VALUE, Curve, Mark, PlotRecord
 
 _LONGEST = 40  # characters of a label
 _MARGIN = 0.04  # above and below what is shown

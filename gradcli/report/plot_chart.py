@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.inert import display_width, printable
 from gradcli.report.lines import Line, Part
 from gradcli.report.plot_axes import Axis, DrawnLine, Panel, arrows, axes_of, label, panels
-from gradcli.report.plot_record import VALUE, Field, PlotRecord
+from gradcli.report.ranges import VALUE, Field, PlotRecord
 
 # -- A sheet of dots and characters, with the colour of each character -----------------------------
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from gradcli.errors import UsageError
 from gradcli.inert import one_line, xml_text
+from gradcli.report.documents import html_page
 from gradcli.report.lines import Line
 from gradcli.report.plot_axes import Panel, arrows, label, panels
-from gradcli.report.plot_record import VALUE, PlotRecord
+from gradcli.report.ranges import VALUE, PlotRecord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -197,18 +198,11 @@ th { position: sticky; top: 0; background: var(--back); }
 
 def page(records: Sequence[PlotRecord], width: int | None = None, height: int | None = None) -> str:
     """The whole page. Raises UsageError without matplotlib."""
-    name = xml_text(_title(records[0])[0] if records else "plot")
     alt = xml_text("; ".join(" ".join(_title(record)) for record in records))
     drawn = picture(records, "svg", width, height).decode()
-    parts = [
-        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>', f"<title>{name}</title>", f"<style>{_STYLE}</style>",
-        "</head>", "<body>", "<main>", f'<div role="img" aria-label="{alt}">',
-        drawn[drawn.index("<svg") :].strip(), "</div>",
-    ]  # fmt: skip
-    for record in records:
-        parts += _record(record)
-    return "\n".join([*parts, "</main>", "</body>", "</html>", ""])
+    content = [f'<div role="img" aria-label="{alt}">', drawn[drawn.index("<svg") :].strip(), "</div>"]
+    content += [part for record in records for part in _record(record)]
+    return html_page(_title(records[0])[0] if records else "plot", _STYLE, content)
 
 
 def _title(record: PlotRecord) -> list[str]:

@@ -22,9 +22,8 @@ from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
 from gradcli.query.options import Options
 from gradcli.query.plots import AskedPlot, plots
-from gradcli.report.bound_record import BoundRecord, Ends
 from gradcli.report.plot_chart import Chart, Row, Style
-from gradcli.report.plot_record import PlotRecord
+from gradcli.report.ranges import BoundRecord, Ends, PlotRecord
 from gradcli.report.table import plot_rows
 from gradcli.storage.whole_files import write_whole
 

@@ -12,8 +12,7 @@ from gradcli.inert import one_line, printable, script, xml_text
 from gradcli.report.explanation import DIGITS, Explanation, Step
 from gradcli.report.lines import Line
 from gradcli.report.number_text import short
-from gradcli.report.page.details import Details, code, element, note, paragraph
-from gradcli.report.page.steps import PHASES, Story
+from gradcli.report.page.details import PHASES, Details, Story, code, element, note, paragraph
 
 MOST_NODES = 1_500  # up to which each is on the page; of more there is a summary
 _NAMES = 12  # gradients that stand above the graph
