@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import Source, Span
-from gradcli.explanations.recorded import Recorded, Table, fitting, pulled
+from gradcli.explanations.recorded import Recorded, Table, passed_back
 from gradcli.graph.nodes import Expr
 from gradcli.inert import ends_of
 from gradcli.language.names import nodes_in
@@ -106,12 +106,9 @@ def _counts(order: Sequence[Expr], root: Expr, edges: Mapping[Expr, Iterable[Exp
 def _along(way: _Way, node: Expr, operands: Iterable[Expr], record: Recorded, values: Table, same: Mapping[Expr, Expr]) -> dict[Expr, Any]:
     """Return what arrives by a way at the operands of its last node."""
     found: dict[Expr, Any] = {}
-    parts = pulled(node, way.cotangent, record, values)
-    for operand, part in zip(node.operands, parts, strict=False):
-        if part is not None and operand is not None:
-            fitted = fitting(part, operand)
-            earlier = found.get(same[operand])
-            found[same[operand]] = fitted if earlier is None else earlier + fitted
+    for passed in passed_back(node, way.cotangent, record, values):
+        operand = same[passed.operand]
+        found[operand] = found[operand] + passed.part if operand in found else passed.part
     for operand in operands:
         if operand not in found:  # a zero, of which a rule makes nothing
             found[operand] = np.zeros_like(np.asarray(values[operand], float))[()]

@@ -50,7 +50,9 @@ def _numbers(array: np.ndarray) -> Any:
     return plain(found) if array.dtype.kind == "f" and not np.isfinite(array).all() else found
 
 
+_DEFAULTS: dict[Any, dict[str, Any]] = {}
 Members = tuple[Callable[[Any], tuple[Any, ...]], list[tuple[str, Any, bool]]]
+_MEMBERS: dict[tuple[Any, str], Members] = {}
 
 
 class Data:
@@ -98,20 +100,22 @@ class Data:
         return [*_defaults(type(self))][1:]
 
 
-@cache
 def _members(kind: Any, layout: str) -> Members:
     """The members of a class in JSON: what gives their values, and of each the key, its default, and whether it may be left out."""
-    words = [word.removesuffix("?").partition("=") for word in layout.split()]
-    names = [name or key for key, _, name in words]
-    may_lack = [word.endswith("?") for word in layout.split()]
-    defaults = [_defaults(kind).get(name, MISSING) for name in names]
-    return attrgetter(*names), [*zip((key for key, _, _ in words), defaults, may_lack, strict=True)]
+    if (kind, layout) not in _MEMBERS:
+        words = [word.removesuffix("?").partition("=") for word in layout.split()]
+        names = [name or key for key, _, name in words]
+        may_lack = [word.endswith("?") for word in layout.split()]
+        defaults = [_defaults(kind).get(name, MISSING) for name in names]
+        _MEMBERS[kind, layout] = attrgetter(*names), [*zip((key for key, _, _ in words), defaults, may_lack, strict=True)]
+    return _MEMBERS[kind, layout]
 
 
-@cache
 def _defaults(kind: Any) -> dict[str, Any]:
     """The fields with their defaults."""
-    return {field.name: field.default for field in fields(kind)}
+    if kind not in _DEFAULTS:
+        _DEFAULTS[kind] = {field.name: field.default for field in fields(kind)}
+    return _DEFAULTS[kind]
 
 
 def _is_usual(value: Any, default: Any) -> bool:

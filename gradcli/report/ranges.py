@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.inert import one_line, printable
 from gradcli.report.lines import Line, Table, labelled, notes
-from gradcli.report.records import Answer
+from gradcli.report.records import Answer, box_text
 
 # -- Bounds over a box -----------------------------------------------------------------------------
 
@@ -38,8 +38,7 @@ class BoundNote(NamedTuple):
     @property
     def said(self) -> str:
         """The text with the place: ``x = 0``, ``-1 <= x <= 0``."""
-        where = [f"{name} = {low!r}" if low == high else f"{low!r} <= {name} <= {high!r}" for name, (low, high) in self.where.items()]
-        return f"{self.text}: {', '.join(where)}" if where else self.text
+        return f"{self.text}: {box_text(self.where)}" if self.where else self.text
 
 
 @dataclass(eq=False, repr=False)
@@ -87,7 +86,7 @@ class BoundRecord(Answer):
         found |= {printable(d.format(name)): bound for name, bound in self.grad.items()}
         norms = {f"norm {name}": "unbounded" if most is None else f"at most {most!r}" for name, most in (self.lipschitz or {}).items()}
         return [
-            *self._head(box_text(self.box)),
+            *self._head(f"  for {box_text(self.box)}"),
             *(labelled(label, _range(bound, self.box), "formula") for label, bound in found.items()),
             *(labelled(printable(label), norm, "formula") for label, norm in norms.items()),
             labelled("proved", "yes, by interval arithmetic"),
@@ -98,11 +97,6 @@ class BoundRecord(Answer):
 
 def _points(bound: Bound) -> dict[str, Point | None]:
     return {"low": bound.at_low, "high": bound.at_high}
-
-
-def box_text(box: dict[str, Ends]) -> str:
-    """The box below an expression."""
-    return f"  for {', '.join(f'{low!r} <= {name} <= {high!r}' for name, (low, high) in box.items())}"
 
 
 def _range(bound: Bound, box: dict[str, Ends]) -> str:
@@ -273,7 +267,7 @@ class PlotRecord(Answer):
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """The places that are not smooth, and the verdict."""
-        lines: list[Line | Table] = [*self._head(box_text(self.ranges))]
+        lines: list[Line | Table] = [*self._head(f"  for {box_text(self.ranges)}")]
         for curve, mark in self.marks[:_MOST_MARKS]:
             said = mark.text.removeprefix(f"{mark.kind} ")  # which is the label
             lines.append(labelled(mark.kind, one_line(f"{curve.label}: {said}" if len(self.curves) > 1 else said, _LONGEST), "note"))

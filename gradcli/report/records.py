@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -32,6 +32,11 @@ _LAYOUTS = {
     **{mode: _LAYOUT.format(f"seed {mode} derivative=derivative_or_none latex? derivative_kind?") for mode in _HEADINGS},
     "assert": _LAYOUT.format("assert=asserted"),
 }
+
+
+def box_text(box: Mapping[str, tuple[float, float]]) -> str:
+    """``0.0 <= x <= 1.0, y = 2.0``."""
+    return ", ".join(f"{name} = {low!r}" if low == high else f"{low!r} <= {name} <= {high!r}" for name, (low, high) in box.items())
 
 
 @cache
@@ -76,8 +81,7 @@ class Asserted(Data):
         """Return where it is not decided, and why."""
         if self.left_open is None:
             return self.reason or ""
-        box = ", ".join(f"{low!r} <= {name} <= {high!r}" for name, (low, high) in self.left_open.items())
-        return f"open for {box}" + (f": {self.reason}" if self.reason else "")
+        return f"open for {box_text(self.left_open)}" + (f": {self.reason}" if self.reason else "")
 
 
 @dataclass(eq=False, repr=False)
