@@ -125,25 +125,19 @@ def _lines(explanation: Explanation, node: ExplainedNode) -> Any:
 
 
 def _near_the_result(explanation: Explanation, groups: Groups, most: int) -> Groups:
-    """The groups nearest to the result; each of the others is folded into one that it leads to."""
+    """The groups nearest to the result; each of the others is folded into the nearest that it leads to."""
     operands: dict[int, list[int]] = {}
     for node in reversed(explanation.nodes):
         own = operands.setdefault(groups[node.id], [])
         own += [groups[operand] for operand in _drawn_operands(explanation, groups, node)]
-    kept = [groups[explanation.result]]
-    seen = set(kept)
-    for group in kept:  # which grows
-        if len(kept) >= most:
-            break
-        new = [operand for operand in dict.fromkeys(operands.get(group, ())) if operand not in seen]
-        kept += new
-        seen.update(new)
-    into = {group: group for group in kept[:most]}
-    for group in sorted(set(groups.values()), reverse=True):  # users before their operands
+    root = groups[explanation.result]
+    into, pending = {root: root}, [root]
+    for group in pending:  # which grows
         for operand in operands.get(group, ()):
-            if group in into:
-                into.setdefault(operand, into[group])
-    return {id: into.get(group, into[kept[0]]) for id, group in groups.items()}
+            if operand not in into:
+                into[operand] = operand if len(pending) < most else into[group]
+                pending.append(operand)
+    return {id: into.get(group, root) for id, group in groups.items()}
 
 
 # -- what is drawn -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import NamedTuple, TextIO
 
 from gradcli.inert import markdown_block, markdown_code, markdown_link, one_line, printable, shown, workflow_command, xml_text
 from gradcli.report.data import id_text
-from gradcli.report.describing import block, id_of, location, location_in_repository, message
+from gradcli.report.describing import block, id_of, location, message
 from gradcli.report.documents import html_page
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.places import Place, address_of, place_of
@@ -36,7 +36,7 @@ class MarkdownReport(Report):
 
     def finding(self, outcome: Outcome) -> _Finding:
         record = outcome.record
-        where = markdown_link(markdown_code(location_in_repository(outcome), 300), address_of(place_of(outcome)))
+        where = markdown_link(markdown_code(location(outcome, in_repository=True), 300), address_of(place_of(outcome)))
         texts = ((id_text(record.id), 100), (record.expr, 200), (outcome.why, 300))
         id, expr, why = (markdown_code(text, limit) for text, limit in texts)
         full = markdown_block(block(replace(outcome, repeat=None)))
@@ -184,7 +184,7 @@ class HtmlReport(Report):
     MOST = 200
 
     def finding(self, outcome: Outcome) -> str:
-        where = xml_text(location_in_repository(outcome) + id_of(outcome.record))
+        where = xml_text(location(outcome, in_repository=True) + id_of(outcome.record))
         address = address_of(place_of(outcome))
         parts = [
             "<article>", f"<h2>{xml_text(one_line(outcome.headline, 500))}</h2>",

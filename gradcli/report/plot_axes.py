@@ -144,7 +144,8 @@ def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...
     """Points of a field in so many columns and rows, and the way that the value grows there, in parts of the axes."""
     grid, axes = record.grid, axes_of(record)
     assert grid is not None
-    if grid.gradient[0] is None or grid.gradient[1] is None:
+    known_slopes = [slopes for slopes in grid.gradient if slopes is not None]
+    if len(known_slopes) < 2:
         return (np.empty(0),) * 4
     places = [
         np.unique(np.linspace(0, len(ends) - 1, n + 2).round().astype(int))[1:-1] for ends, n in ((grid.ys, rows), (grid.xs, columns))
@@ -153,7 +154,7 @@ def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...
     with np.errstate(all="ignore"):
         across, up = (
             slopes[np.ix_(*places)] * (at if axis.log else 1.0) / (axis.high - axis.low)
-            for slopes, at, axis in zip(grid.gradient, points, axes, strict=True)
+            for slopes, at, axis in zip(known_slopes, points, axes, strict=True)
         )
         size = np.hypot(across, up)
         known = np.isfinite(size) & (size > _FLAT * np.max(size, where=np.isfinite(size), initial=0.0))

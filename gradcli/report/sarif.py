@@ -100,22 +100,22 @@ _SEMANTIC = re.compile(r"\d+\.\d+\.\d+")
 @cache
 def driver() -> dict[str, Any]:
     """The tool component; without what the installed package does not say."""
+    from email.message import Message
     from importlib.metadata import PackageNotFoundError, metadata
 
     try:
-        package = metadata("gradcli")
+        package: Any = metadata("gradcli")
     except PackageNotFoundError:
-        known, addresses = {}, {}
-    else:
-        known = {"version": package["Version"]}
-        addresses = dict(line.split(", ", 1) for line in package.get_all("Project-URL") or ())
-    if _SEMANTIC.fullmatch(known.get("version", "")):
-        known["semanticVersion"] = known["version"]
+        package = Message()
+    version, addresses = package["Version"], dict(line.split(", ", 1) for line in package.get_all("Project-URL") or ())
     documentation = addresses.get("Documentation")
-    home = next((addresses[name] for name in ("Homepage", "Repository", "Documentation") if name in addresses), None)
-    if home is not None:
-        known["informationUri"] = home
-    return {"name": "gradcli", **known, "rules": [_descriptor(name, rule, documentation) for name, rule in RULES.items()]}
+    known = {
+        "version": version,
+        "semanticVersion": version if version and _SEMANTIC.fullmatch(version) else None,
+        "informationUri": next((addresses[name] for name in ("Homepage", "Repository", "Documentation") if name in addresses), None),
+    }
+    rules = [_descriptor(name, rule, documentation) for name, rule in RULES.items()]
+    return {"name": "gradcli", **{key: text for key, text in known.items() if text is not None}, "rules": rules}
 
 
 def _descriptor(name: str, rule: Rule, documentation: str | None) -> dict[str, Any]:
