@@ -18,7 +18,7 @@ from gradcli.language.run import Lowered, Program
 from gradcli.query.evaluate import answers
 from gradcli.query.uncertainty import left_out
 from gradcli.query.warnings import text_of
-from gradcli.report.bound_record import Bound, BoundNote, BoundRecord, Ends
+from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends
 
 if TYPE_CHECKING:
     from gradcli.reference.ranges.search import Function, Place, Range

@@ -22,8 +22,7 @@ from gradcli.graph.sweep import flowing
 from gradcli.language.scope import Scope
 from gradcli.query.matrices import slices_of
 from gradcli.query.warnings import hessian, jacobian
-from gradcli.report.records import Record
-from gradcli.report.uncertainty import Uncertainty
+from gradcli.report.records import Record, Uncertainty
 
 Given = Sequence[tuple[tuple[str, ...], Any]]  # names, and their covariance: a number of two, or a matrix over the entries of all
 
