@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -34,9 +34,9 @@ from gradcli.tensors.core.in_place import (
 )
 from gradcli.tensors.core.levels import Batched, NotBatchedError, levels_in, moves, one_by_one
 from gradcli.tensors.core.modes import Mode, state, warn
-from gradcli.tensors.core.node import FUNCTION, Node, Program, Shaped, Step, next_index
+from gradcli.tensors.core.node import Node, Shaped, next_index
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.trace import INFERENCE
+from gradcli.tensors.core.trace import INFERENCE, save
 from gradcli.tensors.dispatch.apply import (
     also_value_error,
     apply,
@@ -64,6 +64,23 @@ from gradcli.tensors.dispatch.call_arguments import (
 Form = Callable[[list[Any]], Any]  # what all calls of one form do with their tensors
 
 
+class Step(NamedTuple):
+    """An operation of a function, whose values stand in one table: nothing, the tensors, constants, and what is made on the way.
+
+    place   of the result of this step in the table
+    places  of its operands
+    value   the shape and dtype of the result, which are those of all calls
+    view    whether the result shows the memory of the first operand
+    """
+
+    op: Op
+    place: int
+    places: tuple[int, ...]
+    static: Mapping[str, Any]
+    value: Shaped
+    view: bool
+
+
 def _chain(steps: Sequence[Step], constants: list[Any], label: str) -> Form:
     """Apply one operation, or one view after the other, each a node."""
     (op, _, places, static, *_), *further = steps
@@ -82,66 +99,101 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str) -> Form:
     return run
 
 
-class _Function:
-    """Several operations as one node.
+class _Made(NamedTuple):
+    """How the node of a step is made.
 
-    steps  of each: how it computes, the places of its operands, and its parameters
+    places  of what its rule reads: the result, and the operands
+    seen    where it keeps a tensor, and which: the result of all steps is 0; None if it keeps nothing
     """
 
-    def __init__(self, program: Program, label: str, dtype: np.dtype[Any]) -> None:
-        self.program = program
-        self.label = label
+    step: Step
+    name: str
+    places: list[int]
+    seen: list[tuple[int, int]] | None
+
+
+class _Function:
+    """Several operations on arrays, one after the other: each is a node if a tensor requires grad."""
+
+    def __init__(self, steps: Sequence[Step], tensors: Sequence[Shaped], constants: list[Any], label: str, dtype: np.dtype[Any]) -> None:
+        self.steps, self.constants, self.label = steps, constants, label
+        self.examples: list[Any] = [None, *map(_example, tensors), *constants, *[_example(step.value) for step in steps]]
+        self.plans: dict[tuple[bool, ...], tuple[list[_Made], list[Any]]] = {}
         before = set_constants(dtype)  # that of floats that say nothing else
         try:
-            self.steps = [(_way(step, program), step.places, step.static) for step in program.steps]
+            self.ways = [_way(step, [self.examples[place] for place in step.places]) for step in steps]
         finally:
             set_constants(before)
 
     def __call__(self, tensors: list[Any]) -> Any:
-        program = self.program
-        table: list[Any] = [None, *[tensor.array for tensor in tensors], *program.constants]
-        for way, places, static in self.steps:
-            table.append(way([table[place] for place in places], static))
-        result = Tensor(table.pop())
+        table: list[Any] = [None, *[tensor.array for tensor in tensors], *self.constants]
+        for step, way in zip(self.steps, self.ways, strict=True):
+            table.append(way([table[place] for place in step.places]))
+        result = Tensor(table[-1])
         if state.recording:
-            self._record(tensors, table, result)
+            sources = [tensor.source() for tensor in tensors]
+            if any(sources):
+                self._record([result, *tensors], sources, table)
         return result
 
-    def _record(self, tensors: list[Any], table: list[Any], result: Tensor) -> None:
-        """Give the result its node, if a tensor requires grad."""
-        sources = tuple([tensor.source() for tensor in tensors])
-        if not any(sources):
-            return
-        derived = self.program.by(tuple([source is not None for source in sources]))
-        if derived.reaching != derived.wanted:
-            sources = tuple([source if reaches else None for source, reaches in zip(sources, derived.reaching, strict=True)])
-            derived = self.program.by(derived.reaching)
-        if not derived.order:
-            return
-        table[0] = result.array
-        for place, value in derived.drops:
-            table[place] = value
-        versions = []
-        for place in derived.inputs:
-            tensor = tensors[place - 1]
-            if tensor._inference:
+    def _record(self, tensors: list[Tensor], sources: list[Node | None], table: list[Any]) -> None:
+        """Make the nodes of a call. The result is the first of the tensors."""
+        wanted = tuple([source is not None for source in sources])
+        if wanted not in self.plans:
+            self.plans[wanted] = self._plan(wanted)
+        plan, stand_ins = self.plans[wanted]
+        nodes = [None, *sources] + [None] * (len(table) - len(tensors))
+        table += stand_ins
+        counters = [tensor._version_counter for tensor in tensors]
+        for step, name, places, seen in plan:
+            operands = tuple([nodes[place] for place in step.places])
+            versions = None if seen is None else [(counters[tensor], counters[tensor][0], place) for place, tensor in seen]
+            if seen and any(tensors[tensor]._inference for _, tensor in seen):
                 raise RuntimeError(INFERENCE)
-            versions.append((tensor._version_counter, tensor._version_counter[0], place))
-        if derived.keeps_out:
-            versions.append((result._version_counter, 0, 0))
-        static, array = {"program": self.program}, result.array
-        kept = versions if derived.keeps else None
-        node = Node(self.label or derived.label, FUNCTION, sources, static, array.shape, array.dtype, table, kept)
-        result.node, result._requires_grad = node, True
+            values = [table[place] for place in places]
+            nodes[step.place] = Node(name, step.op, operands, step.static, step.value.shape, step.value.dtype, values, versions)
+        tensors[0].node, tensors[0]._requires_grad = nodes[-1], nodes[-1] is not None
+
+    def _plan(self, wanted: tuple[bool, ...]) -> tuple[list[_Made], list[Any]]:
+        """Return how the nodes are made where these tensors require grad, and what stands in the place of values that no rule reads."""
+        reached = {place for place, want in enumerate(wanted, 1) if want}
+        memory = {place: place for place in range(1, 1 + len(wanted))}  # the tensor that each value shows, if one
+        memory[self.steps[-1].place] = 0
+        plan, stand_ins = [], list[Any]()
+        for step in self.steps:
+            op, bits = step.op, 0
+            if step.view and step.places[0] in memory:
+                memory[step.place] = memory[step.places[0]]
+            for place in step.places:
+                bits += bits + (place in reached)
+            if not bits or not traits_of(op).differentiable or step.value.dtype.kind != "f":
+                continue
+            reached.add(step.place)
+            places = [step.place, *step.places]
+            given = [self.examples[place] for place in places]
+            kept = [*given]
+            keeps = save(op, bits, None, [None] * len(step.places), kept)
+            seen = [(at, memory[place]) for at, place in enumerate(places) if kept[at] is given[at] and place in memory]
+            for at, (before, now) in enumerate(zip(given, kept, strict=True)):
+                if now is not before:
+                    places[at] = len(self.examples) + len(stand_ins)
+                    stand_ins.append(now)
+            name = self.label if self.label and step is self.steps[-1] else node_name(op, given[1:], step.static)
+            plan.append(_Made(step, name, places, None if keeps is None else seen))
+        return plan, stand_ins
 
 
-def _way(step: Step, program: Program) -> Callable[[list[Any], Mapping[str, Any]], Any]:
+def _example(value: Shaped) -> np.ndarray:
+    """An array as a value is in every call."""
+    return np.broadcast_to(np.ones((), value.dtype), value.shape)
+
+
+def _way(step: Step, examples: Sequence[Any]) -> Callable[[list[Any]], Any]:
     """The computation of a step with arrays, whose dtypes are known: as the operation itself does, after the same casts."""
-    op = step.op
+    op, static = step.op, step.static
     forward, scalars, view, new, _, _, free, _ = traits_of(op)
     if view:
-        return lambda arrays, static: viewed(op, arrays[0], static)[0]
-    examples = program.examples(step)
+        return lambda arrays: viewed(op, arrays[0], static)[0]
     tensors = [Tensor(example) if isinstance(example, np.ndarray) else example for example in examples]
     given, dtype = promoted(op, tensors, [*examples], None)
     casts = [(place, after) for place, (before, after) in enumerate(zip(examples, given, strict=True)) if after is not before]
@@ -149,7 +201,7 @@ def _way(step: Step, program: Program) -> Callable[[list[Any], Mapping[str, Any]
     if dtype is not None and moving <= free:  # a choice between numbers
         casts += [(place, dtype.type(value)) for place, value in enumerate(given) if place not in moving and value is not None]
 
-    def run(arrays: list[Any], static: Mapping[str, Any]) -> Any:
+    def run(arrays: list[Any]) -> Any:
         for place, after in casts:
             arrays[place] = arrays[place].astype(after.dtype) if place in moving else after
         out = computed(op, forward, scalars, arrays, static, dtype)
@@ -212,9 +264,7 @@ class Steps:
             return _chain(steps, self._constants, label)
         if result._view is not None or any(isinstance(constant, np.ndarray) for constant in self._constants):
             return None
-        steps[-1] = steps[-1]._replace(place=0)
-        program = Program(steps, [Shaped(tensor.array) for tensor in self._tensors], self._constants)
-        return _Function(program, label, floats.pop())
+        return _Function(steps, [Shaped(tensor.array) for tensor in self._tensors], self._constants, label, floats.pop())
 
 
 def _counted(place: int, first: int) -> int:
