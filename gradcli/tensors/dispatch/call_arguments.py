@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache, reduce
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import AxisError
 from gradcli.ops.arrays.shapes import stack
 from gradcli.ops.calling import binding
 from gradcli.ops.spec import Op
@@ -130,8 +129,6 @@ def no_tensor(name: str, operand: str, argument: object) -> TypeError:
 # -- Calls that PyTorch refuses by what their arguments say, where the same call would be computed -
 
 
-Check = Callable[[Sequence[Any], Mapping[str, Any]], None]  # raises
-
 # Functions that take the dtype which they compute in.
 _WITH_DTYPE = words("""
     sum prod mean nansum nanmean cumsum cumprod softmax log_softmax softmin norm vector_norm
@@ -144,102 +141,98 @@ def takes_dtype(name: str) -> bool:
     return name.rpartition(".")[2].rstrip("_") in _WITH_DTYPE
 
 
+class _Refusal(NamedTuple):
+    """What a function refuses: values of arguments for which something holds.
+
+    arguments  each at its place, or by its names
+    unless     there is another keyword than these, of which the call itself says that there is none
+    """
+
+    arguments: Sequence[tuple[Any, ...]]
+    holds: Callable[..., Any]
+    said: str
+    error: type[Exception] = RuntimeError
+    unless: Set[str] | None = None
+
+
+def check(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    """Refuse what a function of PyTorch's refuses by what its arguments say."""
+    for refusal in refusals_of(name):
+        values = []
+        for place, *names in refusal.arguments:
+            named = [keywords[word] for word in names if word in keywords]
+            values.append(arguments[place] if len(arguments) > place else named[0] if named else None)
+        if refusal.holds(*values) and (refusal.unless is None or keywords.keys() <= refusal.unless):
+            raise refusal.error(f"{name}: {refusal.said}")
+
+
 @cache
-def check_of(name: str) -> Check | None:
-    """The check of the arguments of a function of PyTorch's, if there is one."""
-    return _CHECKS.get(bare(name).rstrip("_"))
+def refusals_of(name: str) -> Sequence[_Refusal]:
+    return _REFUSALS.get(bare(name).rstrip("_"), ())
 
 
-def _given(arguments: Sequence[Any], keywords: Mapping[str, Any], place: int, *names: str) -> Any:
-    if len(arguments) > place:
-        return arguments[place]
-    return next((keywords[name] for name in names if name in keywords), None)
+def _entries(x: Any) -> np.ndarray:
+    return np.asarray(getattr(x, "array", x))
 
 
-def _no_bounds(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    unknown = not arguments or keywords.keys() - {"min", "max", "out"}  # of which the call itself says so
-    if not unknown and _given(arguments, keywords, 1, "min") is None and _given(arguments, keywords, 2, "max") is None:
-        raise RuntimeError("clamp needs a bound, min or max")
+def _no_share(x: Any) -> bool:
+    """Return whether an entry is not from 0 to 1."""
+    entries = _entries(x)
+    return x is not None and entries.dtype.kind in "iufV" and not ((entries >= 0) & (entries <= 1)).all()
 
 
-def _unpaired(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    shifts, dims = _given(arguments, keywords, 1, "shifts"), _given(arguments, keywords, 2, "dims")
-    counts = [len(part) if isinstance(part, (tuple, list)) else 1 for part in (shifts, dims)]
-    if dims is not None and dims != () and counts[0] != counts[1]:
-        raise RuntimeError("roll needs as many shifts as dims, not {} and {}".format(*counts))
+def _other_dtype(x: Any, *wanted: dtypes.dtype) -> bool:
+    return isinstance(x, Tensor) and x.dtype not in wanted
 
 
-def _no_share(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    q = _given(arguments, keywords, 1, "q")
-    array = np.asarray(getattr(q, "array", q))
-    if array.dtype.kind in "iuf" and not ((array >= 0) & (array <= 1)).all():
-        raise RuntimeError("quantile: q must be between 0 and 1")
+def _has_no_such_axis(x: Any, axis: Any) -> bool:
+    """Return whether an axis is none of a tensor without any, but for 0, along which it has one entry."""
+    return getattr(x, "ndim", None) == 0 and type(axis) is int and axis not in (0, -1)
 
 
-def _no_places(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    kind = getattr(_given(arguments, keywords, 1, "index"), "dtype", None)
-    if kind is not None and kind.name != "int64":
-        raise RuntimeError(f"take: places are int64, not {kind.name}")
+def _rounds(x: Any, mode: Any) -> bool:
+    """Return whether whole numbers lie between others; bytes are pictures, of which the nearest ones are chosen."""
+    whole = isinstance(x, Tensor) and not x.dtype.is_floating_point
+    return whole and not (x.dtype is dtypes.uint8 and (mode or "nearest").startswith("nearest"))
 
 
-def _of_a_number(place: int) -> Check:
-    """Refuse axes of a tensor without any, but for 0, along which it has one entry."""
-
-    def check(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-        axis = _given(arguments, keywords, place, "dim", "axis")
-        if arguments and getattr(arguments[0], "ndim", None) == 0 and type(axis) is int and axis not in (0, -1):
-            raise AxisError(axis, 0)
-
-    return check
+def _no_labels(x: Any, target: Any) -> bool:
+    """Return whether labels are not whole numbers; of the input's shape, they are shares of the classes."""
+    if not (isinstance(x, Tensor) and isinstance(target, Tensor)):
+        return False
+    if x.shape == target.shape:
+        return not target.dtype.is_floating_point
+    return _other_dtype(target, dtypes.int64, dtypes.uint8)
 
 
-def _other_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    first, second = (getattr(_given(arguments, keywords, *at), "dtype", None) for at in ((0, "input"), (3, "src")))
-    if first is not None and second is not None and first is not second:
-        raise RuntimeError(f"the source of a scatter must have the dtype of the tensor, {first}, not {second}")
-
-
-def _between_whole_numbers(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    """Refuse what PyTorch would round; bytes are pictures, of which the nearest ones are chosen."""
-    x, mode = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "mode") or "nearest"
-    kind = getattr(x, "dtype", None)
-    if kind is not None and not kind.is_floating_point and not (kind.name == "uint8" and mode.startswith("nearest")):
-        raise NotImplementedError(f"interpolate has no mode {mode!r} for {kind.name}; x.float() has one")
-
-
-_LABELS = (np.dtype(np.int64), np.dtype(np.uint8))
-
-
-def _labels(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    """Refuse labels that are not whole numbers; of the input's shape, they are shares of the classes."""
-    x, target = (getattr(_given(arguments, keywords, *at), "array", None) for at in ((0, "input"), (1, "target")))
-    if x is None or target is None:
-        return
-    shares, kind = x.shape == target.shape, target.dtype
-    if not (kind.kind in FLOATS if shares else kind in _LABELS):
-        wanted = "shares of the classes are floats" if shares else "labels are int64 or uint8"
-        raise RuntimeError(f"target: {wanted}, not {of_numpy(kind).name}")
-
-
-def _no_chances(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    for place, name in enumerate(("input", "target")):
-        array = getattr(_given(arguments, keywords, place, name), "array", None)
-        if array is not None and not ((array >= 0) & (array <= 1)).all():
-            raise RuntimeError(f"{name}: all entries must be between 0 and 1")
-
-
-def _negative_variance(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    var = _given(arguments, keywords, 2, "var")
-    if np.any(np.less(getattr(var, "array", var if isinstance(var, float) else 0.0), 0)):
-        raise ValueError("var has negative entries")
-
-
-_CHECKS: Mapping[str, Check] = {
-    **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, **dict.fromkeys(("cross_entropy", "nll_loss"), _labels),
-    **dict.fromkeys(words("sort argsort argmax argmin mode median nanmedian flatten"), _of_a_number(1)),
-    **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), _of_a_number(2)), "take": _no_places, "interpolate": _between_whole_numbers,
-    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), _other_source),
-    "binary_cross_entropy": _no_chances, **dict.fromkeys(("quantile", "nanquantile"), _no_share), "gaussian_nll_loss": _negative_variance,
+_INPUT, _TARGET = (0, "input"), (1, "target")
+_REFUSALS: Mapping[str, Sequence[_Refusal]] = {
+    **dict.fromkeys(("clamp", "clip"), (
+        _Refusal([_INPUT, (1, "min"), (2, "max")], lambda x, low, high: x is not None and low is high is None, "give min or max",
+                 unless=words("min max out")),
+    )),
+    **dict.fromkeys(words("sort argsort argmax argmin mode median nanmedian flatten"), (
+        _Refusal([_INPUT, (1, "dim", "axis")], _has_no_such_axis, "a number has no such axis", IndexError),
+    )),
+    **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), (
+        _Refusal([_INPUT, (2, "dim", "axis")], _has_no_such_axis, "a number has no such axis", IndexError),
+    )),
+    **dict.fromkeys(("cross_entropy", "nll_loss"), (
+        _Refusal([_INPUT, _TARGET], _no_labels, "labels are int64 or uint8, and shares of the classes floats"),
+    )),
+    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), (
+        _Refusal([_INPUT, (3, "src")], lambda x, source: isinstance(x, Tensor) and _other_dtype(source, x.dtype),
+                 "the source must have the dtype of the tensor"),
+    )),
+    "roll": (_Refusal([(1, "shifts"), (2, "dims")], lambda shifts, dims: dims not in (None, ()) and np.size(shifts) != np.size(dims),
+                      "it needs as many shifts as dims"),),
+    "take": (_Refusal([(1, "index")], lambda index: _other_dtype(index, dtypes.int64), "places are int64"),),
+    "interpolate": (_Refusal([_INPUT, (3, "mode")], _rounds, "it has no mode for whole numbers between others; x.float() has one", NotImplementedError),),
+    "binary_cross_entropy": (_Refusal([_INPUT, _TARGET], lambda *both: any(map(_no_share, both)), "all entries must be between 0 and 1"),),
+    **dict.fromkeys(("quantile", "nanquantile"), (_Refusal([(1, "q")], _no_share, "q must be between 0 and 1"),)),
+    "gaussian_nll_loss": (
+        _Refusal([(2, "var")], lambda var: var is not None and (_entries(var) < 0).any(), "var has negative entries", ValueError),
+    ),
 }  # fmt: skip
 
 

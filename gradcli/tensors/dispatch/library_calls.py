@@ -53,10 +53,11 @@ from gradcli.tensors.dispatch.call_arguments import (
     HOST,
     NUMPY_HOST,
     SCIPY_HOST,
-    check_of,
+    check,
     check_taken,
     is_of_numbers,
     no_tensor,
+    refusals_of,
     settle,
     takes_dtype,
 )
@@ -368,7 +369,7 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
     if found is None:
         raise AttributeError(missing(name))
     record = found[0]
-    check = check_of(name) if library == TORCH else None
+    refuses = bool(library == TORCH and refusals_of(name))
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if not state.usual:
@@ -389,8 +390,8 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
             return _call_and_keep(record, name, library, arguments, keywords, tensors, tuple(key))
         if not form:
             return call(name, library, arguments, keywords)
-        if check is not None:
-            check(arguments, keywords)
+        if refuses:
+            check(name, arguments, keywords)
         try:
             return form(tensors)
         except (ArgumentError, ShapeError) as error:
@@ -439,9 +440,7 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
     if library != TORCH:
         return _called(name, library, arguments, keywords)
-    check = check_of(name)
-    if check is not None:
-        check(arguments, keywords)
+    check(name, arguments, keywords)
     if arguments and keywords.get("dtype") is None:  # in which it is computed
         check_taken(name, arguments)
     settled = settle(name, arguments, keywords) if arguments else None
