@@ -15,7 +15,7 @@ from gradcli.ops.structure import to_int
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, of_numpy, result_type
-from gradcli.tensors.core.in_place import as_tensor, cast
+from gradcli.tensors.core.in_place import as_tensor
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
@@ -242,7 +242,6 @@ _REFUSALS: Mapping[str, Sequence[_Refusal]] = {
 
 _EXACT = 2**53  # whole numbers up to it are floats
 _DIVISIONS = ("div", "divide", "true_divide")
-_LAST_WHOLE = ("value", "source", "src")
 
 
 class Settled(NamedTuple):
@@ -257,17 +256,15 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     """Return what a call of one of PyTorch's functions becomes; None where it stays as it is."""
     name = bare(name)
     rule = RESULTS.get(name)
-    if rule == "value":
-        return _of_its_dtype(arguments, keywords)
-    if rule == "source":
-        return _of_its_source(arguments, keywords)
-    kinds = [a.array.dtype for a in arguments if isinstance(a, Tensor)]
+    if rule in ("value", "source"):
+        return _put_in(arguments, keywords, 1 if rule == "source" else -1)
     if name in _SCALING:
         return _scaled(name, arguments, keywords)
+    kinds = [a.array.dtype for a in arguments if isinstance(a, Tensor)]
     whole = bool(kinds) and not any(kind.kind in FLOATS for kind in kinds)
     if rule in ("double", "promoted"):
-        common = dtypes.get_default_dtype() if whole else of_numpy(reduce(dtypes.joined, kinds))
-        return Settled(_in_dtype(arguments, dtypes.float64 if rule == "double" else common), dict(keywords), None)
+        common = dtypes.float64 if rule == "double" else dtypes.get_default_dtype() if whole else of_numpy(reduce(dtypes.joined, kinds))
+        return Settled(_in_dtype(arguments, common), dict(keywords), None)
     if not whole or (rule is None and name not in _DIVISIONS):
         return None
     if name in _DIVISIONS:
@@ -275,12 +272,15 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
             return None
         if not np.all(getattr(arguments[-1], "array", arguments[-1])):
             raise RuntimeError("ZeroDivisionError")
-    truncated = TRUNCATED.get(name, ())
-    keywords = {key: int(value) if key in truncated and isinstance(value, float) else value for key, value in keywords.items()}
-    kind = np.dtype(np.int64) if rule == "long" else kinds[0] if rule == "first" else _common(arguments)
-    index = 2 if name == "scatter_add" else -1  # which stays one of whole numbers
-    given = [_as_float(a, name) if isinstance(a, Tensor) and place != index else a for place, a in enumerate(arguments)]
-    return Settled(tuple(given), keywords, of_numpy(kind))
+    keywords = {key: int(value) if key in TRUNCATED.get(name, ()) and isinstance(value, float) else value for key, value in keywords.items()}
+    kind = dtypes.int64 if rule == "long" else of_numpy(kinds[0] if rule == "first" else _common(arguments))
+    for a in arguments:
+        if isinstance(a, Tensor) and a.array.dtype.itemsize == 8 and a.array.size and np.abs(a.array).max() > _EXACT:
+            raise RuntimeError(f"{name}(): whole numbers above 2**53 would be rounded here; .double() says that they may be")
+    given = _in_dtype(arguments, dtypes.float64)
+    if name == "scatter_add":  # whose indices stay whole numbers
+        given = (*given[:2], arguments[2], *given[3:])
+    return Settled(given, keywords, kind)
 
 
 def _in_dtype(arguments: Sequence[Any], kind: dtypes.dtype) -> tuple[Any, ...]:
@@ -291,63 +291,44 @@ def _common(arguments: Sequence[Any]) -> np.dtype[Any]:
     return result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
 
 
-def _of_its_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
-    """A part that is put into the first tensor, in the dtype of that; so is the result."""
-    if len(arguments) < 2 or not all(isinstance(a, Tensor) for a in arguments[:2]):
-        return None
-    first, source, *rest = arguments
-    if first.array.dtype.kind in FLOATS:
-        return Settled((first, source.to(first.dtype), *rest), dict(keywords), None)
-    floats = [_as_float(a.to(first.dtype), "scatter") for a in (first, source)]
-    return Settled((*floats, *rest), dict(keywords), first.dtype)
-
-
 def _scaled(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
     """Whole numbers plus alpha times whole numbers: alpha is one, too, and so are the products."""
-    alpha, tensors = keywords.get("alpha", 1), [a for a in arguments if isinstance(a, Tensor)]
-    numbers = all(isinstance(a, (Tensor, bool, int, float)) for a in arguments)
-    numbers = numbers and isinstance(alpha, (bool, int, float))
-    if len(arguments) != 2 or not numbers or (name == "rsub" and len(tensors) < 2):
+    alpha, tensors = keywords.get("alpha", 1), [isinstance(a, Tensor) for a in arguments]
+    if len(tensors) != 2 or not all(isinstance(a, (Tensor, bool, int, float)) for a in (*arguments, alpha)) or isinstance(alpha, Tensor):
         return None
     kind = of_numpy(_common(arguments))
-    if kind.is_floating_point and not isinstance(alpha, bool):
+    if (name == "rsub" and not all(tensors)) or (kind.is_floating_point and not isinstance(alpha, bool)):
         return None
-    if isinstance(alpha, bool) and kind is not dtypes.bool_:
-        raise RuntimeError(f"{name}: Boolean alpha only supported for Boolean results")
-    if isinstance(alpha, float):
+    if isinstance(alpha, float) or (isinstance(alpha, bool) and kind is not dtypes.bool_):
         raise RuntimeError(f"{name}: alpha must not be {alpha!r} where the result is {kind.name}")
-    if not tensors or (alpha == 1 and isinstance(arguments[0], Tensor)):
+    if not any(tensors) or (alpha == 1 and tensors[0]):
         return None
     given = [a if isinstance(a, Tensor) else Tensor(np.asarray(a)) for a in arguments]
     return Settled(_in_dtype(given, kind), {**keywords, "alpha": int(alpha)}, kind)
 
 
-def _as_float(argument: Tensor, name: str) -> Tensor:
-    if argument.array.dtype.itemsize == 8 and argument.array.size and np.abs(argument.array).max() > _EXACT:
-        raise RuntimeError(f"{name}(): whole numbers above 2**53 would be rounded here; .double() says that they may be")
-    return cast(argument, np.dtype(np.float64))
-
-
-def _of_its_dtype(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+def _put_in(arguments: Sequence[Any], keywords: Mapping[str, Any], place: int) -> Settled | None:
     """A value that is put into the first tensor, in the dtype of that; so is the result."""
     first = arguments[0] if arguments else None
-    name = next((key for key in _LAST_WHOLE if key in keywords), None)
-    value = arguments[-1] if name is None else keywords[name]
-    if not isinstance(first, Tensor):
+    name = next((key for key in ("value", "source", "src") if key in keywords), None)
+    if not isinstance(first, Tensor) or (name is None and len(arguments) < 2):
         return None
-    whole, number = not first.dtype.is_floating_point, isinstance(value, (bool, int, float))
-    if not whole and (number or getattr(value, "dtype", first.dtype) is first.dtype):
+    value, kind = arguments[place] if name is None else keywords[name], first.dtype
+    number = isinstance(value, (bool, int, float))
+    if kind.is_floating_point and (number or getattr(value, "dtype", kind) is kind):
         return None
     keywords = dict(keywords)
-    if whole and isinstance(keywords.get("alpha"), float):
+    if isinstance(keywords.get("alpha"), float) and not kind.is_floating_point:
         keywords["alpha"] = int(keywords["alpha"])  # as whole numbers are multiplied with it
-    if isinstance(value, Tensor) and not value.array.ndim:
-        value = value.to(first.dtype)
+    if isinstance(value, Tensor) and (place == 1 or not value.array.ndim):
+        value = value.to(kind)
     elif number:
         value = np.asarray(value).astype(first.array.dtype).item()
     if name is not None:
-        return Settled(tuple(arguments), {**keywords, name: value}, first.dtype)
-    return Settled((*arguments[:-1], value), keywords, first.dtype)
+        return Settled(tuple(arguments), {**keywords, name: value}, kind)
+    given = [*arguments]
+    given[place] = value
+    return Settled(tuple(given), keywords, kind)
 
 
 # -- Arguments of calls as operands and static parameters of operations on tensors ----------------
