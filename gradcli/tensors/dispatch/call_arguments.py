@@ -227,7 +227,9 @@ _REFUSALS: Mapping[str, Sequence[_Refusal]] = {
     "roll": (_Refusal([(1, "shifts"), (2, "dims")], lambda shifts, dims: dims not in (None, ()) and np.size(shifts) != np.size(dims),
                       "it needs as many shifts as dims"),),
     "take": (_Refusal([(1, "index")], lambda index: _other_dtype(index, dtypes.int64), "places are int64"),),
-    "interpolate": (_Refusal([_INPUT, (3, "mode")], _rounds, "it has no mode for whole numbers between others; x.float() has one", NotImplementedError),),
+    "interpolate": (
+        _Refusal([_INPUT, (3, "mode")], _rounds, "it has no mode for whole numbers between others; x.float() has one", NotImplementedError),
+    ),
     "binary_cross_entropy": (_Refusal([_INPUT, _TARGET], lambda *both: any(map(_no_share, both)), "all entries must be between 0 and 1"),),
     **dict.fromkeys(("quantile", "nanquantile"), (_Refusal([(1, "q")], _no_share, "q must be between 0 and 1"),)),
     "gaussian_nll_loss": (
@@ -264,7 +266,7 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     whole = bool(kinds) and not any(kind.kind in FLOATS for kind in kinds)
     if rule in ("double", "promoted"):
         common = dtypes.float64 if rule == "double" else dtypes.get_default_dtype() if whole else of_numpy(reduce(dtypes.joined, kinds))
-        return Settled(_in_dtype(arguments, common), dict(keywords), None)
+        return Settled(in_dtype(tuple(arguments), common), dict(keywords), None)
     if not whole or (rule is None and name not in _DIVISIONS):
         return None
     if name in _DIVISIONS:
@@ -272,19 +274,24 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
             return None
         if not np.all(getattr(arguments[-1], "array", arguments[-1])):
             raise RuntimeError("ZeroDivisionError")
-    keywords = {key: int(value) if key in TRUNCATED.get(name, ()) and isinstance(value, float) else value for key, value in keywords.items()}
+    truncated = TRUNCATED.get(name, ())
+    keywords = {key: int(value) if key in truncated and isinstance(value, float) else value for key, value in keywords.items()}
     kind = dtypes.int64 if rule == "long" else of_numpy(kinds[0] if rule == "first" else _common(arguments))
     for a in arguments:
         if isinstance(a, Tensor) and a.array.dtype.itemsize == 8 and a.array.size and np.abs(a.array).max() > _EXACT:
             raise RuntimeError(f"{name}(): whole numbers above 2**53 would be rounded here; .double() says that they may be")
-    given = _in_dtype(arguments, dtypes.float64)
+    given = in_dtype(tuple(arguments), dtypes.float64)
     if name == "scatter_add":  # whose indices stay whole numbers
         given = (*given[:2], arguments[2], *given[3:])
     return Settled(given, keywords, kind)
 
 
-def _in_dtype(arguments: Sequence[Any], kind: dtypes.dtype) -> tuple[Any, ...]:
-    return tuple(a.to(kind) if isinstance(a, Tensor) else a for a in arguments)
+def in_dtype(given: Any, kind: dtypes.dtype, fits: Callable[[np.dtype[Any]], bool] = lambda _: True) -> Any:
+    """Tensors and arrays, and those in lists, in another dtype, as far as their own fits; whatever else there is, as it is."""
+    if type(given) in (list, tuple):
+        return type(given)(in_dtype(part, kind, fits) for part in given)
+    array = given.array if isinstance(given, Tensor) else given
+    return as_tensor(given).to(kind) if hasattr(array, "dtype") and fits(array.dtype) else given
 
 
 def _common(arguments: Sequence[Any]) -> np.dtype[Any]:
@@ -304,7 +311,7 @@ def _scaled(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) ->
     if not any(tensors) or (alpha == 1 and tensors[0]):
         return None
     given = [a if isinstance(a, Tensor) else Tensor(np.asarray(a)) for a in arguments]
-    return Settled(_in_dtype(given, kind), {**keywords, "alpha": int(alpha)}, kind)
+    return Settled(in_dtype(tuple(given), kind), {**keywords, "alpha": int(alpha)}, kind)
 
 
 def _put_in(arguments: Sequence[Any], keywords: Mapping[str, Any], place: int) -> Settled | None:

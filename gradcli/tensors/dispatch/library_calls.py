@@ -23,8 +23,6 @@ from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import float32, is_half, set_constants
 from gradcli.tensors.core.in_place import (
-    as_tensor,
-    cast,
     check_castable,
     check_places,
     check_writable,
@@ -55,6 +53,7 @@ from gradcli.tensors.dispatch.call_arguments import (
     SCIPY_HOST,
     check,
     check_taken,
+    in_dtype,
     is_of_numbers,
     no_tensor,
     refusals_of,
@@ -306,42 +305,6 @@ def named_results(name: str, fields: tuple[str, ...], parts: tuple[Any, ...]) ->
     return _type(name.removeprefix("Tensor.").replace(".", "_"), fields)(*parts)
 
 
-# -- Functions of floats of 16 bits that are made of operations: these compute in float32, and the
-# results alone are rounded.
-
-
-def in_float32(operands: list[Any], apply: Callable[[list[Any]], Any]) -> Any:
-    """Return what a function gives of operands in float32, in the dtype that they had; None where it is to compute with them as they are.
-
-    It is where a result shows an operand's memory: such functions move entries, and round nothing.
-    """
-    given: list[tuple[Tensor, Tensor]] = []
-
-    def wide(operand: Any) -> Any:
-        if isinstance(operand, list):
-            return [wide(part) for part in operand]
-        if not isinstance(operand, Tensor) or not is_half(operand.array.dtype):
-            return operand
-        given.append((operand, cast(operand, float32.numpy)))
-        return given[-1][1]
-
-    result = apply([wide(operand) for operand in operands])
-    parts = result if isinstance(result, tuple) else (result,)
-    if any(np.may_share_memory(part.array, x.array) for part in parts if isinstance(part, Tensor) for _, x in given):
-        return None
-    rounded = tuple([_rounded(part, given[0][0].array.dtype) for part in parts])
-    return rounded if isinstance(result, tuple) else rounded[0]
-
-
-def _rounded(part: Any, kind: np.dtype[Any]) -> Any:
-    if not isinstance(part, Tensor) or part.dtype is not float32:
-        return part
-    result = cast(part, kind)
-    if result.node is not None and part.node is not None:
-        result.node.label = part.node.label
-    return result
-
-
 @cache
 def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] | None:
     """The record and the signature of a library's function; None if there is none."""
@@ -447,14 +410,16 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     if settled is None:
         return _called(name, library, arguments, keywords)
     result = _called(name, library, settled.arguments, settled.keywords)
-    return result if settled.kind is None else _of_dtype(result, settled.kind)
+    if settled.kind is None:
+        return result
+    return result.to(settled.kind) if isinstance(result, Tensor) else _floats_in(result, settled.kind)
 
 
-def _of_dtype(result: Any, kind: dtypes.dtype) -> Any:
-    """Floats of a result, or of several, as the whole numbers that they are; places stay what they are."""
+def _floats_in(result: Any, kind: dtypes.dtype) -> Any:
+    """Floats of a result, or of several, in another dtype; places stay what they are."""
     if isinstance(result, tuple):
-        return type(result)([_of_dtype(part, kind) if part.array.dtype.kind == "f" else part for part in result])
-    return result.to(kind)
+        return tuple([_floats_in(part, kind) for part in result])
+    return result.to(kind) if isinstance(result, Tensor) and result.dtype.is_floating_point else result
 
 
 def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -481,8 +446,9 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         if library == TORCH and not takes_dtype(name):
             raise TypeError(f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'")
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
-        arguments = _of_kind(host, record, name, arguments, kind)
-        result: Any = _called(name, library, arguments, keywords if out is None else {**keywords, "out": out})
+        if not arguments:
+            raise UnreadArgumentError(f"{name} does not support dtype without an argument by position")
+        result: Any = _called(name, library, in_dtype(arguments, kind), keywords if out is None else {**keywords, "out": out})
         return result.to(kind) if isinstance(result, Tensor) else result
     try:
         given = binding.bind(host, name, signature, arguments, keywords)
@@ -525,7 +491,7 @@ def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any, start:
     if not isinstance(result, Batched):
         if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
             result = apply(reshape, [result], {"shape": result.array.shape})
-        if result._view is not None and not any(_shows(result, argument) for argument in arguments):
+        if result._view is not None and not _shows(result, arguments):
             result._view = None  # of something that was made on the way
         if record.torch.memory == "own":
             if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
@@ -540,7 +506,7 @@ def _shows(result: Tensor, argument: Any) -> bool:
     """Return whether a view is one of an argument, or of a tensor in a list."""
     if isinstance(argument, (list, tuple)):
         return any(_shows(result, part) for part in argument)
-    return isinstance(argument, Tensor) and (result._base is argument or result._base is argument._base)
+    return isinstance(argument, Tensor) and (result is argument or result._base is argument or result._base is argument._base is not None)
 
 
 def _applied(host: Any, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:
@@ -551,10 +517,11 @@ def _applied(host: Any, record: Op | Composite, name: str, signature: Signature,
     if isinstance(record, Op) and host is HOST:
         return binding.applied(host, record, name, signature, operands, static)
     common = _float_among(operands)
-    if common is not None and is_half(common) and isinstance(record, Composite) and record.torch.memory in ("", "own"):
-        result = in_float32(operands, lambda wide: _applied(host, record, name, signature, wide, static))
-        if result is not None:
-            return result
+    if common is not None and is_half(common) and record.torch.memory in ("", "own"):
+        wide = in_dtype(operands, float32, is_half)
+        result = _applied(host, record, name, signature, wide, static)
+        if not any(_shows(part, wide) for part in (result if isinstance(result, tuple) else (result,)) if isinstance(part, Tensor)):
+            return _floats_in(result, dtypes.of_numpy(common))  # what is no view, and is rounded
     before = set_constants(common)
     if common is None:  # inside of another function, the floats that it computes with
         set_constants(before or (dtypes.get_default_dtype() if host is HOST else dtypes.float64).numpy)
@@ -577,18 +544,6 @@ def _float_among(operands: list[Any]) -> np.dtype[Any] | None:
         if kind is not None and kind is not common and kind.kind in dtypes.FLOATS:
             common = kind if common is None else dtypes.joined(common, kind)
     return common
-
-
-def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any, ...], kind: Any) -> tuple[Any, ...]:
-    """The arguments with what is computed with in another dtype."""
-    if not arguments:
-        raise UnreadArgumentError(f"{name} does not support dtype without an argument by position")
-    first, *rest = arguments
-    if record.variadic and isinstance(first, (list, tuple)):
-        return ([as_tensor(host.value(part)).to(kind) for part in first], *rest)
-    if host is not HOST:  # a ufunc computes in the dtype
-        return tuple([as_tensor(host.value(a)).to(kind) if isinstance(a, (Tensor, np.ndarray)) else a for a in arguments])
-    return (as_tensor(host.value(first)).to(kind), *rest)
 
 
 def _written(name: str, out: Tensor, result: Tensor) -> Tensor:
