@@ -263,35 +263,49 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian, rows first: `vmap` of the vector-Jacobian product over all unit vectors."""
+    return _jacobian(func, argnums, has_aux, forward=False)
 
+
+def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors. The function runs once."""
+    return _jacobian(func, argnums, has_aux, forward=True)
+
+
+def _jacobian(func: Callable[..., Any], argnums: Argnums, has_aux: bool, *, forward: bool) -> Callable[..., Any]:
     @functools.wraps(func)
     def run(*arguments: Any, **keywords: Any) -> Any:
-        chosen(argnums, arguments)
         tree = selected(argnums, arguments)
-        parts = (tree,) if isinstance(argnums, int) else tree
-        value, pull, *aux = vjp(of_some(func, argnums, arguments, keywords), *parts, has_aux=has_aux)
-        ys, structure = flatten(value)
-        if not isinstance(value, (tuple, list)) and not ys:
-            raise RuntimeError("jacrev: Expected f to be a function that has non-empty output")
+        single = isinstance(argnums, int)
+        alone, parts = of_some(func, argnums, arguments, keywords), (tree,) if single else tree
         xs, spec = flatten(tree)
-        rows, start = _rows(pull, ys, xs, structure), 0
-        blocks = []
-        for y in ys:
-            stop = start + math.prod(y.shape)
-            blocks.append(spec.unflatten([reshape(row[start:stop], shape=(*y.shape, *x.shape)) for row, x in zip(rows, xs, strict=True)]))
-            start = stop
-        found = structure.unflatten(blocks)
-        return (found, *aux) if has_aux else found
+        if forward:
+            for x in xs:
+                if not isinstance(x, Tensor):
+                    raise RuntimeError(f"jacfwd: Expected all inputs to be tensors, got {type(x)}")
+                check_tangent(x, x)
+            value, push, aux = _linearized(alone, parts, has_aux)
+        else:
+            value, pull, *aux = vjp(alone, *parts, has_aux=has_aux)
+        ys, structure = flatten(value)
+        seeds, starts = units(xs if forward else ys)
+        if not starts[-1]:
+            found = [Tensor(np.zeros((0, *end.shape), end.dtype.numpy)) for end in (ys if forward else xs)]
+        elif forward:
+            columns = vmap(lambda tangents: push((tangents,) if single else tangents))(spec.unflatten(seeds))
+            found = [moved(column, 0, -1) for column in flatten(columns)[0]]
+        else:
+            found = flatten(vmap(pull)(structure.unflatten(seeds)))[0]
+        pieces = [slice(start, stop) for start, stop in itertools.pairwise(starts)]
+
+        def block(row: int, column: int) -> Any:
+            part = found[row][..., pieces[column]] if forward else found[column][pieces[row]]
+            return reshape(part, shape=(*ys[row].shape, *xs[column].shape))
+
+        blocks = [spec.unflatten([block(row, column) for column in range(len(xs))]) for row in range(len(ys))]
+        jacobian = structure.unflatten(blocks)
+        return (jacobian, *aux) if has_aux else jacobian
 
     return run
-
-
-def _rows(pull: Callable[..., Any], ys: list[Tensor], xs: list[Tensor], structure: Spec) -> list[Tensor]:
-    """The products of all unit vectors of the results with the Jacobian, one after the other along a first axis, for each input."""
-    seeds, starts = units(ys)
-    if starts[-1]:
-        return flatten(vmap(pull)(structure.unflatten(seeds)))[0]
-    return [Tensor(np.zeros((0, *x.shape), x.dtype.numpy)) for x in xs]
 
 
 def units(tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
@@ -353,38 +367,6 @@ def _without(y: Tensor, level: ForwardLevel) -> Tensor:
     """A result outside of the level, at which it does not move any more."""
     set_tangent(physical(y), level, None)
     return y
-
-
-def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors. The function runs once."""
-
-    @functools.wraps(func)
-    def run(*arguments: Any, **keywords: Any) -> Any:
-        tree = selected(argnums, arguments)
-        parts = (tree,) if isinstance(argnums, int) else tree
-        alone = of_some(func, argnums, arguments, keywords)
-        xs, spec = flatten(parts)
-        for x in xs:
-            if not isinstance(x, Tensor):
-                raise RuntimeError(f"jacfwd: Expected all inputs to be tensors, got {type(x)}")
-            check_tangent(x, x)
-        basis, starts = units(xs)
-        push, aux = _linearized(alone, parts, has_aux)[1:]
-        columns = vmap(lambda *tangents: push(tangents))(*spec.unflatten(basis))
-        ys, structure = flatten(columns)
-        blocks = []
-        for y in ys:
-            last = moved(y, 0, -1)
-            rows = [
-                reshape(last[..., start:stop], shape=(*last.shape[:-1], *x.shape))
-                for start, stop, x in zip(starts[:-1], starts[1:], xs, strict=True)
-            ]
-            whole = spec.unflatten(rows)
-            blocks.append(whole[0] if isinstance(argnums, int) else whole)
-        found = structure.unflatten(blocks)
-        return (found, *aux) if has_aux else found
-
-    return run
 
 
 def _linearized(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, Callable[..., Any], list[Any]]:
