@@ -46,34 +46,27 @@ class _Column:
 
     def __init__(self, array: np.ndarray) -> None:
         self.floating = array.dtype.kind in FLOATS
-        self.whole, self.scientific, self.width = True, False, 1
+        self.whole, self.scientific, self.width = True, False, 0
         flat = array.reshape(-1)
-        if not self.floating:
-            self.width = max((len(str(v)) for v in flat.tolist()), default=1)
-            return
-        finite = flat[np.isfinite(flat) & (flat != 0)].astype(np.float64)
-        if not finite.size:
-            return
-        sizes = np.abs(finite)
-        low, high = float(sizes.min()), float(sizes.max())
-        self.whole = bool((finite == np.ceil(finite)).all())
-        wide = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
-        self.scientific = wide if OPTIONS.sci_mode is None else OPTIONS.sci_mode
-        self.width = max(len(self._number(v)) for v in finite.tolist())
-        if self.whole and not self.scientific:
-            self.width = max(len(f"{v:.0f}") + 1 for v in finite.tolist())
-
-    def _number(self, value: float) -> str:
-        if self.scientific:
-            return f"{value:.{OPTIONS.precision}e}"
-        return f"{value:.0f}" if self.whole else f"{value:.{OPTIONS.precision}f}"
+        if self.floating:
+            flat = flat[np.isfinite(flat) & (flat != 0)].astype(np.float64)
+        if self.floating and flat.size:
+            sizes = np.abs(flat)
+            low, high = float(sizes.min()), float(sizes.max())
+            self.whole = bool((flat == np.ceil(flat)).all())
+            wide = high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
+            self.scientific = wide if OPTIONS.sci_mode is None else OPTIONS.sci_mode
+        self.width = max((len(self.format(value)) for value in flat.tolist()), default=1)
 
     def format(self, value: Any) -> str:
         if not self.floating:
-            return str(value).rjust(self.width)
-        text = self._number(value)
-        if self.whole and not self.scientific and math.isfinite(value):
-            text += "."
+            text = str(value)
+        elif self.scientific:
+            text = f"{value:.{OPTIONS.precision}e}"
+        elif self.whole:
+            text = f"{value:.0f}." if math.isfinite(value) else str(value)
+        else:
+            text = f"{value:.{OPTIONS.precision}f}"
         return text.rjust(self.width)
 
 
@@ -204,8 +197,8 @@ class _Pickler(pickle._Pickler):
         raise TypeError(f"torch.save keeps tensors, numbers, strings, lists, tuples and dictionaries of them, not {type(x).__name__}")
 
     def save_global(self, x: Any, name: Any = None) -> None:
-        self.write(pickle.GLOBAL + "{}\n{}\n".format(*_NAMES[id(x)]).encode())
-        self.memoize(x)
+        self.write(pickle.GLOBAL + "{}\n{}\n".format(*_NAMES[id(x)]).encode())  # type: ignore[attr-defined]
+        self.memoize(x)  # type: ignore[attr-defined]
 
     def persistent_id(self, x: Any) -> Any:
         if not isinstance(x, _Storage) or x.array is None:
