@@ -28,19 +28,16 @@ Argnums = int | tuple[int, ...]
 
 def chosen(argnums: Any, arguments: Sequence[Any]) -> tuple[int, ...]:
     """The places of the arguments that a derivative is taken by."""
-    if not isinstance(argnums, (int, tuple)) or isinstance(argnums, bool):
-        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
-    places = (argnums,) if isinstance(argnums, int) else argnums
-    if not places:
-        raise RuntimeError("argnums must be non-empty")
+    places = argnums if isinstance(argnums, tuple) else (argnums,)
+    if not places or not all(type(place) is int for place in places):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {argnums!r}")
     for place in places:
-        if not isinstance(place, int):
-            raise RuntimeError(f"argnum must be int, got: {type(place)}")
         if not -len(arguments) <= place < len(arguments):
             raise RuntimeError(f"Got argnum={place}, but only {len(arguments)} positional inputs")
-    if len({place % len(arguments) for place in places}) != len(places):
+    found = tuple([place % len(arguments) for place in places])
+    if len(set(found)) != len(found):
         raise RuntimeError(f"argnums elements must be unique, got {argnums}")
-    return tuple(place % len(arguments) for place in places)
+    return found
 
 
 def selected(argnums: Argnums, arguments: Sequence[Any]) -> Any:
@@ -400,13 +397,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         ts, given = flatten(tangents)
         if given != spec:
             raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {spec}")
-        for i, (t, x) in enumerate(zip(ts, ends, strict=True)):
-            for what in ("shape", "device", "dtype"):
-                if getattr(t, what) != getattr(x, what):
-                    raise RuntimeError(
-                        f"tangent:{i} with {what} {getattr(t, what)} in flattened pytree doesn't match the {what} {getattr(x, what)} of "
-                        "the corresponding primal."
-                    )
+        for t, x in zip(ts, ends, strict=True):
+            if (t.shape, t.dtype) != (x.shape, x.dtype):
+                raise RuntimeError(f"a tangent of {t.shape} and {t.dtype} is none of the primal, which has {x.shape} and {x.dtype}")
         return push(tangents)
 
     return value, move
@@ -447,10 +440,8 @@ def current_level() -> int:
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """The end of the dual level: nothing moves any more."""
-    if not _entered and level is None:
-        raise RuntimeError("Dual level must be a positive number. No dual level was entered")
     if not _entered or level not in (None, 0):
-        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created.")
     _entered.pop().__exit__()
 
 
@@ -476,22 +467,13 @@ class dual_level(Mode):
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """The same entries, moving by a tangent; differentiable by both."""
-    if not _entered or (level is not None and level < 0):
+    if not _entered or level not in (None, 0):
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
-    if level not in (None, 0):
-        raise RuntimeError("Invalid level given to _make_dual")
-    for x in (tensor, tangent):
-        if not isinstance(x, Tensor):
-            raise AttributeError(f"'{type(x).__name__}' object has no attribute 'is_floating_point'")
     check_tangent(tensor, tangent)
     if tensor.dtype != tangent.dtype:
         raise RuntimeError(f"Expected the tangent's dtype {tangent.dtype} to be that of the primal, {tensor.dtype}")
-    if tangent_of(tensor, _level()) is not None:
-        raise RuntimeError(
-            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
-        )
-    if tangent_of(tangent, _level()) is not None:
-        raise RuntimeError("Expected tangent to have none: it has a forward gradient at the same level; unpack it first")
+    if tangent_of(tensor, _level()) is not None or tangent_of(tangent, _level()) is not None:
+        raise RuntimeError("Making a dual Tensor of Tensors that already have a forward gradient at the same level 0 is not supported.")
     made: Tensor = moving_by(_without_tangents(tensor), _level(), tangent)
     return made
 
