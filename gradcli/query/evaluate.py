@@ -19,9 +19,9 @@ from gradcli.containment import contained
 from gradcli.errors import GradcliError, ShapeError, Source, Span, TypeMismatchError
 from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.run import Lowered, Program, tried
+from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope, StaticUse
-from gradcli.language.statements import parse_statements
+from gradcli.language.statements import parse_statements, tried
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.query.names import has_powers, missing, nowhere, remarks, variables
