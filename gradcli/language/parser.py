@@ -941,6 +941,8 @@ class _Parser:
             left, right = self.written(node), self.next_text()
             if right and len(left) + len(right) < 60 and "\n" not in left + right:
                 offer = f"write {left}*{right}"
+        if token.text == "..":
+            offer = "write linspace(a, b, 5) for points of a range, x[a:b] for a slice"
         self.fail(f"no operator before {token.text!r}", token.span, offer)
 
     def refuse_chain(self, first: Token, left: Node, middle: Node) -> NoReturn:
