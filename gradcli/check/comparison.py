@@ -312,7 +312,9 @@ def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCh
     share = float(relative.flat[worst])
     if not (share <= _OF_ENTRY and np.all(off <= _OF_ALL * (size + np.mean(size)))):
         return None
-    check = VariableCheck(Verdict.AGREE, source, float(np.max(off)) * _FINER, share * _FINER, digits_of(share * _FINER), (found.size, found.size))
+    check = VariableCheck(
+        Verdict.AGREE, source, float(np.max(off)) * _FINER, share * _FINER, digits_of(share * _FINER), (found.size, found.size)
+    )
     check.worst = Worst(index_of(worst, found.shape), float(found.flat[worst]), float(right.flat[worst]))
     return check
 

@@ -453,7 +453,6 @@ class Judge:
         parts[0].entries = None
         return None if value is None else parts[0], dict(zip(self.wrt, parts[1:], strict=True))
 
-
     def _clearly(self, value: Any) -> Decision | None:
         """Return that everything agrees with the reference in doubles, where rounding is seen to have no say; else None."""
         from gradcli.reference.long_double import reference

@@ -71,7 +71,10 @@ def _made(node: Expr, op: Op, out: Any, operands: list[Any], held: StandIns) -> 
     value, made = held.made.get(node, (None, None))
     if value is out and value is not None:
         return made
-    return _opened(node, op, operands, held) if _is_opened(op, held) else _reduced(op.extended, operands, node.static)
+    if _is_opened(op, held):
+        return _opened(node, op, operands, held)
+    assert isinstance(op.extended, Reduced)
+    return _reduced(op.extended, operands, node.static)
 
 
 def _reduced(rule: Reduced, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -256,8 +259,8 @@ def _plus(x: Any, y: Any) -> Any:
 
 def _rough_sum(x: Any, y: Any) -> Any:
     """Return a sum of errors, or of what flows; a single number behind the shape where both are."""
-    numbers = _common_entry(x), _common_entry(y)
-    return x + y if None in numbers else np.broadcast_to(sum(numbers), np.shape(x))
+    a, b = _common_entry(x), _common_entry(y)
+    return x + y if a is None or b is None else np.broadcast_to(a + b, np.shape(x))
 
 
 def _needed(order: Sequence[Expr], wrt: Sequence[Expr]) -> set[Any]:

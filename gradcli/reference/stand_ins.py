@@ -91,7 +91,7 @@ class StandIns:
         return np.asarray(x).astype(self.dtype, copy=False) if _is_float(x) else np.asarray(x)
 
     def rounded(self, x: Any) -> Any:
-        """Return doubles rounded to fewer bits, in which rounding shows as it does in the engine's, but larger; long doubles as they are."""
+        """Return doubles rounded to fewer bits, in which rounding shows as in the engine's, but larger; long doubles as they are."""
         if self.follows_errors:
             return x
         if isinstance(x, tuple):
@@ -149,7 +149,9 @@ class StandIns:
     def _slope(self, op: Op, smooth: Any, out: Any, operands: Sequence[Any], static: Static, place: int) -> tuple[Any, Any]:
         by_sympy = smooth.partial(place)
         try:
-            found: tuple[Any, Any] = by_sympy.on_arrays(smooth, out, [np.asarray(x, self.dtype) for x in operands], self.dtype, self.follows_errors)
+            found: tuple[Any, Any] = by_sympy.on_arrays(
+                smooth, out, [np.asarray(x, self.dtype) for x in operands], self.dtype, self.follows_errors
+            )
             return found
         except (Unsupported, ValueError):  # the latter where a reference compares single numbers
             exact = partial(each, lambda m, *numbers: by_sympy.value(m, numbers))
