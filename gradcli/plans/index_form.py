@@ -8,8 +8,9 @@ program is operations on entries, reductions along axes, and reading (`Item`), w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -59,6 +60,7 @@ def _resolved(part: Any) -> Any:
 Axes = tuple["Axis | None", ...]  # of a shape's places; None where the extent is 1
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Item:
     """One entry, as an expression of indices.
 
@@ -70,27 +72,17 @@ class Item:
     present  of an operation: which operands are given
     """
 
-    __slots__ = ("axes_", "fold", "kind", "node", "op", "operands", "over_", "parts", "present", "static", "what")
-
-    def __init__(
-        self,
-        what: str,
-        axes: Iterable[Axis],
-        kind: str = FLOAT,
-        *,
-        op: Op | None = None,
-        static: Any = None,
-        fold: Fold | None = None,
-        operands: Sequence[Item] = (),
-        over: Sequence[Axis] = (),
-        node: Expr | None = None,
-        parts: Sequence[Axis | Item | None] = (),
-        present: Sequence[bool] = (),
-    ) -> None:
-        self.what, self.kind, self.op, self.static, self.fold, self.node = what, kind, op, static or {}, fold, node
-        self.axes_, self.over_ = tuple(axes), tuple(over)
-        self.operands = tuple(operands)
-        self.parts, self.present = tuple(parts), tuple(present)
+    what: str
+    axes_: Collection[Axis]
+    kind: str = FLOAT
+    op: Op | None = None
+    static: Mapping[str, Any] = field(default_factory=dict)
+    fold: Fold | None = None
+    operands: Sequence[Item] = ()
+    over_: Collection[Axis] = ()
+    node: Expr | None = None
+    parts: Sequence[Axis | Item | None] = ()
+    present: Sequence[bool] = ()
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -127,13 +119,12 @@ class Item:
         return f"<{what} {[axis.extent for axis in self.axes]}>"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class View:
     """An item as an array: which of its axes, or of further ones along which it is repeated, stands in which place of a shape."""
 
-    __slots__ = ("item", "places")
-
-    def __init__(self, item: Item, places: Axes) -> None:
-        self.item, self.places = item, places
+    item: Item
+    places: Axes
 
     @property
     def shape(self) -> Shape:
@@ -270,7 +261,7 @@ class Indices:
         key = (fold, item, tuple(over))
         if key not in self._known:
             axes = [axis for axis in item.axes if axis not in over]
-            self._known[key] = self._new(Item("fold", axes, item.kind, fold=fold, operands=(item,), over=over))
+            self._known[key] = self._new(Item("fold", axes, item.kind, fold=fold, operands=(item,), over_=over))
         return self._known[key]
 
     def arranged(self, view: View, order: Sequence[int | None]) -> View:
@@ -357,7 +348,7 @@ class Indices:
 
     def put_item(self, value: Item, index: Item, axis: Axis) -> Item:
         axes = dict.fromkeys([*value.axes, *index.axes, axis])
-        return self._new(Item("put", axes, value.kind, operands=(value, index), over=(axis,)))
+        return self._new(Item("put", axes, value.kind, operands=(value, index), over_=(axis,)))
 
 
 def _refuse_parts(index: tuple[Any, ...]) -> None:
