@@ -17,52 +17,15 @@ import numpy as np
 from gradcli.errors import UnsupportedInTargetError
 from gradcli.exports.python import LONGEST, OPERATORS, Syntax, in_words, operator_text
 from gradcli.exports.subject import Names, Subject, lacking, writable
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
-from gradcli.ops import axes
-from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
-from gradcli.ops.writing import axes_of
-from gradcli.plans.index_form import Axis, Indices, Item, Reader, View, fold_of
+from gradcli.plans.index_form import Axis, Item, Reader, fold_of
 
 _LETTERS = "ijklmnpqrsuvw"
 _CALL = re.compile(r"\bg_(\w+)")
 _HEX = re.compile(r"\(\(real\)(-?)(0x[0-9a-f.]+p[-+]\d+|__builtin_inf\(\)|__builtin_nan\(\"\"\))\)")
-
-
-# -- Graphs in index form for exports: products of any size, sums of what is repeated, and entries
-# that only move, by tables of places.
-
-
-class _Indices(Indices):
-    """Sums also of what is repeated along axes: as often as it is, which large arrays never are."""
-
-    def __init__(self, graph: Graph) -> None:
-        super().__init__()
-        self.graph = graph
-
-    def folded(self, view: View, fold: axes.Fold, axis: Any, keepdims: bool) -> View:
-        repeated = [place for place in view.places if place is not None and place.same not in view.item.axes]
-        gone = axes_of(axis, len(view.places))
-        if not repeated or fold is not axes.SUM:
-            return super().folded(view, fold, axis, keepdims)
-        places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
-        over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
-        item = self._fold(view.item, fold, [place for place in over if place in view.item.axes])
-        count = math.prod(place.extent for place in over if place not in view.item.axes)
-        number = self._number(self.graph.constant(float(count)))
-        return View(self.map_items(arithmetic.mul, (number, item), {}, item.kind, (True, True)), places)
-
-
-class IndexForm(Reader):
-    """Every node in index form that has one; what moves entries otherwise is copied."""
-
-    def __init__(self, order: Sequence[Expr]) -> None:
-        super().__init__(order, in_c=False, merging=False, indices=_Indices(order[-1].graph))
-
-    def _takes_products(self, node: Expr) -> bool:
-        return True
 
 
 def _moves(node: Expr, op: Op) -> bool:
@@ -81,7 +44,7 @@ class Loops:
         self._letters: dict[Axis, str] = {}
         self.subject = subject
         self.order = reachable(subject.roots)
-        self.reader = IndexForm(self.order)
+        self.reader = Reader(self.order, in_c=False, as_it_is=True)
         self.text: dict[Item, Piece] = {}
         self.stored: set[Item] = set()
         self.whole: dict[Expr, str] = dict(leaves)

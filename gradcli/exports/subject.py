@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.graph.interpret import Rebuilding, interpret
+from gradcli.graph.interpret import Domain, Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.inert import clipped
+from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.plans.folding import Folder, constant_of
@@ -79,30 +80,13 @@ Writes = Callable[[Op, Expr, Sequence[Any]], bool]  # whether a target has a tex
 class _Plain(Rebuilding):
     """Values without what is about the program: names, derivatives by their expansions, cut gradients."""
 
-    def part(self, node: Expr, whole: Any, place: int) -> Expr:
-        return super().operation(node, _output(), [whole])
-
-    def alias(self, node: Expr, x: Expr) -> Expr:
-        return x
-
-    def detach(self, node: Expr, x: Expr) -> Expr:
-        return x
-
-    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Expr:
-        found: Expr = table[node.operand]
-        return found
+    alias, detach, derivative = Domain.alias, Domain.detach, Domain.derivative
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         if op.text.transparent and len(operands) == 1:
             plain: Expr = operands[0]
             return plain
         return super().operation(node, op, operands)
-
-
-def _output() -> Op:
-    from gradcli.ops.structure import output
-
-    return output
 
 
 class _Composing(_Plain):
@@ -131,13 +115,7 @@ class _Composing(_Plain):
         found: Expr = made(*operands, **node.static)
         self.changed = True
         self.unwritten.append(node)
-        return found if found.shape == node.shape or op.outputs > 1 else self.graph.apply(_broadcast(), (found,), {"shape": node.shape})
-
-
-def _broadcast() -> Op:
-    from gradcli.ops.arrays.shapes import broadcast_to
-
-    return broadcast_to
+        return found if found.shape == node.shape or op.outputs > 1 else self.graph.apply(broadcast_to, (found,), {"shape": node.shape})
 
 
 class Guarding(Folder):

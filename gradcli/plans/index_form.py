@@ -245,13 +245,17 @@ class Indices:
     # -- axes -----------------------------------------------------------------------------------------------------
 
     def folded(self, view: View, fold: Fold, axis: Any, keepdims: bool) -> View:
-        """Return what a fold makes of all entries along axes, of what is not repeated along any."""
-        if any(place is not None and place.same not in view.item.axes for place in view.places):
+        """Return what a fold makes of all entries along axes: a sum of what is repeated is as many times as much."""
+        if fold is not SUM and any(place is not None and place.same not in view.item.axes for place in view.places):
             raise NoLoop
         gone = axes_of(axis, len(view.places))
         places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
         over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
-        return View(self._fold(view.item, fold, over), places)
+        item = self._fold(view.item, fold, [place for place in over if place in view.item.axes])
+        count = math.prod(place.extent for place in over if place not in view.item.axes)
+        if count != 1:
+            item = self.map_items(arithmetic.mul, (self._number(Graph().constant(float(count))), item), {}, item.kind, (True, True))
+        return View(item, places)
 
     def _fold(self, item: Item, fold: Fold, over: Sequence[Axis]) -> Item:
         if item.what == "put" and fold is SUM and list(over) == [*item.over]:
@@ -513,10 +517,11 @@ class Reader:
     made    the items that came with each of them
     """
 
-    def __init__(self, order: Sequence[Expr], *, in_c: bool, merging: bool = True, indices: Indices | None = None) -> None:
-        """``in_c``: whether operations must have a text in C, or any on entries will do; ``merging``: whether axes become fewer."""
-        self.in_c = in_c
-        self.indices = Indices() if indices is None else indices
+    def __init__(self, order: Sequence[Expr], *, in_c: bool, as_it_is: bool = False) -> None:
+        """``in_c``: operations must have a text in C, or any on entries will do; ``as_it_is``: axes do not become fewer, and all products
+        of matrices are loops."""
+        self.in_c, self.as_it_is = in_c, as_it_is
+        self.indices = Indices()
         self.views: dict[Expr, View] = {}
         self.made: dict[Expr, list[Item]] = {}
         for node in order:
@@ -527,7 +532,7 @@ class Reader:
             item.parts = tuple(map(_resolved, item.parts))
         for view in self.views.values():
             view.places = tuple(map(_resolved, view.places))
-        if merging:
+        if not as_it_is:
             merge_axes(self.indices.items, list(self.views.values()))
 
     def _read(self, node: Expr, op: Op) -> None:
@@ -541,7 +546,7 @@ class Reader:
         is_written = bool(op.text.in_c(present, **node.static)) or not self.in_c
         if op.outputs != 1 or not (is_written if op.elementwise else op.axes):
             raise NoLoop
-        if op.adds == "products" and not self._takes_products(node):
+        if op.adds == "products" and not (self.as_it_is or (self.in_c and _is_small(node))):  # large ones are BLAS's, and all are NumPy's
             raise NoLoop
         apart: set[Expr] = set()
         for _ in range(len(node.operands) + 1):
@@ -556,10 +561,6 @@ class Reader:
                     raise NoLoop from None
                 apart.add(min(computed, key=lambda operand: math.prod(operand.shape)))
         raise NoLoop
-
-    def _takes_products(self, node: Expr) -> bool:
-        """Return whether a product of matrices is read as loops: a large one is BLAS's, and all are NumPy's."""
-        return self.in_c and _is_small(node)
 
     def _made(self, node: Expr, op: Op, views: Sequence[View], present: Sequence[bool]) -> View:
         if op.elementwise:
