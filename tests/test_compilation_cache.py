@@ -22,8 +22,8 @@ from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query.evaluate import records
+from gradcli.query.names import UsedNames
 from gradcli.query.options import LONG, Options
-from gradcli.query.unused_names import UsedNames
 from gradcli.report.records import Record
 
 BARE = Options(check=False, formula=False)
@@ -136,7 +136,6 @@ OTHERWISE = [
     ("x and y", "x or y", "x and x"),
     ("x * or", "x * y", "x * s", "x * or"),
     ("1_000*x", "2_000*x", "1__0*x"),
-    ("0x10", "0x11", "0x12"),
     ("x..5", "x...5", "x....5"),
     ("f(x) = 2*x", "f(x) + 1", "f(y) + 2", "f(y) + 3"),
     ("sin(x)*2", "sin(x)*3", "sin(x)*4", "sin(z) = z**2", "sin(x)*5", "sin(y)*6"),

@@ -79,7 +79,7 @@ def _names_of(context: Any, typed: list[str]) -> list[str]:
     from gradcli.language.run import statements
     from gradcli.ops.constants import NAMED
     from gradcli.ops.registry import registry
-    from gradcli.query.unused_names import names_among
+    from gradcli.query.names import names_among
 
     texts = [context.params.get("expression"), *(word for word in typed if not BINDING.match(word))]
     text = str(next(filter(None, texts), ""))

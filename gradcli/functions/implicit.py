@@ -21,9 +21,6 @@ from gradcli.functions.differences import derivative, held
 from gradcli.functions.extrapolation import Slope
 from gradcli.functions.precision import epsilon_of
 from gradcli.functions.tracing.exact import Exact
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import reachable
-from gradcli.graph.sweep import backward
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
 RESIDUAL, FIXED_POINT = "residual", "fixed point"
@@ -120,8 +117,7 @@ def _jacobian(residual: Subject, trace: Callable[[Subject], Exact | None]) -> np
             rows.append([derivative(residual, SOLUTION, [seed], i).value for i in range(size)])
             continue
         (node,), leaf = found.results, found.trace.leaves[SOLUTION]
-        values = forward([node], found.scope(residual.floats).values)
-        slopes = backward(reachable([node]), {node: seed}, [leaf], values.__getitem__)
+        slopes = found.pulled({node: seed}, [leaf])
         rows.append(np.ravel(np.broadcast_to(np.asarray(slopes.get(leaf, 0.0)), leaf.shape)).tolist())
     return np.asarray(rows, float)
 
@@ -166,7 +162,7 @@ def adjoint_said(subject: Subject, adjoint: Callable[..., Any], seeds: Seeds) ->
 def refuse_nonlinear(subject: Subject, state: int) -> None:
     """Raise ArgumentError for a function that is not linear in its arguments, together."""
     random = np.random.default_rng([state, 17])
-    first, second = ({name: random.standard_normal(x.shape).astype(x.dtype) for name, x in subject.floats.items()} for _ in range(2))
+    first, second = subject.direction(random), subject.direction(random)
     a, b = _FACTORS
     mixed = {name: (a * first[name] + b * second[name]).astype(x.dtype) for name, x in subject.floats.items()}
     one, other, both = (guarded(partial(subject.numbers, at), NoValue, interrupts=False) for at in (first, second, mixed))

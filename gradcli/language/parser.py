@@ -33,7 +33,6 @@ with what it is by each: `beside` and the functions after it decide.
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from collections.abc import Callable
@@ -537,17 +536,9 @@ class _Parser:
 
     def number(self, token: Token) -> float:
         """NUMBER: digits, with a point, an exponent, and _ between digits. Whole numbers stay integers."""
-        text, after = token.text, self.tokens[self.at]
-        if text.isdigit() and len(text) < _LONGEST_NUMBER and text != "0":
+        text = token.text
+        if text.isdigit() and len(text) < _LONGEST_NUMBER:
             return int(text)
-        if text == "0" and after.start == end_of(token) and after.text[:1] in tuple("xXoObB"):
-            self.at += 1  # 0x10, 0b11, 0o17, as Python writes whole numbers in other bases
-            try:
-                whole = int(text + after.text, 0)
-            except ValueError:
-                help, span = "write 0x10, 0o17 or 0b11 for whole numbers in other bases", Span(token.start, end_of(after))
-                self.fail(f"'{text}{after.text}' is not a number", span, help)
-            return whole if whole.bit_length() < 1000 else math.inf if whole >= 2**1024 else float(whole)
         fraction = FRACTIONS.get(text[-1], 0)
         digits = (text[:-1] or "0") if fraction else text
         if fraction and not digits.isdigit():
@@ -707,10 +698,9 @@ class _Parser:
         """Refuse the text from start to end; ``instead`` is shown where the readings are no input."""
         text = " ".join(self.source.text[start:end].split())
         text = text if len(text) <= _LONGEST else text[: _LONGEST // 2] + "…"
-        message, help = f"'{text}' has two readings", f"write {instead}"
-        error = AmbiguousError(message, span=Span(start, end), source=self.source, help=help)
+        error = AmbiguousError(f"'{text}' has two readings", span=Span(start, end), source=self.source, help=f"write {instead}")
         if max(len(first), len(second)) <= _LONGEST and not set("\n#") & set(first + second):
-            error.readings = first, second
+            error.help, error.instead = f"write {first} or {second}", error.help
         raise error
 
     def refuse_going_on(
@@ -952,7 +942,7 @@ class _Parser:
         """Refuse what is no factor after a value: a string, a slice, a word, another line."""
         if token.text == "=":
             words = [before.text for before in self.tokens[: self.at] if before.kind == NAME]
-            declared = len(words) == self.at == 2  # let y = 2, var y = 2
+            declared = len(words) == self.at == 2 and words[0] != "assert"  # let y = 2, var y = 2
             help = f"leave '{words[0]}' out" if declared else "write x == y to compare"
             self.fail("'=' can only follow a name at the start of a statement", token.span, help)
         offer = None

@@ -46,7 +46,7 @@ def notes(outcome: Outcome) -> list[str]:
 
 
 _TRACED = "the traced function"
-_SOURCES = (_TRACED, "differences", "complex step", "unit vectors", "the implicit function theorem")
+_SOURCES = (_TRACED, "differences", "unit vectors", "the implicit function theorem")
 _PASSING = ("agree", "kink", "ill-conditioned")
 _SURPRISING = ("held constant where", "in training mode")
 

@@ -17,8 +17,8 @@ from gradcli.language.tree import Statement
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import RecordLines
 from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
+from gradcli.query.names import UsedNames
 from gradcli.query.options import Options, Policy
-from gradcli.query.unused_names import UsedNames
 from gradcli.report.derivative_record import DerivativeRecord
 
 

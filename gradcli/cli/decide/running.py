@@ -18,8 +18,8 @@ from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import records
+from gradcli.query.names import UsedNames, refuse_unknown_in
 from gradcli.query.options import Options, Policy
-from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.report.records import Answer, Record
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.functions.places import Place, chosen, place_in
-from gradcli.functions.tracing.jax_rules import FACTORS, PLACED, RULES, Untraceable
+from gradcli.functions.tracing.jax_rules import ASKING, Untraceable, rule_of
 from gradcli.functions.tracing.numpy_arrays import Traced
 from gradcli.functions.tracing.passage import Passage
 from gradcli.ops.structure import detach
@@ -65,14 +65,13 @@ class _Run:
             return _FLOWS[name](self, parameters, operands)
         if name == "stop_gradient":
             return [operands[0] if self.custom or not _is_declared(equation) else _held(self.passage, operands[0])]
-        if name in PLACED:
-            return [PLACED[name](equation.primitive, *operands, **parameters)]
-        if name in FACTORS and isinstance(operands[0], Traced):
-            return list(FACTORS[name](equation.primitive, *operands, **parameters))
-        if name not in RULES:
+        if not any(isinstance(x, Traced) for x in operands):
             return self._outside(equation, operands)
+        rule = partial(ASKING[name], equation.primitive) if name in ASKING else rule_of(name)
         try:
-            found = RULES[name](*operands, **parameters)
+            if rule is None:
+                raise Untraceable(f"no rule for {name}")
+            found = rule(*operands, **parameters)
         except Untraceable:
             return self._outside(equation, operands)
         return found if equation.primitive.multiple_results else [found]
