@@ -28,7 +28,8 @@ from gradcli.ops.spec import Op
 
 # -- A program for people to read: its functions and constants under names that say what they are --
 #
-# Names and text of the user's are not in a program, and do not come into it here.
+# Names and text of the user's are not in a program, and do not come into it here: parameters of
+# operations are shown if they are numbers.
 
 
 _OURS = re.compile(r"\bk\d+\b")
@@ -37,6 +38,12 @@ _OURS = re.compile(r"\bk\d+\b")
 def listing(lines: list[str], constants: Mapping[str, Any]) -> str:
     """Lines of a program, whose constants are known by their names there."""
     return "\n".join(_OURS.sub(lambda name: _shown(constants.get(name[0], name[0])), line) for line in lines)
+
+
+def named(name: str, static: Mapping[str, Any]) -> str:
+    """An operation with those of its static parameters that are made of numbers."""
+    plain = [f"{key}={part!r}" for key, part in static.items() if _is_plain(part)]
+    return f"{name}[{', '.join(plain)}]" if plain else name
 
 
 def _shown(value: Any) -> str:
@@ -48,6 +55,12 @@ def _shown(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return repr(value.item()) if not value.ndim else f"<{value.dtype} {value.shape}>"
     return str(getattr(value, "__name__", type(value).__name__))
+
+
+def _is_plain(part: Any) -> bool:
+    if isinstance(part, tuple):
+        return all(map(_is_plain, part))
+    return part is None or isinstance(part, (bool, int, float))
 
 
 # -- Arrays for results, taken again when nobody has them any more ---------------------------------
@@ -258,7 +271,7 @@ class Source:
         given = [*operands] if out is None else [*operands, f"out={out}" if forward in _BY_KEYWORD else out]
         name = self.constant(forward)
         if not is_ufunc:
-            self.labels[name] = op.name
+            self.labels[name] = named(op.name, static)
         text = f"{name}({', '.join(given)})"
         return text if is_ufunc or kind != FLOAT or op.outputs > 1 else f"as_float({text})"
 
