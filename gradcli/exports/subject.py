@@ -21,7 +21,6 @@ from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.plans.folding import Folder, constant_of
 
-_ROUNDS = 8  # in which operations are made of others that are made of others
 _FAR = 1100.0  # where powers are infinite, of 2, too
 
 
@@ -97,7 +96,6 @@ class _Composing(_Plain):
         self.writes = writes
         self.changed = False
         self.lacking: dict[Op, None] = {}
-        self.unwritten: list[Expr] = []
 
     def part(self, node: Expr, whole: Any, place: int) -> Expr:
         if isinstance(whole, tuple):
@@ -114,7 +112,6 @@ class _Composing(_Plain):
             return super().operation(node, op, operands)
         found: Expr = made(*operands, **node.static)
         self.changed = True
-        self.unwritten.append(node)
         return found if found.shape == node.shape or op.outputs > 1 else self.graph.apply(broadcast_to, (found,), {"shape": node.shape})
 
 
@@ -201,16 +198,14 @@ def writable(subject: Subject, target: str, writes: Writes) -> Subject:
 
 
 def _composed(subject: Subject, target: str, writes: Writes) -> Subject:
-    domain = _Composing(subject.value.graph, writes)
-    for _ in range(_ROUNDS):
+    """Return what is exported of operations that have a text, which those that have none are made of, round after round."""
+    while True:
         domain = _Composing(subject.value.graph, writes)
-        found = _interpreted(subject, domain)
+        subject = _interpreted(subject, domain)
         if domain.lacking:
             raise lacking(target, list(domain.lacking), subject)
         if not domain.changed:
-            return found
-        subject = found
-    raise lacking(target, [node.op for node in domain.unwritten if node.op is not None], subject)
+            return subject
 
 
 def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTargetError:

@@ -99,7 +99,6 @@ class Columns:
 
     def _together(self, points: Points, part: slice, columns: Sequence[np.ndarray]) -> None:
         count, shape = len(columns[0]), self.root.shape
-        length = _LENGTH
         leaves, root, order = self._wide
         values = dict(self.scope.values)
         by_leaf = dict(zip(self.moving.values(), columns, strict=True))
@@ -108,18 +107,18 @@ class Columns:
             if numbers is None:
                 filled = self.scope.values[leaf]
             else:
-                padded = np.concatenate([numbers, np.full(length - count, numbers[-1])])
-                filled = padded.reshape(length, *(1 for _ in shape))
+                padded = np.concatenate([numbers, np.full(_LENGTH - count, numbers[-1])])
+                filled = padded.reshape(_LENGTH, *(1 for _ in shape))
             values[wide] = np.array(np.broadcast_to(filled, wide.shape))
         found = forward([root], values, "float64", order)
-        points.values[part] = np.broadcast_to(found[root], (length, *shape))[:count]
-        points.inside[part] = np.broadcast_to(in_range(order, found), (length, *shape))[:count]
+        points.values[part] = np.broadcast_to(found[root], (_LENGTH, *shape))[:count]
+        points.inside[part] = np.broadcast_to(in_range(order, found), (_LENGTH, *shape))[:count]
         adjoints: dict[Any, Any] = {}
-        if self.wrt and root.shape == (length, *shape):
+        if self.wrt and root.shape == (_LENGTH, *shape):
             adjoints = gradients(order, {root: np.ones(root.shape)}, list(leaves.values()), found.__getitem__)
         for name, asked in self.wrt.items():
             slope = None if asked is None or asked not in leaves else adjoints.get(leaves[asked])
-            points.slopes[name][part] = 0.0 if slope is None else np.broadcast_to(slope, (length, *shape))[:count]
+            points.slopes[name][part] = 0.0 if slope is None else np.broadcast_to(slope, (_LENGTH, *shape))[:count]
 
     @cached_property
     def _wide(self) -> tuple[dict[Expr, Expr], Expr, list[Expr]]:
