@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -135,10 +134,10 @@ def is_of_symmetric(subject: Subject, name: str) -> bool:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2 or not np.array_equal(matrix, matrix.T):
         return False
     noise = _MOVE * float(np.abs(matrix).max(initial=1.0)) * np.random.default_rng(11).standard_normal(matrix.shape)
-    one, other = (_after(subject, {name: matrix + part(noise)}) for part in _TRIANGLES)
-    if one is other is Reaction.NONE:
-        return _after(subject, {name: matrix + symmetrized(noise)}) is not Reaction.NONE
-    return (one is Reaction.SAME) is not (other is Reaction.SAME)
+    one, other = (_is_same_after(subject, {name: matrix + part(noise)}) for part in _TRIANGLES)
+    if one is other is None:
+        return _is_same_after(subject, {name: matrix + symmetrized(noise)}) is not None
+    return (one is True) is not (other is True)
 
 
 def symmetrized(slopes: np.ndarray) -> np.ndarray:
@@ -159,16 +158,10 @@ def symmetrizing(name: str, make: Make) -> Make:
 _TRIANGLES: tuple[Callable[[np.ndarray], np.ndarray], ...] = (lambda x: np.triu(x, 1), lambda x: np.tril(x, -1))
 
 
-class Reaction(Enum):
-    """What becomes of a function's value."""
-
-    SAME, OTHER, NONE = range(3)
-
-
-def _after(subject: Subject, floats: dict[str, np.ndarray]) -> Reaction:
+def _is_same_after(subject: Subject, floats: dict[str, np.ndarray]) -> bool | None:
+    """Return whether a function has the same value at other numbers; None if it has none."""
     try:
         found = subject.numbers(floats)
     except OUTSIDE:
-        return Reaction.NONE
-    same = all(np.array_equal(one, other) for one, other in zip(found, subject.value, strict=True))
-    return Reaction.SAME if same else Reaction.OTHER
+        return None
+    return all(np.array_equal(one, other) for one, other in zip(found, subject.value, strict=True))

@@ -71,14 +71,10 @@ def room_of(
     """
     own = not kind.accumulates and kind.unit > _SINGLE.unit
     formats = {node: _SINGLE for node, met in kinds.items() if own and met == _FLOAT32_ALONE}
-    first, *others = (
-        reaches(way, wrt, leaves, kind, formats) for way in roots_each_way(root, leaves, bounded_in(kind.name))
-    )  # fmt: skip
-    for reach in others:
-        rooms = {name: np.maximum(first.rooms[name], reach.rooms[name]) for name in first.rooms}
-        terms = {name: np.maximum(first.terms[name], reach.terms[name]) for name in first.terms}
-        first = first._replace(rooms=rooms, terms=terms, overflows=first.overflows or reach.overflows)
-    return Room(kind, first, right)
+    ways = [reaches(way, wrt, leaves, kind, formats) for way in roots_each_way(root, leaves, bounded_in(kind.name))]
+    rooms = {name: np.maximum.reduce([way.rooms[name] for way in ways]) for name in wrt}
+    terms = {name: np.maximum.reduce([way.terms[name] for way in ways]) for name in wrt}
+    return Room(kind, Reach(rooms, terms, any(way.overflows for way in ways)), right)
 
 
 def bounded_in(kind: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -277,15 +277,14 @@ def _believed(subject: Subject, run: Run, floats: Floats, held: dict[str, None],
     arrays = [_array(result) for result in results]
     if any(x.shape != right.shape or x.dtype.kind not in (*FLOATS, *"iub") for x, right in zip(arrays, wanted, strict=True)):
         return None
-    rows = list(zip(arrays, wanted, nodes, strict=True))
-    room: Any = [0.0] * len(nodes)
-    for rounded in (False, True):  # which is asked for where it decides
-        if rounded:
-            room = rounding_of(nodes, found.scope(floats).values, max(map(epsilon_of, trace.kinds)))
-        if all(_alike(x, right, trace.kinds, off) for (x, right, _), off in zip(rows, room, strict=True)):
-            return found
-    turned = all(_alike(x, right, trace.kinds, 0.0) or found.turns(node, floats, right) for x, right, node in rows)
-    return found if turned else None
+    rounding = cache(lambda: rounding_of(nodes, found.scope(floats).values, max(map(epsilon_of, trace.kinds))))  # asked where it decides
+
+    def fits(i: int) -> bool:
+        x, right = arrays[i], wanted[i]
+        near = _alike(x, right, trace.kinds, 0.0) or _alike(x, right, trace.kinds, rounding()[i])
+        return near or found.turns(nodes[i], floats, right)
+
+    return found if all(map(fits, range(len(nodes)))) else None
 
 
 def _array(result: Any) -> np.ndarray:

@@ -144,14 +144,12 @@ def _top(x: Any, k: int, axis: int = -1, **_: Any) -> list[Any]:
 
 def _dot(x: Any, y: Any, dimension_numbers: Any, **_: Any) -> Any:
     (left, right), (left_batch, right_batch) = dimension_numbers
-    letters = iter("abcdefghijklmnopqrstuvwxyz")
-    xs = [next(letters) for _ in np.shape(x)]
-    ys = [next(letters) for _ in np.shape(y)]
+    xs = list(range(np.ndim(x)))
+    ys = [len(xs) + i for i in range(np.ndim(y))]
     for i, j in zip((*left, *left_batch), (*right, *right_batch), strict=True):
         ys[j] = xs[i]
-    batch = [xs[i] for i in left_batch]
-    free = [c for i, c in enumerate(xs) if i not in {*left, *left_batch}] + [c for i, c in enumerate(ys) if i not in {*right, *right_batch}]
-    return np.einsum(f"{''.join(xs)},{''.join(ys)}->{''.join(batch + free)}", x, y)
+    shared = {xs[i] for i in (*left, *left_batch)}
+    return np.einsum(x, xs, y, ys, [*(xs[i] for i in left_batch), *(label for label in (*xs, *ys) if label not in shared)])
 
 
 def _triangular_solve(a: Any, b: Any, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool, **_: Any) -> Any:

@@ -20,7 +20,6 @@ from gradcli.functions.arguments import of_torch, to_torch
 from gradcli.functions.places import is_own
 from gradcli.functions.tracing.passage import Passage
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import detach
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import Entries
 from gradcli.tensors.core.in_place import write
@@ -40,7 +39,7 @@ def methods(passage: Passage) -> dict[str, Any]:
     """The methods and attributes of tensors that are others while code of PyTorch's runs."""
 
     def detached(x: Tensor) -> Tensor:
-        return x if in_forward() else _held(passage, x)
+        return x if in_forward() else passage.held_constant(x)
 
     def counted(x: Tensor) -> int:
         passage.decide()
@@ -84,15 +83,6 @@ def methods(passage: Passage) -> dict[str, Any]:
         "__int__": counted,
         "__bool__": branched,
     }
-
-
-def _held(passage: Passage, x: Tensor) -> Tensor:
-    """A value as a constant."""
-    if x.array.dtype.kind not in dtypes.FLOATS:
-        return x
-    passage.hold()
-    held: Tensor = x.apply_op(detach, (x,), {})
-    return held
 
 
 def in_forward() -> bool:
