@@ -8,7 +8,7 @@ program is operations on entries, reductions along axes, and reading (`Item`), w
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -420,7 +420,7 @@ def _merge(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View])
         view.places = tuple(a if isinstance(a, Axis) else None for a in _replaced(view.places, one, other, merged))
 
 
-def _replaced(parts: Parts, one: Axis, other: Axis, merged: Axis) -> list[Axis | Item | None]:
+def _replaced(parts: Iterable[Axis | Item | None], one: Axis, other: Axis, merged: Axis) -> list[Axis | Item | None]:
     return [None if part is one else merged if part is other else part for part in map(_resolved, parts)]
 
 
