@@ -170,7 +170,7 @@ error[syntax]: a comma is never a decimal point
   --> model.grad:1:2
 1 | 1,5*x
   |  ^
-  = help: write 1.5, or [1, 5] for an array""",
+  = help: write 1.5*x, or [1, 5*x] for an array""",
     ),
     "a chain": (
         "0 < x < 1",

@@ -27,7 +27,7 @@ from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments, gravest, text_of
 from gradcli.query.bindings import Programs
 from gradcli.query.options import Policy, names_of
-from gradcli.report.identities import given_of
+from gradcli.report.outcomes import given_of
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage.whole_files import shown

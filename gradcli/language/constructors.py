@@ -111,11 +111,6 @@ def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) 
     return _typed(builder, "eye", builder.graph.constant(np.eye(rows, columns, builder.integer(k, "'k' of eye"))), dtype)
 
 
-def identity(builder: Builder, n: Any, dtype: Any = None) -> Expr:
-    """The identity matrix of n rows."""
-    return eye(builder, n, dtype=dtype)
-
-
 def array(builder: Builder, x: Any, dtype: Any = None) -> Expr:
     """A value or a nested list as an array."""
     return _typed(builder, "array", builder.value(list(x) if isinstance(x, tuple) else x), dtype)
@@ -427,7 +422,7 @@ def cho_solve(builder: Builder, c_and_lower: Any, y: Expr) -> Any:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "zeros": zeros, "ones": ones, "zeros_like": _filled_alike("zeros_like", 0.0), "ones_like": _filled_alike("ones_like", 1.0),
     "rand": _drawn("rand"), "randn": _drawn("randn"),
-    **{f.__name__: f for f in (full, full_like, eye, identity, arange, linspace, logspace, geomspace, array, einsum, item)},
+    **{f.__name__: f for f in (full, full_like, eye, arange, linspace, logspace, geomspace, array, einsum, item)},
     "ndarray.nonzero": nonzero, "Tensor.nonzero": nonzero_rows, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
     **dict.fromkeys(("contiguous", "double", "float"), as_is),
 }  # fmt: skip

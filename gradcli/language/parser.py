@@ -88,7 +88,6 @@ _PREFIXES = frozenset(("-", "+", "~", *ROOTS))
 _ENDS = frozenset(("", ")", "]", ",", "if", "else"))  # texts of tokens that an expression ends before
 _BEGINS = ("(", *ROOTS)
 
-_SIGNED = re.compile(r"[-+−]?[0-9.][0-9_.]*+(?:[eE][+-]?[0-9_]++)?+")
 _LONGEST_NUMBER = 300  # digits of numbers that are whole beyond doubt: floats end at 309
 _PRODUCTS = "(a*b)*c or a*(b*c)"
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
@@ -248,8 +247,6 @@ class _Parser:
             self.at += 1
             condition = self.binary(DISJUNCTION)
             after = self.tokens[self.at]
-            if after.text == "if":
-                self.fail("put the inner condition in brackets", after.span)
             if after.text != "else":
                 self.refuse_end(after)
                 self.fail("'if' without 'else'", token.span, "write: x if condition else y")
@@ -309,10 +306,6 @@ class _Parser:
             if token[1] in _PREFIXES:
                 if token.text in ROOTS:
                     self.implied = True
-                elif _under_root(waiting):
-                    sign = waiting[-1][1].text
-                    help = f"write {sign}(-x)"
-                    self.fail(f"a sign under '{sign}' needs brackets", token.span, help)
                 waiting.append((None, token))
                 continue
             node = self.atom(token)
@@ -461,8 +454,6 @@ class _Parser:
                 self.at += 1
                 node = self.arguments(node, token)
             elif text == "[":
-                if isinstance(node, Number) and self.tokens[self.at - 1].kind == NUMBER:
-                    self.fail("a number has no entries", token.span)
                 self.at += 1
                 node = self.subscripts(node, token)
             elif text == ".":
@@ -950,6 +941,8 @@ class _Parser:
             left, right = self.written(node), self.next_text()
             if right and len(left) + len(right) < 60 and "\n" not in left + right:
                 offer = f"write {left}*{right}"
+        if token.text == "..":
+            offer = "write linspace(a, b, 5) for points of a range, x[a:b] for a slice"
         self.fail(f"no operator before {token.text!r}", token.span, offer)
 
     def refuse_chain(self, first: Token, left: Node, middle: Node) -> NoReturn:
@@ -981,19 +974,14 @@ class _Parser:
     def refuse_comma(self, token: Token) -> NoReturn:
         """Refuse a comma outside brackets: of decimals, or of an array without its brackets."""
         before, after = self.tokens[self.at - 1], self.tokens[self.at + 1]
-        first = self.tokens[self.first].start
-        numbers = [each.strip() for each in self.source.text[first : self.tokens[-1].start].split(",")]
-        if not all(map(_SIGNED.fullmatch, numbers)):
-            numbers = []
-        glued = before.kind == NUMBER and after.kind == NUMBER
-        listed = ", ".join(numbers or ([before.text, after.text] if glued else ["x", "y"]))
-        help = f"write [{listed}] for an array"
-        if glued and len(numbers) < 3:
-            if before.text.isdigit() and after.text.isdigit():
-                decimal = ".".join(numbers or (before.text, after.text))
-                help = f"write {decimal}, or [{listed}] for an array"
-            self.fail("a comma is never a decimal point", token.span, help)
-        self.fail("a comma outside brackets", token.span, help)
+        text = self.source.text[self.tokens[self.first].start : self.tokens[-1].start].strip()
+        parts = [part.strip() for part in text.split(",")]
+        listed = ", ".join(parts) if len(text) <= _LONGEST and "\n" not in text else "x, y"
+        help = f"[{listed}] for an array"
+        if before.kind == NUMBER == after.kind and len(parts) == 2:
+            decimal = f"{'.'.join(parts)}, or " if (before.text + after.text).isdigit() else ""
+            self.fail("a comma is never a decimal point", token.span, f"write {decimal}{help}")
+        self.fail("a comma outside brackets", token.span, f"write {help}")
 
 
 def _is_minus_one(exponent: Node) -> bool:

@@ -180,9 +180,8 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
         raise known
     try:
         value = named_constant(base, name)
-    except UnknownNameError as error:
-        error.help = calls.suggested(name)
-        raise
+    except UnknownNameError:
+        raise unknown_name(base, name, suggested(name)) from None
     return builder.graph.constant(value) if isinstance(value, float) else value
 
 
@@ -381,15 +380,7 @@ class Reading(Coercion):
             return
         value: Any = Module(item.path if item.aliased else item.alias)
         if item.name is not None:
-            try:
-                value = of_library(self, item.path, item.name)
-            except UnknownNameError:
-                from gradcli.language.library_names import refused
-
-                if (known := refused(item.path, item.name)) is not None:
-                    raise known from None
-                close = suggested(item.name)
-                raise unknown_name(item.path, item.name, None if close is None or f"'{item.name}'" in close else close) from None
+            value = of_library(self, item.path, item.name)
         if item.alias in self.scope.outside:
             raise UnknownNameError(f"'{item.alias}' is imported, and has a value from outside", help="give one of them another name")
         self.scope.names.pop(item.alias, None)

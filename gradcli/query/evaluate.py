@@ -284,7 +284,7 @@ def _evaluated(program: Program, lowered: Lowered, options: Options, record: Rec
         record.warnings.append(f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no gradient")
         record.grad, wrt = {}, {}
     if options.at:
-        record.at = {name: forward([x], scope.values, scope.precision)[x] for name, x in wrt.items()}
+        record.at = {name: scope.evaluate(x) for name, x in wrt.items()}
     if options.mode == "jvp":
         record.jvp = jvp(program, root, values, options, record)
     elif options.mode == "jacobian":

@@ -15,8 +15,7 @@ from gradcli.cli.write.streams import prepare
 from gradcli.errors import OutputError, UsageError, one_of
 from gradcli.files.option_table import REPORTS
 from gradcli.files.settings import Settings
-from gradcli.report.kinds import make
-from gradcli.report.outcomes import Outcome, Report, Summary
+from gradcli.report.outcomes import Outcome, Report, Summary, make
 from gradcli.storage.whole_files import Replacement, cannot_write, real
 
 

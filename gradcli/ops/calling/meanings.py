@@ -54,7 +54,7 @@ declare(f"""
         transpose(x, axes+)
         zeros ones rand randn({_SHAPED})
         eye(n|N, m|M, k, dtype, {_PLACED})
-        identity(n, dtype)
+        identity = eye(n, dtype)
         full(shape|size, value|fill_value, dtype, {_PLACED})
         zeros_like ones_like(x, {_LIKE})
         full_like(x, value|fill_value, {_LIKE})
