@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.ops import extended
 from gradcli.ops.carrying import chosen, no_number
 from gradcli.ops.constants import number_of, unrepeated
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise
+from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import SAME, Choice, Function, Kink, Op, declare, flat, function, piecewise
 from gradcli.ops.text import SUM, Form
 
@@ -158,7 +158,7 @@ where = piecewise(
     dtype="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves="condition",
-    extended=Entrywise((None, lambda c, x, y: np.where(c, LONG_DOUBLE(1), 0), lambda c, x, y: np.where(c, LONG_DOUBLE(0), 1))),
+    extended=Entrywise((None, lambda c, x, y: np.where(c, 1.0, 0.0), lambda c, x, y: np.where(c, 0.0, 1.0))),
     doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value. "
     ">>> where(x > 0, x, 0.1*x)",
     algebra="choice",
@@ -208,7 +208,6 @@ class Pieces:
 
 def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op, behind: Op, **record: Any) -> Op:
     """The one of two values that lies beyond the other one."""
-    half = LONG_DOUBLE(0.5)
 
     def slope(out: Any, x: Any, y: Any) -> Any:
         return where(equal(x, y), 0.5, 1.0)
@@ -218,7 +217,7 @@ def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op,
         Pieces(lambda out, x, y: behind(x, y), slope), Pieces(lambda out, x, y: beyond(x, y), slope),
         symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", dtype="number", algebra="extreme", ulps=0,
         kinks=Kink(lambda x, y: x == y, "x = y", "half to each operand", SAME),
-        extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * half, lambda x, y: wins(y, x) + (x == y) * half)),
+        extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * 0.5, lambda x, y: wins(y, x) + (x == y) * 0.5)),
         carries=((), ()), **record,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt, sqrt
 from gradcli.ops.elementwise.logic import greater, less, where
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise
+from gradcli.ops.extended import Entrywise
 from gradcli.ops.linalg.products import einsum, matmul
 from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.losses import class_labels
@@ -107,7 +107,7 @@ machine_epsilon = structural(
     "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
     witness("arrays.machine_epsilon"), shape=lambda x: (),
     ulps=0, public=False,
-    extended=Entrywise((None,), lambda x, epsilon: LONG_DOUBLE(epsilon), epsilon=True),
+    extended=Entrywise((None,), lambda x, epsilon: epsilon, epsilon=True),
     doc="The distance from 1 to the next number of x's precision.",
     numpy="np.finfo(np.float64).eps",
 )  # fmt: skip
