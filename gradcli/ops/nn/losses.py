@@ -289,7 +289,7 @@ def gaussian_nll_loss(input: Any, target: Any, var: Any, *, full: bool = False, 
     """(log(var) + (input - target)**2/var)/2, log(2*pi)/2 more if full. A variance below eps counts as eps, and its gradient is that at
     eps.
     """
-    if var.shape != input.shape and var.shape == input.shape[:-1]:
+    if var.shape and var.shape == input.shape[:-1]:
         var = reshape(var, shape=(*var.shape, 1))
     held = held_at(var, eps)
     losses = 0.5 * (log(held) + square(input - target) / held)
