@@ -74,7 +74,7 @@ def _offered(context: Any, param: Any, incomplete: str, typed: list[str]) -> Ite
 
 def _names_of(context: Any, typed: list[str]) -> list[str]:
     """Return the names of the expression that it does not bind itself; none where it cannot be read."""
-    from gradcli.cli.inputs.positionals import BINDING
+    from gradcli.cli.inputs import BINDING
     from gradcli.errors import text_lines
     from gradcli.language.run import statements
     from gradcli.ops.constants import NAMED

@@ -158,7 +158,7 @@ class Commands(_Helped, TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Lead to a command from an expression or a file without one."""
         if args and not ctx.resilient_parsing and args[0] not in self.names and not args[0].startswith("--"):
-            from gradcli.cli.inputs.positionals import command_of
+            from gradcli.cli.inputs import command_of
             from gradcli.errors import suggestion
 
             close = suggestion(args[0], list(self.names), cutoff=0.6) if args[0].isidentifier() else None
@@ -178,7 +178,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        from gradcli.cli.write.streams import put_text
+        from gradcli.cli.write.results import put_text
 
         put_text(f"gradcli {version('gradcli')}\n")
         raise typer.Exit

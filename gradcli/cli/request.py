@@ -579,7 +579,7 @@ GROUPS = {
 # By the names of commands: their options, and what runs them.
 COMMANDS: dict[str, tuple[type[Request], str]] = {
     "eval": (EvalRequest, "decide.running:evaluate"),
-    "diff": (DiffRequest, "decide.differentiation:differentiate"),
+    "diff": (DiffRequest, "decide.explanations:differentiate"),
     "explain": (ExplainRequest, "decide.explanations:explain"),
     "plot": (PlotRequest, "decide.ranges:plot"),
     "check": (CheckRequest, "decide.checking:check"),

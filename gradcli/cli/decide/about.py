@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.cli.exit_codes import FINE
 from gradcli.cli.request import COMMANDS, CacheRequest, FunctionsRequest, HelpRequest, InfoRequest, Request
-from gradcli.cli.write.streams import prepare, put, put_rows
+from gradcli.cli.write.results import prepare, put, put_rows
 from gradcli.errors import OutputError, UnknownNameError, UsageError, suggestion
 from gradcli.inert import printable
 from gradcli.query import catalogue

@@ -12,17 +12,18 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
-from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
-from gradcli.cli.inputs.positionals import Inputs, check_inputs, is_stream, programs_of
+from gradcli.cli.inputs import Inputs, assignment, check_inputs, is_stream, limits_of, options_of, programs_of
 from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.reports import wanted_kinds
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
 from gradcli.files.jsonl import ClaimInput
-from gradcli.files.npy import folder_of
+from gradcli.files.npy import folder_of, is_handed_over
+from gradcli.files.option_table import option_value
 from gradcli.files.settings import Configuration, Settings, verdicts
 from gradcli.graph.nodes import Expr
+from gradcli.inert import shell_command
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
@@ -123,8 +124,8 @@ class Budget:
 _WORTH_SHARING = 32  # lines of a program
 _SHARES = 10  # of a program for each process: the last one to be done keeps others waiting
 _BATCH = 16  # records that a process takes at once
-OF_EXPRESSION = 0  # in the place of a line's number
-_EVERY = range(sys.maxsize)
+OF_EXPRESSION = sys.maxsize  # in the place of a line's number: it comes last
+_EVERY = range(OF_EXPRESSION)
 
 
 class Part(NamedTuple):
@@ -305,7 +306,7 @@ class Cases(Work):
         usual = Configuration(request.config).of()
         checking = CHECKING
         if request.over:
-            from gradcli.cli.inputs.ranges import box_of
+            from gradcli.cli.inputs import box_of
 
             checking = replace(checking, over=box_of(request.over, limits_of(request)))
         if "html" in wanted_kinds(request, usual):
@@ -446,3 +447,72 @@ def _unreadable(error: GradcliError, path: str) -> Record:
     record = Record.of_error(error)
     record.file = record.file or (None if path == "-" else path)
     return record
+
+
+def check_options(request: CheckRequest, checking: Options) -> Options:
+    """Return what ``gradcli check`` computes: as in every check, but for what is asked for. Raises UsageError."""
+    options = options_of(request, "check")
+    _refuse_idle_in_check(request)
+    return replace(
+        checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache and not request.save
+    )  # fmt: skip
+
+
+def _refuse_idle_in_check(request: CheckRequest) -> None:
+    """Raise UsageError for an option of ``gradcli check`` that has no effect."""
+    form, said = request.output_format, [report.partition("=") for report in request.reports]
+    shown = [kind.strip() for kind, _, path in said if path == "-"]
+    if shown and request.format_given:
+        both = f"--format {form} and --report {shown[0]}=- are both about standard output"
+        raise UsageError(both, help=f"write --report {form}=- for both")
+    shown = shown or [form]
+    for kinds, word in ((shown, "quiet"), (shown, "color=always"), ([*shown, *(kind.strip() for kind, _, _ in said)], "verbose")):
+        if "text" not in kinds and (option := request.typed(word)):
+            help = f"add --report text=-, or leave {option} out"
+            raise UsageError(f"{option} is about the text report, which is not asked for", help=help)
+    if not any(request.given("function gradient by")):
+        if request.order != 1:
+            raise UsageError("--order is about --function", help="leave it out")
+        if not request.functions:
+            option_value("dtype", request.dtype, "--dtype")
+
+
+# -- One command for each case that is wrong, which repeats it alone: the options that decide it, and where it stands.
+
+
+_LONGEST = 2_000  # characters of a command
+
+
+class Repeating:
+    """The commands of a run. Reports, processes, baselines and limits of the whole run have no part in what one case gives."""
+
+    def __init__(self, request: CheckRequest, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._options = [*_said(request, _OPTIONS)]
+        self._bindings = [f"{name}={text}" for name, text in inputs.bindings.items()]
+        self._reads_once = "@-" in inputs.bindings.values()
+        self._alone = [*_said(request, _ALONE)]
+
+    def command(self, record: Record) -> str | None:
+        """The command, from the folder that this one runs in; None where there is none: standard input and pipes are read once."""
+        files = self._inputs.files if record.file is None else [record.file]
+        if self._reads_once or any(is_stream(path) or is_handed_over(path) for path in files) or (record.file is None and not self._alone):
+            return None
+        where = self._alone if record.file is None else ["--line", str(record.line)]
+        named = [word for path in files for word in (["-f", path] if path.startswith("-") else [path])]
+        command = shell_command("gradcli", "check", *named, *where, *self._bindings, *self._options)
+        return command if len(command) <= _LONGEST else None
+
+
+def _said(request: CheckRequest, names: str) -> Iterator[str]:
+    """Options as words, in this order."""
+    for option, value in request.given(names):
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            yield from (option,) if value is True else (option, str(each))
+
+
+# The options that say what is decided, and those that what is computed, and how it is judged, depends on.
+_ALONE = "expression grad grad_formula function gradient jvp_of adjoint by implicit fixed_point parameters at forward order"
+_OPTIONS = (
+    "input_format wrt seed fail_on rtol atol convention points random_state timeout dialect dtype backend threads config freeze over limit"
+)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.inputs import Inputs
 from gradcli.cli.request import EvalRequest
-from gradcli.cli.write.progress import ChunkProgress
+from gradcli.cli.write.reports import ChunkProgress
 from gradcli.errors import UsageError
 from gradcli.files.arrays import load_array, split_reference
 from gradcli.files.stores import SUFFIXES, Sink

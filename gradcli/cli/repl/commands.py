@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from gradcli.cli.exit_codes import FINE, asked
 from gradcli.cli.repl.session import Session, Settings, State
-from gradcli.cli.write.streams import put_rows, put_text
+from gradcli.cli.write.results import put_rows, put_text
 from gradcli.errors import GradcliError, UnknownNameError, UsageError, one_of, suggestion
 from gradcli.files.option_table import option_value
 from gradcli.files.stores import lines_of

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.characters import normalized
-from gradcli.cli.write.streams import say
+from gradcli.cli.write.results import say
 from gradcli.errors import InputError
 from gradcli.files.npy import opened, unreadable
 from gradcli.inert import printable

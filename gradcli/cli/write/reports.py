@@ -1,20 +1,23 @@
-"""The reports of a check: one on standard output, unless ``--report KIND=-`` takes its place, and those in files."""
+"""The reports of a check: one on standard output, unless ``--report KIND=-`` takes its place, and those in files; and its progress."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
+from threading import Timer
+from typing import Any, Self
 
-from gradcli.cli.inputs.option_values import assignment
+from gradcli.cli.inputs import assignment
 from gradcli.cli.request import CheckRequest
-from gradcli.cli.write.results import is_styled, reported
-from gradcli.cli.write.streams import prepare
+from gradcli.cli.write.results import is_styled, prepare, reported
 from gradcli.errors import OutputError, UsageError, one_of
 from gradcli.files.option_table import REPORTS
 from gradcli.files.settings import Settings
+from gradcli.inert import one_line
 from gradcli.report.kinds import make
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.storage.whole_files import Replacement, cannot_write, real
@@ -123,3 +126,84 @@ def _refuse_overwriting(paths: list[str], checked: Iterable[str]) -> None:
             raise UsageError(f"two reports are about the same file, '{path}'", help="write each to a file of its own")
         if os.path.isfile(path) and path in sources:
             raise UsageError(f"a report would overwrite '{path}', which is being checked")
+
+
+# -- How far a check or a computation is: a line on standard error while it takes long, which goes away at the end.
+
+
+_PATIENCE = 0.5  # seconds before anything is shown
+
+
+class Progress:
+    """Counts outcomes, and shows the counts if it is wanted and the work goes on for more than half a second."""
+
+    def __init__(self, wanted: bool) -> None:
+        self.checked = self.bad = 0
+        self.suite = ""
+        self.started = time.monotonic()
+        self.display: Any = None
+        self.timer = Timer(_PATIENCE, self._show) if wanted else None
+
+    def add(self, outcome: Outcome) -> None:
+        self.checked += 1
+        self.bad += outcome.bad
+        self.suite = outcome.suite
+
+    def __enter__(self) -> Self:
+        if self.timer is not None:
+            self.timer.daemon = True
+            self.timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer.join()
+        if self.display is not None:
+            self.display.stop()
+
+    def line(self) -> str:
+        parts = [f"{self.checked:,} checked", f"{self.bad:,} failed" if self.bad else "", f"{time.monotonic() - self.started:.0f} s"]
+        return ", ".join(part for part in parts if part) + f"  {one_line(self.suite, 40)}"
+
+    def _show(self) -> None:
+        from rich.live import Live
+        from rich.spinner import Spinner
+
+        from gradcli.cli.write.terminal import console, unstyled
+
+        spinner = Spinner("dots" if (sys.stderr.encoding or "").lower().startswith("utf") else "line")
+
+        def current() -> Spinner:
+            line = unstyled(self.line())
+            line.no_wrap, line.overflow = True, "ellipsis"
+            spinner.update(text=line)
+            return spinner
+
+        display = Live(
+            get_renderable=current,
+            console=console(sys.stderr, forced=False),
+            transient=True,
+            refresh_per_second=8,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        display.start()
+        self.display = display
+
+
+class ChunkProgress(Progress):
+    """How many chunks are done, and how long the others will take."""
+
+    def __init__(self, wanted: bool, chunks: int) -> None:
+        super().__init__(wanted)
+        self.chunks = chunks
+
+    def done(self) -> None:
+        self.checked += 1
+
+    def line(self) -> str:
+        spent = time.monotonic() - self.started
+        left = spent / self.checked * (self.chunks - self.checked) if self.checked else None
+        minutes, seconds = divmod(round(left or 0), 60)
+        return f"{self.checked:,} of {self.chunks:,} chunks" + ("" if left is None else f", {minutes}:{seconds:02} left")

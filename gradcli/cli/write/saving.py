@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gradcli.characters import is_number
-from gradcli.cli.inputs.option_values import assignments
+from gradcli.cli.inputs import assignments
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.stores import CHUNKED, write_at_once
 from gradcli.report.data import plain

@@ -1,34 +1,40 @@
-"""What the positional arguments are: an expression, files, and bindings NAME=VALUE with their values."""
+"""What the positional arguments and the options of all commands say: an expression, files, bindings with their values, limits.
+
+An option that nothing would come of beside the others is refused by its name rather than ignored.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from gradcli.characters import normalized
-from gradcli.cli.request import CheckRequest, DiffRequest, Request
-from gradcli.cli.write.streams import say
+from gradcli.cli.request import CheckRequest, ExportRequest, Request
+from gradcli.cli.write.results import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import read_within
+from gradcli.files.option_table import refuse_together
 from gradcli.inert import shell_command
 from gradcli.language.deviations import may_be_measured, of_data
-from gradcli.limits import Limits
+from gradcli.limits import DEFAULT, Limits
 from gradcli.query.bindings import Programs
-from gradcli.query.options import names_of
+from gradcli.query.options import Options, names_of
 from gradcli.storage.whole_files import absolute, shown
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings
     from gradcli.report.records import Failure
-
 
 _UNREAD = re.compile("[\udc80-\udcff]")  # bytes, as Python has them in the text of arguments
 _PATH = re.compile(r"[\w./\\~: -]+")
@@ -283,40 +289,6 @@ def inputs_of(*given: Any) -> Inputs:
     return inputs
 
 
-# -- The positional arguments of ``gradcli diff``: an expression, the names to differentiate by,
-# and bindings.
-
-
-_NAMES = re.compile(r"\s*[^\W\d]\w*(?:\s*,\s*[^\W\d]\w*)*\s*\Z")
-DIFF_EXAMPLE = "gradcli diff 'x^3*sin(x)'"
-
-
-def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
-    """Return what ``gradcli diff`` reads, and the names to differentiate by; None for all. Raises UsageError.
-
-    The first argument is the expression and those after it are names; beside files, names alone are names.
-    """
-    found = words_of(request)
-    names: list[str] = [] if request.wrt is None else [*_listed(request.wrt)]
-    expressions: list[tuple[str, bool]] = []
-    for text, beside in found.others:
-        if _NAMES.match(text) and (expressions or beside):
-            names += _listed(text)
-        else:
-            expressions.append((text, beside))
-    found = found._replace(others=expressions)
-    expression = found.one("quote the expression as a whole; after it come the names to differentiate by")
-    inputs = found.inputs(request, expression, "differentiate", DIFF_EXAMPLE)
-    return inputs, tuple(dict.fromkeys(names)) if names else None
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    names = names_of(text) or ()
-    if not names or not all(_NAMES.match(name) for name in names):
-        raise UsageError(f"'{text.strip()}' is no name to differentiate by", help=DIFF_EXAMPLE + " x")
-    return names
-
-
 # -- What to type instead: commands that a mistake leads to, each valid as it stands ---------------
 
 
@@ -419,3 +391,118 @@ def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
     for folder, folders, names in os.walk(path, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield folder, names
+
+
+# -- Ranges NAME=BEGIN..END ----------------------------------------------------------------------------------------------
+
+
+Ends = tuple[float, float]
+
+
+def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
+    """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
+    box: dict[str, Ends] = {}
+    for text in texts:
+        found = BINDING.match(normalized(text))
+        if found is None or ".." not in found["value"]:
+            raise UsageError(f"--over takes NAME=BEGIN..END, not '{text}'", help="write --over x=0..1")
+        if found["name"] in box:
+            raise UsageError(f"--over {found['name']}=... is given twice")
+        box[found["name"]] = ends_of(found["name"], found["value"], Programs(limits))
+    return box
+
+
+def ends_of(name: str, text: str, programs: Programs) -> Ends:
+    """The ends of a range, each a constant expression. Raises UsageError."""
+    begin, _, end = text.partition("..")
+    if not begin.strip() or not end.strip() or ".." in end:
+        raise UsageError(f"'{name}={text}' is no range", help=f"write {name}=0..1")
+    calculator = programs.fresh()
+    low, high = (_number(name, part, calculator) for part in (begin, end))
+    if not low <= high:
+        raise UsageError(f"the range '{name}={text}' ends before it begins", help=f"write {name}={end.strip()}..{begin.strip()}")
+    return low, high
+
+
+def _number(name: str, text: str, calculator: Any) -> float:
+    try:
+        found = calculator.constant(text, f"<{name}>")
+    except GradcliError as error:
+        error.note = error.note or f"it is an end of the range of {name}"
+        raise
+    if np.ndim(found) or not math.isfinite(float(found)):
+        raise UsageError(f"an end of the range of '{name}' is no finite number: {text.strip()}")
+    return float(found)
+
+
+# -- Values of options, and what they ask for -----------------------------------------------------------------------------
+
+
+def limits_of(request: Request) -> Limits:
+    """Return the limits that a request sets. Raises UsageError."""
+    return DEFAULT.raised(request.limit) if request.limit else DEFAULT
+
+
+def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """Values by names, of which each is given once. Raises UsageError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, value = assignment(option, text)
+        if name in found:
+            raise UsageError(f"{option} {name}=... is given twice")
+        found[name] = value
+    return found
+
+
+def assignment(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value:
+        raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
+    return normalized(name.strip()), value
+
+
+def kind_by_suffix(out: str | None, suffixes: Mapping[str, tuple[str, ...]], option: str, given: str | None) -> str | None:
+    """Return what is written: what an option says, or the first of those that the suffix of the file stands for.
+
+    Raises UsageError for another suffix, and for one that the option contradicts.
+    """
+    if out is None:
+        return given
+    suffix = os.path.splitext(out)[1].lower()
+    if suffix not in suffixes:
+        raise UsageError(f"--out {out}: a suffix says what is written", help=f"the suffixes are {', '.join(suffixes)}")
+    if given is not None and given not in suffixes[suffix]:
+        own = next((s for s, kinds in suffixes.items() if given in kinds), None)
+        help = f"leave {option} out" if own is None else f"leave {option} out, or write --out {os.path.splitext(out)[0]}{own}"
+        raise UsageError(f"--out {out} and {option} {given} contradict each other", help=help)
+    return given or suffixes[suffix][0]
+
+
+# -- What is computed, and what is refused: an option that has no effect beside the others ----------
+
+
+def _refuse_nothing(request: Request) -> None:
+    """Raise UsageError for lists of names with an empty one, and for an empty seed."""
+    if request.seed is not None and not request.seed.strip():
+        raise UsageError("--seed has no value", help="write --seed 1, or --seed 1,0 in the shape of the output")
+    for option, texts in (("--wrt", () if request.wrt is None else (request.wrt,)), ("--freeze", request.freeze)):
+        for text in texts:
+            if not all(name.strip() for name in text.split(",")):
+                wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
+                raise UsageError(f"{option} {wrong}", help=f"write {option} x,y with names of the expression")
+    frozen = _frozen(request)
+    both = next((name for name in names_of(request.wrt) or () if name in frozen), None)
+    if both is not None:
+        raise UsageError(f"--wrt and --freeze both name '{both}'", help="leave one of them out")
+
+
+def options_of(request: Request, command: str = "") -> Options:
+    """Return what every command computes: by which names, and with which seed. Raises UsageError."""
+    _refuse_nothing(request)
+    refuse_together(f"all {command}", request.typed)
+    check = request.check and not isinstance(request, ExportRequest)
+    return Options(names_of(request.wrt), _frozen(request), request.seed, check=check, formula=False, timeout=request.timeout)
+
+
+def _frozen(request: Request) -> tuple[str, ...]:
+    return tuple(name for text in request.freeze for name in names_of(text) or ())
