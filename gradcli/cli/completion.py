@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from gradcli.cli.request import COMMANDS
 from gradcli.inert import is_one_word
 
 DATA = (".npy", ".npz", ".csv", ".tsv", ".txt", ".dat", ".json")
@@ -21,7 +22,7 @@ _FILES = ("file", "files", "config", "baseline")
 def prepare(command: Any) -> None:
     """Let the parameters of a command offer what is known of them."""
     for param in command.params:
-        if param.name in ("arguments", "words", "code", *_FILES, *_NAMES, *_BOUND) or "|" in (param.metavar or ""):
+        if param.name in ("arguments", "words", "word", *_FILES, *_NAMES, *_BOUND) or "|" in (param.metavar or ""):
             param._custom_shell_complete = _offer
     parse = command.parse_args
     open_ended = {name for param in command.params if not getattr(param, "is_flag", False) for name in param.opts if name.startswith("-")}
@@ -54,14 +55,12 @@ def _offered(context: Any, param: Any, incomplete: str, typed: list[str]) -> Ite
         return [before + comma + name for name in _names_of(context, typed)]
     if param.name in _BOUND:
         return [] if "=" in incomplete else [f"{name}=" for name in _names_of(context, typed)]
-    if param.name == "words":
+    if param.name in ("words", "word"):
         from gradcli.query import catalogue
-
-        return [name for _, record in catalogue.functions() for name in (record.name, *record.aliases)]
-    if param.name == "code":
         from gradcli.report.rules import RULES
 
-        return [name.removeprefix("error-") for name in RULES]
+        named = [name for _, record in catalogue.functions() for name in (record.name, *record.aliases)]
+        return named if param.name == "words" else [*(name.removeprefix("error-") for name in RULES), *COMMANDS, *named]
     if param.name != "arguments":
         return str(param.metavar).split("|")
     name, equals, value = incomplete.partition("=")

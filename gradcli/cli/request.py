@@ -546,9 +546,14 @@ class FunctionsRequest(Request):
 
 
 class HelpRequest(Request):
-    """Explain the code of an error, or a verdict; without one, list all."""
+    """Explain the code of an error, a verdict, a command or a function; without one, list all codes."""
 
-    code: Annotated[str | None, typer.Argument(metavar="[CODE]", help="A code, as in error[unknown-name], or a verdict.")] = None
+    word: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[CODE]|[COMMAND]|[FUNCTION]", help="A code (error[unknown-name]), a verdict, a command or a function."
+        ),
+    ] = None
 
 
 class InfoRequest(Request):
@@ -587,7 +592,7 @@ COMMANDS: dict[str, tuple[type[Request], str]] = {
     "export": (ExportRequest, "decide.exporting:export"),
     "repl": (ReplRequest, "repl.conversation:converse"),
     "functions": (FunctionsRequest, "decide.about:list_functions"),
-    "help": (HelpRequest, "decide.about:explain_code"),
+    "help": (HelpRequest, "decide.about:explain_word"),
     "info": (InfoRequest, "decide.about:show_info"),
     "cache": (CacheRequest, "decide.about:show_cache"),
 }
