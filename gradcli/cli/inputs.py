@@ -55,6 +55,8 @@ class Inputs:
     def __post_init__(self) -> None:
         if self.files.count("-") > 1:
             raise UsageError("standard input is named twice")
+        if self.format is not None and not self.files:
+            raise UsageError("--input is about files and standard input, of which there are none")
 
     def holds_records(self, path: str) -> bool:
         if self.format is None:
@@ -113,7 +115,7 @@ class Words(NamedTuple):
             if sys.stdin.isatty():
                 say("reading expressions from the terminal; end with Ctrl-D")
             self.files.append("-")
-        return inputs_of(expression, self.bindings, self.files, request.input_format)
+        return Inputs(expression, self.bindings, self.files, request.input_format)
 
 
 def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) -> Words:
@@ -213,7 +215,7 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
     paths = found_in(given.files, request.allow_empty)
     if request.line is not None and (request.expression is not None or len(paths) != 1):
         raise UsageError("--line is about one file", help="write it beside the file alone: gradcli check model.grad --line 3")
-    return inputs_of(request.expression, bindings, paths, request.input_format, frozenset(paths) - frozenset(given.files))
+    return Inputs(request.expression, bindings, paths, request.input_format, frozenset(paths) - frozenset(given.files))
 
 
 def function_inputs(request: CheckRequest) -> Inputs:
@@ -227,7 +229,7 @@ def programs_of(request: Request, inputs: Inputs, limits: Limits, state: int | N
     """The programs of a run: their bindings are constant expressions or data files, for which the limits make room. Raises GradcliError."""
     values: dict[str, Any] = {}
     deviations: dict[str, Any] = {}
-    calculator = Programs(limits, request.dtype).fresh(request.random_state if state is None else state) if inputs.bindings else None
+    calculator = Programs(limits, request.dtype).fresh(request.random_state if state is None else state)
     piped = _piped_data(inputs, limits)
     for name, text in inputs.bindings.items():
         if text.startswith("@"):
@@ -237,12 +239,10 @@ def programs_of(request: Request, inputs: Inputs, limits: Limits, state: int | N
             values[name] = array = load_array(reference, limits, piped=piped)
             limits = limits.with_room_for(array.size)
             if error_text is not None:
-                assert calculator is not None
                 deviations[name] = calculator.deviation(error_text, array, name)
             continue
         if not text.strip():
             raise UsageError(f"'{name}=' has no value", help=f"write {name}=2, {name}=2,3 or {name}=@data.npy")
-        assert calculator is not None
         try:
             values[name], deviation = calculator.uncertain(text, name)
             if deviation is not None:
@@ -279,14 +279,6 @@ def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> Gr
         )
     error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
     return error
-
-
-def inputs_of(*given: Any) -> Inputs:
-    """Return what there is to read. Raises UsageError for a format of nothing."""
-    inputs = Inputs(*given)
-    if inputs.format is not None and not inputs.files:
-        raise UsageError("--input is about files and standard input, of which there are none")
-    return inputs
 
 
 # -- What to type instead: commands that a mistake leads to, each valid as it stands ---------------
@@ -401,15 +393,7 @@ Ends = tuple[float, float]
 
 def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
     """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
-    box: dict[str, Ends] = {}
-    for text in texts:
-        found = BINDING.match(normalized(text))
-        if found is None or ".." not in found["value"]:
-            raise UsageError(f"--over takes NAME=BEGIN..END, not '{text}'", help="write --over x=0..1")
-        if found["name"] in box:
-            raise UsageError(f"--over {found['name']}=... is given twice")
-        box[found["name"]] = ends_of(found["name"], found["value"], Programs(limits))
-    return box
+    return {name: ends_of(name, text, Programs(limits)) for name, text in assignments("--over", texts).items()}
 
 
 def ends_of(name: str, text: str, programs: Programs) -> Ends:
@@ -485,11 +469,10 @@ def _refuse_nothing(request: Request) -> None:
     """Raise UsageError for lists of names with an empty one, and for an empty seed."""
     if request.seed is not None and not request.seed.strip():
         raise UsageError("--seed has no value", help="write --seed 1, or --seed 1,0 in the shape of the output")
-    for option, texts in (("--wrt", () if request.wrt is None else (request.wrt,)), ("--freeze", request.freeze)):
-        for text in texts:
-            if not all(name.strip() for name in text.split(",")):
-                wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
-                raise UsageError(f"{option} {wrong}", help=f"write {option} x,y with names of the expression")
+    for option, text in (("--wrt", request.wrt), ("--freeze", ",".join(request.freeze) if request.freeze else None)):
+        if text is not None and not all(name.strip() for name in text.split(",")):
+            wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
+            raise UsageError(f"{option} {wrong}", help=f"write {option} x,y with names of the expression")
     frozen = _frozen(request)
     both = next((name for name in names_of(request.wrt) or () if name in frozen), None)
     if both is not None:
@@ -505,4 +488,4 @@ def options_of(request: Request, command: str = "") -> Options:
 
 
 def _frozen(request: Request) -> tuple[str, ...]:
-    return tuple(name for text in request.freeze for name in names_of(text) or ())
+    return names_of(",".join(request.freeze)) or ()

@@ -550,9 +550,7 @@ class HelpRequest(Request):
 
     word: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[CODE]|[COMMAND]|[FUNCTION]", help="A code (error[unknown-name]), a verdict, a command or a function."
-        ),
+        typer.Argument(metavar="[CODE]|[COMMAND]|[FUNCTION]", help="A code (error[unknown-name]), a verdict, a command or a function."),
     ] = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ from gradcli.cli.inputs import Inputs, ends_of, kind_by_suffix, limits_of, optio
 from gradcli.cli.request import BoundRequest, PlotRequest
 from gradcli.cli.write.results import Writer, is_styled, put, say, writer_for
 from gradcli.errors import GradcliError, UsageError
+from gradcli.language.reading import names_bound_by
 from gradcli.language.run import Program
-from gradcli.language.tree import Query
+from gradcli.language.tree import Definition, Query
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
@@ -71,20 +72,27 @@ def plot_inputs(request: PlotRequest, limits: Limits) -> tuple[Inputs, Programs,
 
 def _only_name(bare: Sequence[str], ranges: dict[str, str], programs: Programs, expressions: Sequence[str]) -> str:
     """The name that a range without one is for: the only one that expressions have no value for. Raises UsageError."""
-    program = programs.fresh()
-    names: dict[str, None] = {}
-    for statement in program.statements([f"{text}\n" for text in expressions]):
-        if isinstance(statement, GradcliError):
-            continue  # it is reported where it is plotted
-        needs = needs_of(statement, program.scope)
-        names.update(dict.fromkeys(needs.names))
-        if not isinstance(statement, Query) and not needs.names:
-            program.execute(statement)
-    left = [name for name in names if name not in ranges]
+    left = [name for name in _free_names(expressions, programs) if name not in ranges]
     if len(left) != 1 or len(bare) > 1:
         example = " ".join(f"{name}={text}" for name, text in zip(left or "xy", bare, strict=False))
         raise UsageError(f"'{bare[0]}' is the range of no name in particular", help=f"write {example}")
     return left[0]
+
+
+def _free_names(texts: Iterable[str], programs: Programs) -> list[str]:
+    """Return the names that expressions have no value for, in order, of those that can be read."""
+    program = programs.fresh()
+    names: dict[str, None] = {}
+    bound: set[str] = set()
+    for statement in program.statements([f"{text}\n" for text in texts]):
+        if isinstance(statement, GradcliError):
+            continue  # it is reported where it is evaluated
+        needed = () if isinstance(statement, Definition) else needs_of(statement, program.scope).names
+        names.update(dict.fromkeys(name for name in needed if name not in bound))
+        bound.update(names_bound_by(statement))
+        if not isinstance(statement, Query) and not needed:
+            program.execute(statement)
+    return [*names]
 
 
 def _refuse_ranges(ranges: dict[str, str], bindings: dict[str, str]) -> None:
@@ -93,12 +101,9 @@ def _refuse_ranges(ranges: dict[str, str], bindings: dict[str, str]) -> None:
         name = next(iter(bindings), "x")
         raise UsageError("no name has a range", help=f"write {name}=-3..3" if bindings else PLOT_EXAMPLE)
     if len(ranges) > 2:
-        third, *more = list(ranges)[2:]
-        listed = " and ".join([f"'{third}'", *(f"'{name}'" for name in more)])
-        plural = "have ranges" if more else "has a range"
-        raise UsageError(
-            f"{listed} {plural}, but a picture has room for two names", help=f"give {third} a value: {third}=1, or several: {third}=1,2,3"
-        )
+        third = list(ranges)[2]
+        help = f"give {third} a value: {third}=1, or several: {third}=1,2,3"
+        raise UsageError(f"'{third}' has a range, but a picture has room for two names", help=help)
 
 
 def _ends(name: str, text: str, programs: Programs) -> Ends:

@@ -14,7 +14,7 @@ from typing import Any, Self
 from gradcli.cli.inputs import assignment
 from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.results import is_styled, prepare, reported
-from gradcli.errors import OutputError, UsageError, one_of
+from gradcli.errors import UsageError, one_of
 from gradcli.files.option_table import REPORTS
 from gradcli.files.settings import Settings
 from gradcli.inert import one_line
@@ -27,69 +27,63 @@ class Reports:
     """All that are asked for, by options or by settings. Raises UsageError and OutputError for what cannot be written."""
 
     def __init__(self, request: CheckRequest, settings: Settings, checked: Iterable[str]) -> None:
-        wanted = _wanted(request, settings)
+        wanted = sorted(_wanted(request, settings), key=lambda pair: pair[1] == "-")
         _refuse_overwriting([real(path) for _, path in wanted if path != "-"], checked)
-        for kind, path in wanted:
-            if path == "-":
-                prepare(kind)
-        self.shown: list[Report] = [_shown(kind, request) for kind, path in wanted if path == "-"]
-        self.filed = [FiledReport(kind, path, request.verbose) for kind, path in wanted if path != "-"]
-        self.broken: OSError | None = None
+        self.all = [WrittenReport(kind, path, request) for kind, path in wanted]
         self.unwritten = 0  # outcomes in whose place a report has an error
 
     def add(self, outcome: Outcome) -> None:
-        for filed in self.filed:
-            self.unwritten += not filed.add(outcome)
-        try:
-            for report in self.shown:
-                self.unwritten += not reported(report, outcome)
-        except OSError as error:  # nobody reads on: that ends the run, unless files are still to be written
-            if not self.filed:
-                raise
-            self.shown, self.broken = [], error
+        """Say an outcome in all reports. Raises what none of them can be written for any more."""
+        for each in self.all:
+            self.unwritten += not each.done(partial(reported, each.report, outcome))
+        if all(each.broken for each in self.all) and self.all[0].broken:
+            raise self.all[0].broken
 
     def close(self, summary: Summary) -> None:
         """Write what stands at the end. Raises what could not be written, after all that could."""
-        for filed in self.filed:
-            filed.close(summary)
-        for shown in self.shown:
-            shown.close(summary)
-        for filed in self.filed:
-            if filed.broken is not None:
-                raise filed.broken
-        if self.broken is not None:
-            raise self.broken
+        for each in self.all:
+            each.close(summary)
+        for each in self.all:
+            if each.broken is not None:
+                raise each.broken
 
 
-class FiledReport:
-    """A report that takes the place of a file when it is complete; if it cannot be written, the others are. Raises OutputError at first."""
+class WrittenReport:
+    """A report on standard output, or one that takes the place of a file when it is complete. Raises OutputError at first.
 
-    def __init__(self, kind: str, path: str, verbose: bool) -> None:
+    broken  why it cannot be written any more, whatever becomes of the others
+    """
+
+    def __init__(self, kind: str, path: str, request: CheckRequest) -> None:
         self.path = path
-        self.broken: OutputError | None = None
+        self.broken: Exception | None = None
+        self.new: Replacement | None = None
+        if path == "-":
+            prepare(kind)
+            self.report = _shown(kind, request)
+            return
         try:
             self.new = Replacement(path)
         except OSError as error:
             raise cannot_write(path, error) from None
         stream = io.TextIOWrapper(self.new.file, encoding="utf-8", errors="backslashreplace", newline="\n")
-        self.report = make(kind, stream, verbose=verbose)
-
-    def add(self, outcome: Outcome) -> bool:
-        """Return whether it could be said; else an error stands in its place."""
-        return self._done(partial(reported, self.report, outcome))
+        self.report = make(kind, stream, verbose=request.verbose)
 
     def close(self, summary: Summary) -> None:
-        for act in (partial(self.report.close, summary), self.report.stream.flush, self.new.finish):
-            self._done(act)
+        self.done(partial(self.report.close, summary))
+        if self.new is not None:
+            self.done(self.report.stream.flush)
+            self.done(self.new.finish)
 
-    def _done(self, act: Callable[[], object]) -> bool:
-        """Act, unless that has failed before; whether an outcome could be said."""
+    def done(self, act: Callable[[], object]) -> bool:
+        """Act, unless that has failed before; whether an outcome could be said, or an error stands in its place."""
         if self.broken is None:
             try:
                 return act() is not False
             except OSError as error:
-                self.broken = cannot_write(self.path, error)
-                self.new.leave()
+                self.broken = error if self.new is None else cannot_write(self.path, error)
+                if self.new is not None:
+                    self.new.leave()
         return True
 
 
