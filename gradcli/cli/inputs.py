@@ -182,9 +182,7 @@ def _refuse_lost_path(text: str, bound: Collection[str]) -> None:
     words = [word for word in re.split(r"\W+", text) if word]
     free = [word for word in words if word not in bound and not word[0].isdecimal() and not is_function(word)]
     if any(len(word) > 1 for word in free) or (free == words and " " not in text):
-        short = re.fullmatch(r"-(\w)(\w+)", text)
-        help = f"a short option takes no attached value: -{short[1]} {short[2]}" if short else f"it is an expression after -e: -e '{text}'"
-        raise UsageError(f"there is no file or folder '{text}'", help=help)
+        raise UsageError(f"there is no file or folder '{text}'", help=f"it is an expression after -e: -e '{text}'")
 
 
 def _is_fed() -> bool:

@@ -119,7 +119,8 @@ class Request(Fixed):
                     annotation=Annotated[list[str] | None if several else kind, how],
                 )
             )  # fmt: skip
-        read.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        reading: Any = read
+        reading.__signature__ = Signature(parameters)
         read.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return read
 

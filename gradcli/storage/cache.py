@@ -93,7 +93,7 @@ class Store(ABC):
         if len(content) > self.largest:
             return False
         try:
-            _make(path.parent)
+            make_private(path.parent)
             put_entry(path, content, NEW)
             self._make_room(path)
         except OSError:
@@ -194,7 +194,7 @@ class Libraries(Store):
             return None
         try:
             if make:
-                _make(where)
+                make_private(where)
             there = where.lstat()
             is_own = stat.S_ISDIR(there.st_mode) and _own(there) and not any(_open(above.stat()) for above in where.resolve().parents)
         except OSError:
@@ -233,8 +233,8 @@ def content_of(path: Path, largest: int, *, owned: bool = False) -> bytes | None
         os.close(handle)
 
 
-def _make(where: Path) -> None:
-    """Make a folder of a store, with those above it up to that of all stores, for the user alone."""
+def make_private(where: Path) -> None:
+    """Make a folder, with those above it up to that of all stores, for the user alone."""
     top = folder() or where
     top.parent.mkdir(parents=True, exist_ok=True)
     for place in (*(above for above in reversed(where.parents) if above.is_relative_to(top)), where):

@@ -8,13 +8,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from gradcli.cli.inputs import Inputs, assignment, check_inputs, is_stream, limits_of, options_of, programs_of
 from gradcli.cli.request import CheckRequest
-from gradcli.cli.write.reports import wanted_kinds
+from gradcli.cli.write.reports import wanted_reports
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
@@ -260,15 +260,6 @@ def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[B
         yield Batch(path, batch, error)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Claims:
-    """What is said of the command line's expression, and what is done with the record that it is said of."""
-
-    claims: tuple[ClaimInput, ...] = ()
-    given: str | None = None  # a digest of them
-    save: Callable[[Record], None] | None = None
-
-
 def _explain_what_is_wrong(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
     """Add the explanation of the right gradient to a record whose verdict is another."""
     if record.check is not None and record.check.worst is not Verdict.AGREE:
@@ -278,25 +269,18 @@ def _explain_what_is_wrong(program: Program, lowered: Lowered, wrt: Mapping[str,
             record.explanation = explained(program, lowered, wrt, record, AskedExplanation(steps=True))
 
 
-def _claims_of(request: CheckRequest, programs: Programs, targets: dict[str, str]) -> Claims:
-    said = [("--grad", text) for text in request.grad] + [("--grad-formula", text) for text in request.grad_formula]
-    claims: list[ClaimInput] = []
-    for option, text in said:
+def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput]:
+    """What is said of the gradient of the command line's expression. Raises UsageError for two claims of one name."""
+    met: set[str] = set()
+    for option, text in [("--grad", text) for text in request.grad] + [("--grad-formula", text) for text in request.grad_formula]:
         name, claim = assignment(option, text)
-        if any(name == other.of for other in claims):
+        if name in met:
             raise UsageError(f"two claims of the gradient by '{name}'", help=f"{option} {text} is the second: leave one out")
-        claims.append(_claim(name, claim, option == "--grad-formula", programs))
-    for option, given in (("--grad", claims), ("--save", targets)):
-        if given and request.expression is None:
-            raise UsageError(f"{option} is about an expression", help="give it with -e")
-    digest = given_of([*request.grad, *request.grad_formula])
-    return Claims(tuple(claims), digest, partial(save_masks, targets=targets) if targets else None)
-
-
-def _claim(name: str, text: str, formula: bool, programs: Programs) -> ClaimInput:
-    if text.startswith("@") and not formula:
-        return ClaimInput(name, numbers=programs.loader()(text[1:]))
-    return ClaimInput(name, text, formula=formula)
+        met.add(name)
+        if claim.startswith("@") and option == "--grad":
+            yield ClaimInput(name, numbers=programs.loader()(claim[1:]))
+        else:
+            yield ClaimInput(name, claim, formula=option == "--grad-formula")
 
 
 class Cases(Work):
@@ -309,7 +293,7 @@ class Cases(Work):
             from gradcli.cli.inputs import box_of
 
             checking = replace(checking, over=box_of(request.over, limits_of(request)))
-        if "html" in wanted_kinds(request, usual):
+        if any(kind == "html" for kind, _ in wanted_reports(request, usual)):
             checking = replace(checking, observer=_explain_what_is_wrong)
         super().__init__(request, check_inputs(request, usual), checking)
         targets, policy = targets_of(request.save), self.policies.of(None)
@@ -323,7 +307,11 @@ class Cases(Work):
         self.programs = programs_of(request, self.inputs, self.limits, policy.state)
         if self.inputs.expression is not None and not self.inputs.files:
             refuse_unknown_in(self.inputs.expression, policy.options, self.programs.values, self.programs.limits, free=True)
-        self.claims = _claims_of(request, self.programs, targets)
+        self.claims = tuple(_claims_of(request, self.programs))
+        for option, given in (("--grad", self.claims), ("--save", targets)):
+            if given and request.expression is None:
+                raise UsageError(f"{option} is about an expression", help="give it with -e")
+        self.save = partial(save_masks, targets=targets) if targets else None
         self.record_lines = CheckedLines(self.programs, self.names, request.rtol, request.atol)
         self.functions = functions
         if functions is not None:
@@ -357,7 +345,7 @@ class Cases(Work):
             yield outcome_of(record, name_of(record), time.perf_counter() - started, policy.fail_on)
 
     def remarks(self) -> list[str]:
-        options = replace(self.policies.of(None).options, claims=self.claims.claims)
+        options = replace(self.policies.of(None).options, claims=self.claims)
         return self.names.remarks(self.programs.values, options, several=bool(self.inputs.files), free=True)
 
     def result(self, line: str, path: str, number: int, unreached: str | None = None) -> Record:
@@ -423,9 +411,10 @@ class Cases(Work):
         self.begin(OF_EXPRESSION)
         parsed = list(statements(text_lines(text) or [""], None, self.programs.limits))
         program.foresee(text_lines(text))
-        policy = replace(policy, options=replace(policy.options, claims=self.claims.claims))
-        for record in claimed(program, parsed, text, policy, save=self.claims.save, decide=self._checked):
-            record.given = self.claims.given
+        policy = replace(policy, options=replace(policy.options, claims=self.claims))
+        given = given_of([*self.request.grad, *self.request.grad_formula])
+        for record in claimed(program, parsed, text, policy, save=self.save, decide=self._checked):
+            record.given = given
             yield record
         self.names.add(program.scope)
 
@@ -452,29 +441,13 @@ def _unreadable(error: GradcliError, path: str) -> Record:
 def check_options(request: CheckRequest, checking: Options) -> Options:
     """Return what ``gradcli check`` computes: as in every check, but for what is asked for. Raises UsageError."""
     options = options_of(request, "check")
-    _refuse_idle_in_check(request)
-    return replace(
-        checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache and not request.save
-    )  # fmt: skip
-
-
-def _refuse_idle_in_check(request: CheckRequest) -> None:
-    """Raise UsageError for an option of ``gradcli check`` that has no effect."""
-    form, said = request.output_format, [report.partition("=") for report in request.reports]
-    shown = [kind.strip() for kind, _, path in said if path == "-"]
-    if shown and request.format_given:
-        both = f"--format {form} and --report {shown[0]}=- are both about standard output"
-        raise UsageError(both, help=f"write --report {form}=- for both")
-    shown = shown or [form]
-    for kinds, word in ((shown, "quiet"), (shown, "color=always"), ([*shown, *(kind.strip() for kind, _, _ in said)], "verbose")):
-        if "text" not in kinds and (option := request.typed(word)):
-            help = f"add --report text=-, or leave {option} out"
-            raise UsageError(f"{option} is about the text report, which is not asked for", help=help)
     if not any(request.given("function gradient by")):
         if request.order != 1:
             raise UsageError("--order is about --function", help="leave it out")
         if not request.functions:
             option_value("dtype", request.dtype, "--dtype")
+    remembering = request.cache and not request.save
+    return replace(checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=remembering)
 
 
 # -- One command for each case that is wrong, which repeats it alone: the options that decide it, and where it stands.

@@ -11,7 +11,7 @@ from contextlib import closing
 from gradcli.cli import interrupts
 from gradcli.cli.decide.cases import Cases, Repeating, Work
 from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, INTERNAL, INTERRUPTED, code_of, say_remarks
-from gradcli.cli.inputs import Inputs, assignment, expression_apart
+from gradcli.cli.inputs import Inputs, expression_apart
 from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.reports import Progress, Reports
 from gradcli.cli.write.results import say
@@ -38,7 +38,7 @@ def check(request: CheckRequest) -> int:
     results = Results(baseline, Repeating(request, work.inputs))
     results.summary.unchanged, results.summary.since = work.unchanged, request.changed_since
     try:
-        with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request)) as progress:
+        with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request, reports.shown)) as progress:
             for outcome in outcomes:
                 interrupts.check()
                 counted = results.add(outcome)
@@ -92,11 +92,10 @@ def _say_who_is_lenient(work: Work) -> None:
         say(f"note: {printable(who)} is empty: no verdict fails here, only errors and false asserts do")
 
 
-def _shows_progress(request: CheckRequest) -> bool:
+def _shows_progress(request: CheckRequest, kinds: list[str]) -> bool:
     """Tell whether standard error is a terminal that can show it, and no report is being written to the same screen."""
     if not sys.stderr.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
-    kinds = [kind for kind, path in (assignment("--report", text) for text in request.reports) if path == "-"] or [request.output_format]
     return not sys.stdout.isatty() or (kinds == ["text"] and not request.verbose)
 
 

@@ -27,9 +27,10 @@ class Reports:
     """All that are asked for, by options or by settings. Raises UsageError and OutputError for what cannot be written."""
 
     def __init__(self, request: CheckRequest, settings: Settings, checked: Iterable[str]) -> None:
-        wanted = sorted(_wanted(request, settings), key=lambda pair: pair[1] == "-")
+        wanted = sorted(wanted_reports(request, settings), key=lambda pair: pair[1] == "-")
         _refuse_overwriting([real(path) for _, path in wanted if path != "-"], checked)
         self.all = [WrittenReport(kind, path, request) for kind, path in wanted]
+        self.shown = [kind for kind, path in wanted if path == "-"]
         self.unwritten = 0  # outcomes in whose place a report has an error
 
     def add(self, outcome: Outcome) -> None:
@@ -96,20 +97,21 @@ def _shown(kind: str, request: CheckRequest) -> Report:
     return make(kind, sys.stdout, verbose=request.verbose, quiet=request.quiet)
 
 
-def wanted_kinds(request: CheckRequest, settings: Settings) -> set[str]:
-    """The kinds of all reports. Raises UsageError for one that there is not."""
-    return {kind for kind, _ in _wanted(request, settings)}
-
-
-def _wanted(request: CheckRequest, settings: Settings) -> list[tuple[str, str]]:
-    """Kinds and files; a ``--format`` wins against a setting, and is refused elsewhere beside a --report on standard output."""
+def wanted_reports(request: CheckRequest, settings: Settings) -> list[tuple[str, str]]:
+    """Kinds and files of all reports; a ``--format`` wins against a setting. Raises UsageError, also for options that are about none."""
     wanted = [assignment("--report", text) for text in request.reports or settings.report or ()]
-    if request.format_given:
-        wanted = [(kind, path) for kind, path in wanted if path != "-"]
     for kind, _ in wanted:
         one_of("--report" if request.reports else f"report of {settings.path}", kind, REPORTS)
-    if not any(path == "-" for _, path in wanted):
-        wanted.append((request.output_format, "-"))
+    shown = [kind for kind, path in wanted if path == "-"]
+    if request.format_given or not shown:
+        if shown and request.reports:
+            both = f"--format {request.output_format} and --report {shown[0]}=- are both about standard output"
+            raise UsageError(both, help=f"write --report {request.output_format}=- for both")
+        wanted, shown = [*((kind, path) for kind, path in wanted if path != "-"), (request.output_format, "-")], [request.output_format]
+    for kinds, word in ((shown, "quiet"), (shown, "color=always"), ([kind for kind, _ in wanted], "verbose")):
+        if "text" not in kinds and (option := request.typed(word)):
+            help = f"add --report text=-, or leave {option} out"
+            raise UsageError(f"{option} is about the text report, which is not asked for", help=help)
     return wanted
 
 

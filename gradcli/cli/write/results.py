@@ -120,10 +120,11 @@ class Writer:
         self.found: list[Any] = []  # what is written at the end
         self.between = ""
         self.complains = out is not None or form not in ("json", "jsonl")
+        self._put: Callable[[Any], None] = self._write_plainly
         if form == "text" and out is None and is_styled(color):
             from gradcli.cli.write.terminal import Terminal
 
-            self._put, self.complains = Terminal(digits, forced=color == "always").write, False  # type: ignore[method-assign]
+            self._put, self.complains = Terminal(digits, forced=color == "always").write, False
 
     def write(self, result: Any) -> None:
         if self.save is not None:
@@ -139,7 +140,7 @@ class Writer:
         if self.complains and result.error is not None:
             say(result.error_text())
 
-    def _put(self, result: Any) -> None:
+    def _write_plainly(self, result: Any) -> None:
         if self.form == "jsonl":
             self.put(_encoded(result) + "\n")
         elif self.form == "json":
