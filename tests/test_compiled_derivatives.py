@@ -96,10 +96,8 @@ ONE_BY_ONE = ["running sums", "running products", "a product of matrices", "a so
 
 @pytest.mark.parametrize("case", CASES)
 def test_directions_all_at_once(case: str, recorded: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.plans import linearized
     from gradcli.query.matrices import Short
 
-    monkeypatch.setattr(linearized, "_FEW", 1)
     monkeypatch.setattr(Short, "suits", lambda of: False)
     text, values, _ = CASES[case]
     given = arrays(values)
@@ -119,10 +117,8 @@ def test_directions_all_at_once(case: str, recorded: dict[str, Any], monkeypatch
 )
 def test_products_with_directions(fixed: str, moving: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """By difference quotients of what is linear: its change along each entry."""
-    from gradcli.plans import linearized
     from gradcli.query.matrices import Short
 
-    monkeypatch.setattr(linearized, "_FEW", 1)
     monkeypatch.setattr(Short, "suits", lambda of: False)
     random = np.random.default_rng(1)
     constants = {"A": random.normal(size=(4, 3)), "b": random.normal(size=3)}

@@ -29,7 +29,10 @@ from gradcli.reference.ball import as_arb
 from gradcli.reference.balls import Balls
 from gradcli.reference.contexts import Undecidable
 
-FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
+FLAGS = (
+    "-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
+    "--param=vect-epilogues-nomask=0",
+)  # fmt: skip
 WITHOUT = ((), ("-mno-avx512f",), ("-mno-avx",)) if platform.machine() in ("x86_64", "AMD64") else ((),)
 EXPONENTS = (-63.0, -7.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0, 6.0, 15.0, 32.0, 63.0, 2.5)
 BASES = (2.0, 10.0, 1.05, 0.97, 1e-300, 1.0, 0.0, -2.0)

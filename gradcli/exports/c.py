@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gradcli.exports.loops import Loops, loopable
-from gradcli.exports.python import Syntax, builtins, called, functions, wrapped
+from gradcli.exports.python import Syntax, builtins, called, functions_in_c, wrapped
 from gradcli.exports.subject import Names, Subject, conventions, described
 from gradcli.inert import printable
 
@@ -40,14 +40,15 @@ class CFile:
         """The text of a file. Raises UnsupportedInTargetError."""
         bodies = [self._function(subject) for subject in subjects]
         code = "\n\n\n".join(bodies)
-        available = functions("c.c.txt")
+        own = builtins("c.c.txt")
+        available = {name: text for name, text in functions_in_c().items() if name not in own}
         library = [available[name] for name in called(code, available)]
         heading = "#include <float.h>\n#include <math.h>\n#include <stdlib.h>"
         return "\n\n\n".join([heading, *library, code]) + "\n"
 
     def _function(self, subject: Subject) -> str:
         kinks = conventions(subject)
-        known = {**{name: name for name in functions("c.c.txt")}, **builtins("c.c.txt")}
+        known = {**{name: name for name in functions_in_c()}, **builtins("c.c.txt")}
         subject = loopable(subject, "c", known)
         names = Names({*_WORDS, *known, *known.values(), subject.function}, unicode=False)
         parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from gradcli.exports.loops import Loops, loopable
-from gradcli.exports.python import Syntax, builtins, called, functions, wrapped
+from gradcli.exports.python import Syntax, builtins, called, functions, functions_in_c, wrapped
 from gradcli.exports.subject import Names, Subject, conventions, described
 from gradcli.graph.nodes import Expr
 from gradcli.inert import printable
@@ -44,14 +44,15 @@ _JAVASCRIPT = Syntax(
 def _library() -> dict[str, str]:
     """The functions that modules bring along by their names: JavaScript's own, and C's in its words."""
     own = functions("javascript.js.txt")
-    return own | {name: _translation(text) for name, text in functions("c.c.txt").items() if name not in own}
+    return own | {name: _translation(text) for name, text in functions_in_c().items() if name not in own}
 
 
 def _translation(text: str) -> str:
     """A function of C in JavaScript."""
     head, end, body = text.partition(") {")
-    head = re.sub(r"static double (\w+)", r"function \1", head).replace("double ", "").replace("void", "")
-    body = re.sub(r"\b(double|int) (?=\w)", "let ", body).replace("DBL_MAX", "Number.MAX_VALUE")
+    head = re.sub(r"static double (\w+)", r"function \1", head)
+    head = re.sub(r"\b(double|int|void) ?", "", head)
+    body = re.sub(r"\b(double|int) (?=\w)", "let ", body).replace("DBL_MAX", "Number.MAX_VALUE").replace("INFINITY", "Infinity")
     known = builtins("javascript.js.txt")
     text = re.sub(r"\b(\w+)\(", lambda name: known.get(name[1], name[1]) + "(", head + end + body)
     return re.sub(r"/\* (.*) \*/", r"// \1", text)

@@ -200,8 +200,9 @@ _HEAD = re.compile(r"^(?:def|function|static double)\s+(\w+)\(", re.MULTILINE)
 
 @cache
 def text_of(file: str) -> str:
-    """The text of a file of functions."""
-    return resources.files("gradcli.exports").joinpath("library").joinpath(file).read_text("utf-8")
+    """The text of a file of functions: of exported code, or of programs in C, too."""
+    folder = resources.files("gradcli.plans.native") if file.endswith(".h") else resources.files("gradcli.exports").joinpath("library")
+    return folder.joinpath(file).read_text("utf-8")
 
 
 @cache
@@ -225,6 +226,12 @@ def builtins(file: str) -> dict[str, str]:
             ours, _, theirs = word.partition("=")
             found[ours] = prefix.strip() + (theirs or ours)
     return found
+
+
+@cache
+def functions_in_c() -> dict[str, str]:
+    """The functions of C that exported code brings along: those that programs have, too, made of some that are simpler here."""
+    return {name: text for file in ("c.c.txt", "composed.h", "special.h") for name, text in functions(file).items()}
 
 
 def called(text: str, available: dict[str, str]) -> list[str]:

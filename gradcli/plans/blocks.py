@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,6 @@ from gradcli.graph.nodes import Expr
 from gradcli.ops.axes import PRODUCT, SUM
 from gradcli.ops.calling.inputs import BOOL, FLOAT, numpy_dtype
 from gradcli.ops.counting import additions_of
-from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.writing import Shape
 from gradcli.plans.index_form import Axis, Item, fold_of, shape_along
 from gradcli.plans.nests import Nest
@@ -144,58 +141,6 @@ def _aligned(size: int) -> np.ndarray:
     return memory[start : start + size]
 
 
-# -- Sums of products as products of matrices, where axes allow it ---------------------------------
-
-
-@dataclass(frozen=True)
-class Contraction:
-    """x times y, summed over axes: a matrix with the rows of x and the columns of y, which stand in this order in the frame."""
-
-    x: Item
-    y: Item
-    over: tuple[Axis, ...]
-    rows: tuple[Axis, ...]
-    columns: tuple[Axis, ...]
-
-    def factors(self, frame: Frame, x: str, y: str) -> str:
-        """Return both matrices as arguments of a call."""
-        return f"{_matrix(frame, x, self.rows, self.over)}, {_matrix(frame, y, self.over, self.columns)}"
-
-
-def contraction(fold: Item, frame: Frame) -> Contraction | None:
-    """Return what a sum is as a product of matrices; None where it is none."""
-    product = fold.operands[0]
-    if fold.fold is not SUM or product.what != "map" or product.op is not arithmetic.mul or product.kind != FLOAT:
-        return None
-    x, y = product.operands
-    over = frame.ordered(fold.over)
-    if x is y or x.kind != FLOAT or y.kind != FLOAT or not set(over) <= set(x.axes) & set(y.axes):
-        return None
-    rows, columns = (frame.ordered(axis for axis in item.axes if axis not in over) for item in (x, y))
-    if set(rows) & set(columns) or not (rows or columns):
-        return None
-    if rows and columns and frame.places[rows[0]] > frame.places[columns[0]]:
-        x, y, rows, columns = y, x, columns, rows
-    groups = (rows, over), (over, columns), (rows, columns)
-    return Contraction(x, y, over, rows, columns) if all(_are_apart(frame, *pair) for pair in groups) else None
-
-
-def _are_apart(frame: Frame, one: Sequence[Axis], other: Sequence[Axis]) -> bool:
-    """Return whether all axes of one group come before all of another."""
-    if not one or not other:
-        return True
-    (first, last), (begin, end) = ((frame.places[group[0]], frame.places[group[-1]]) for group in (one, other))
-    return last < begin or end < first
-
-
-def _matrix(frame: Frame, name: str, rows: Sequence[Axis], columns: Sequence[Axis]) -> str:
-    """An array in the frame as a matrix."""
-    extents = [-1 if frame.outer in axes else math.prod(axis.extent for axis in axes) for axes in (rows, columns)]
-    if rows and columns and frame.places[rows[0]] > frame.places[columns[0]]:
-        return f"{name}.reshape({extents[1]}, {extents[0]}).T"
-    return f"{name}.reshape({extents[0]}, {extents[1]})"
-
-
 # -- The calls of NumPy for a block of slices: operations on entries, reductions, and what is put
 # into places.
 
@@ -210,7 +155,6 @@ class BlockWriter:
     """The text of one nest's block.
 
     names      of items: views, registers, constants
-    items      those that have calls: not the terms of sums that are `products` of matrices
     held       registers of items
     free       registers that nobody reads any more, by what they can hold
     registers  every register with an item of its kind and axes
@@ -243,29 +187,11 @@ class BlockWriter:
         accesses += [(view.places, node.shape) for node, view in (*nest.outputs.items(), *nest.given.values())]
         accesses += [(item.parts, item.node.shape) for item in nest.items if item.what == "read" and item.node is not None]
         self.frame = Frame(nest.outer, accesses, [axis for item in self.computed for axis in item.space])
-        self.products = dict(self._products())
-        terms = {item.operands[0] for item in self.products}
-        self.items = [item for item in nest.items if item not in terms]
-        self.last_use = {need: item for item in self.items if item not in nest.given for need in self._needs(item)}
-
-    def _products(self) -> Iterator[tuple[Item, Contraction]]:
-        """Sums that are products of matrices, whose terms nothing else needs."""
-        uses = Counter(need for item in self.computed for need in item.needs)
-        for item in self.computed:
-            terms = item.operands[0]
-            if item.what != "fold" or not self.source.assume_finite or uses[terms] > 1 or terms in self.stored or terms in self.nest.given:
-                continue
-            found = contraction(item, self.frame)
-            if found is not None:
-                yield item, found
-
-    def _needs(self, item: Item) -> Sequence[Item]:
-        """Return what an item's call reads."""
-        return (self.products[item].x, self.products[item].y) if item in self.products else item.needs
+        self.last_use = {need: item for item in nest.items if item not in nest.given for need in item.needs}
 
     def operations(self) -> None:
         """Write the calls of all items."""
-        for item in self.items:
+        for item in self.nest.items:
             if item in self.nest.given:
                 node, view = self.nest.given[item]
                 self.names[item] = self.view(node, view.places)
@@ -279,8 +205,8 @@ class BlockWriter:
                 self._store(item)
 
     def _compute(self, item: Item) -> None:
-        names = [self.names[need] for need in self._needs(item)]
-        ended = [need for need in dict.fromkeys(self._needs(item)) if self.last_use[need] is item and need in self.held]
+        names = [self.names[need] for need in item.needs]
+        ended = [need for need in dict.fromkeys(item.needs) if self.last_use[need] is item and need in self.held]
         for need in ended:
             self.free.setdefault(self._key(need), []).append(self.held.pop(need))
         if item.what == "put":
@@ -322,9 +248,6 @@ class BlockWriter:
         axes = None if is_total and not item.axes else tuple(map(self.frame.places.__getitem__, self.frame.ordered(item.over)))
         text = f"{fold}.reduce({names[0]}, {axes}, {dtype}"
         whole = f"{text}, None, True)"
-        if item in self.products:
-            factors = self.products[item].factors(self.frame, *names)
-            whole = f"{self._call(np.matmul)}({factors}).reshape({self.frame.shape(item.axes)})"
         if is_total and not item.axes:
             self.names[item] = self.source.new("p")
             self.lists.append(self.names[item])
@@ -335,7 +258,7 @@ class BlockWriter:
             part = self.source.new("t")
             self.body.append(f"{part} = {whole}")
             self.body.append(f"{total} = {part} if {total} is None else {fold}({total}, {part}, out={total})")
-        elif self._varies(item) and item not in self.products:
+        elif self._varies(item):
             self.body.append(f"{text}, {self._target(item)}, True)")
         else:
             self._result(item, whole)
@@ -465,7 +388,7 @@ class BlockWriter:
         """The slices of a block, those that a thread takes at a time, and whether threads share them."""
         slices, frame = self.nest.outer.extent, self.frame
         entries = {item: frame.size(item.space) for item in self.computed}
-        row = max((frame.size(item.axes) for item in self.items if self._varies(item)), default=1)
+        row = max((frame.size(item.axes) for item in self.nest.items if self._varies(item)), default=1)
         size = self._bytes + sum(self._itemsize(item.kind) * frame.size(item.axes) for _, item in self.registers)
         size = max(1, size // row)  # bytes that are at work for each entry
         most = max(1, min(SHARED_BLOCK_SIZE, SHARED_ROOM // (4 * size)))

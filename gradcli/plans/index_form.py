@@ -567,8 +567,8 @@ class Reader:
         raise NoLoop
 
     def _takes_products(self, node: Expr) -> bool:
-        """Return whether a product of matrices is read as loops: a large one is BLAS's."""
-        return _is_small(node)
+        """Return whether a product of matrices is read as loops: a large one is BLAS's, and all are NumPy's."""
+        return self.in_c and _is_small(node)
 
     def _made(self, node: Expr, op: Op, views: Sequence[View], present: Sequence[bool]) -> View:
         if op.elementwise:

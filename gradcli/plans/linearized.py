@@ -1,7 +1,6 @@
-"""Derivatives in many directions: what does not depend on the direction is computed once, and the rest, which is linear in it, for each.
+"""Derivatives in many directions, which lie along an axis: what does not depend on the direction is computed once.
 
-A direction is a tangent of variables, which is pushed forwards, or a cotangent of a result, which is pulled back. The graph of the
-derivative in one is cut where it begins to depend on it: what lies before is a plan of its own, whose results the other one takes.
+A direction is a tangent of variables, which is pushed forwards, or a cotangent of a result, which is pulled back.
 """
 
 from __future__ import annotations
@@ -9,20 +8,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gradcli.graph.interpret import Rebuilding, forward, interpret, size_of
+import numpy as np
+
+from gradcli.graph.interpret import Rebuilding, interpret, size_of
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.transforms import Tangents, vjp, zeros_like
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.batching import on_batch
 from gradcli.ops.spec import Op
 from gradcli.plans.backend import OFTEN
-from gradcli.plans.folding import Folder
-from gradcli.plans.index_form import in_order
 from gradcli.plans.plan import Plan
 from gradcli.plans.source import Nodes
-
-# -- A linear program for many directions at once: every node that depends on the direction has one
-# axis more, the first. What has no form for that raises `NotBatched`, and directions come one by one.
 
 
 class NotBatched(Exception):
@@ -63,9 +59,7 @@ class Batched(Rebuilding):
         return found if is_whole else broadcast_to(found, shape=(self.extent, *own))
 
 
-_FEW = 8  # directions that are not worth an axis
-_LONG = 1 << 9  # bytes of a node for each direction: loops along an axis of so many take longer than a call for each
-_BYTES = 1 << 25  # of a node for all directions
+_BYTES = 1 << 27  # of a node for the directions that are taken at once
 
 
 class Runs(NamedTuple):
@@ -85,25 +79,12 @@ def pushed(outs: Sequence[Expr], tangents: Mapping[Expr, Expr]) -> list[Expr]:
     return [zeros_like(out) if found[out] is None else found[out] for out in outs]
 
 
-class _Ahead:
-    """What is computed besides, and what all directions share: folded nodes, of which the first ones are what ``beside`` is."""
-
-    def __init__(self, beside: Sequence[Expr], leaves: Sequence[Expr], roots: Sequence[Expr], leaves_of_roots: Sequence[Expr]) -> None:
-        self.roots, self.graph, self.decides = list(roots), beside[0].graph, True
-        self._beside, self._kept = list(beside), roots[len(beside) :]
-        self._leaves = list(zip(leaves_of_roots, leaves, strict=True))
-
-    def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
-        values = {leaf: given[taken] for taken, leaf in self._leaves}
-        table = forward(self._beside, values, precision)
-        kept = forward(self._kept, given, precision)
-        return [*(table[node] for node in self._beside), *(kept[node] for node in self._kept)]
-
-
 class Linearized:
     """Nodes, and the derivatives of some in directions that are given later.
 
     Where something is not finite, what is computed besides is what it is; the derivatives may be anything that is not finite.
+
+    shapes  of a direction
     """
 
     def __init__(
@@ -117,67 +98,51 @@ class Linearized:
         back: bool,
         times: int,
     ) -> None:
-        """``beside`` is computed besides; directions are of ``wrt``, or if ``back`` of ``outs``; a call has them so many ``times``."""
+        """``beside`` is computed besides; directions are of ``wrt``, or if ``back`` of ``outs``; a call has so many ``times``."""
         graph = beside[0].graph
-        self.shapes = [x.shape for x in (outs if back else wrt)]  # of a direction
+        self._beside, self._times = len(beside), times
+        self.shapes = [x.shape for x in (outs if back else wrt)]
         directions = [graph.leaf("direction", shape) for shape in self.shapes]
         ends = vjp(outs[0], wrt, directions[0]) if back else pushed(outs, dict(zip(wrt, directions, strict=True)))
-        roots, taken = _folded([*beside, *ends], [*leaves, *directions])
-        ends, moving = roots[len(beside) :], set(taken[len(leaves) :])
-        order = reachable(ends)
-        for node in order:
+        roots, moving = [*beside, *ends], set(directions)
+        for node in reachable(ends):
             if not moving.isdisjoint(node.operands):
                 moving.add(node)
-        cut = [o for node in order if node in moving for o in node.operands if o is not None and o not in moving and not o.is_constant]
-        kept = list(dict.fromkeys([*cut, *(end for end in ends if end not in moving)]))
-        self._many = len(beside)
-        self._first = runs.plan(_Ahead(beside, leaves, [*roots[: len(beside)], *kept], taken[: len(leaves)]), taken[: len(leaves)])
+        groups = -(-times * max((size_of(node) for node in moving), default=0) // _BYTES)
+        self._many = -(-times // max(groups, 1))  # directions at once
         inner = Graph(graph.limits)
-        table = {node: inner.leaf("kept", node.shape, node.kind) for node in [*kept, *taken[len(leaves) :]]}
-        given = [*table.values()]
-        interpret([node for node in order if node in moving or node.is_constant], Rebuilding(inner), table)
-        self.all: Plan | None = None  # of all directions at once, which are the rows of what it takes and gives
-        most = max((size_of(node) for node in order if node in moving), default=0)
-        if ends and _FEW <= times <= _BYTES // max(most, 1) and most <= _LONG * times and all(end in moving for end in ends):
-            self.all = _batched(ends, kept, taken[len(leaves) :], order, moving, times, runs)
-        self._each = runs.plan(Nodes([table[end] for end in ends]), given, OFTEN * times) if ends else None
+        table = {leaf: inner.leaf("taken", leaf.shape, leaf.kind) for leaf in leaves}
+        table |= {direction: inner.leaf("directions", (self._many, *direction.shape)) for direction in directions}
+        taken = [*table.values()]
+        try:
+            interpret(reachable(roots), Batched(inner, moving, self._many), table)
+        except NotBatched:
+            self._is_batched, self._many, taken = False, 1, [*leaves, *directions]
+        else:
+            self._is_batched = True
+            rows = [
+                table[end] if end in moving else inner.apply(broadcast_to, (table[end],), {"shape": (self._many, *end.shape)})
+                for end in ends
+            ]
+            roots = [*(table[node] for node in beside), *rows]
+        self._plan = runs.plan(Nodes(roots), taken, OFTEN * -(-times // self._many))
 
-    def begun(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return what is computed besides, and what all directions share."""
-        found = self._first(values)
-        return found[: self._many], found[self._many :]
-
-    def along(self, kept: Sequence[Any], directions: Sequence[Any]) -> list[Any]:
-        """The derivatives in one direction."""
-        return [] if self._each is None else self._each([*kept, *directions])
+    def __call__(self, values: Sequence[Any], directions: Sequence[np.ndarray]) -> tuple[list[Any], list[np.ndarray]]:
+        """Return what is computed besides, and the derivatives: a row for each direction, as directions are given."""
+        beside: list[Any] = []
+        whole: list[np.ndarray] = []
+        for turn in range(0, self._times, self._many):
+            begin = min(turn, self._times - self._many)  # the last ones overlap
+            some = slice(begin, begin + self._many) if self._is_batched else begin
+            found = self._plan([*values, *(part[some] for part in directions)])
+            beside, ends = found[: self._beside], found[self._beside :]
+            if self._is_batched and self._many == self._times:
+                return beside, ends
+            whole = whole or [np.empty((self._times, *np.shape(end)[self._is_batched :]), np.asarray(end).dtype) for end in ends]
+            for every, end in zip(whole, ends, strict=True):
+                every[some] = end
+        return beside, whole
 
     def text(self) -> str:
-        if self.all is not None:
-            return f"{self._first.text()}\nand for all directions\n{self.all.text()}"
-        each = "" if self._each is None else f"\nand for each direction\n{self._each.text()}"
-        return self._first.text() + each
-
-
-def _batched(
-    ends: Sequence[Expr], kept: Sequence[Expr], directions: Sequence[Expr], order: Sequence[Expr], moving: set[Expr], times: int, runs: Runs
-) -> Plan | None:
-    """The plan of all directions at once, if there is one."""
-    graph = Graph(ends[0].graph.limits)
-    table = {node: graph.leaf("kept", node.shape, node.kind) for node in kept}
-    table |= {node: graph.leaf("directions", (times, *node.shape)) for node in directions}
-    given = [*table.values()]
-    try:
-        interpret([node for node in order if node in moving or node.is_constant], Batched(graph, moving, times), table)
-    except NotBatched:
-        return None
-    return runs.plan(Nodes([table[end] for end in ends]), given)
-
-
-def _folded(roots: Sequence[Expr], leaves: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
-    """Nodes, folded on the assumption that all is finite, in a graph of their own, and its leaves."""
-    folded = Folder(Graph(roots[0].graph.limits), assume_finite=True).fold(roots)
-    graph = Graph(roots[0].graph.limits)
-    table = {leaf: graph.leaf("taken", leaf.shape, leaf.kind) for leaf in leaves}
-    taken = [*table.values()]
-    interpret(in_order(folded), Rebuilding(graph), table)
-    return [table[root] for root in folded], taken
+        at_once = "all directions" if self._many == self._times else f"{self._many} directions at a time"
+        return f"for {at_once if self._is_batched else 'each direction'}\n{self._plan.text()}"

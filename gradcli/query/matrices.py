@@ -167,39 +167,26 @@ class Short:
 
 
 class Compressed:
-    """A direction for each colour of the pattern, one after the other, or all at once."""
+    """A direction for each colour of the pattern."""
 
     def __init__(self, of: Derivatives) -> None:
         self.of = of
         back, self.compression = of.compression
         of.hold(of.pattern.columns.size, self.compression.number)
-        self._slices = _slices(of.outs if back else of.wrt)
-        self._places = self.compression.color * of.shape[1 if back else 0] + self.compression.place
-        self._linear = Linearized(of.beside, of.outs, of.wrt, of.leaves, of.runs, back=back, times=max(1, self.compression.number))
+        count = max(1, self.compression.number)
+        self._linear = Linearized(of.beside, of.outs, of.wrt, of.leaves, of.runs, back=back, times=count)
+        whole = np.equal.outer(np.arange(count), self.compression.colors).astype(of.runs.precision)
+        parts = zip(_slices(of.outs if back else of.wrt), self._linear.shapes, strict=True)
+        self._directions = [whole[:, entries].reshape((count, *shape)) for entries, shape in parts]
 
     def entries(self, values: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
         """The nodes computed besides, and the entries of the pattern."""
-        beside, kept = self._linear.begun(values)
-        number = self.compression.number
-        if self._linear.all is not None:
-            whole = [np.reshape(part, (number, -1)) for part in self._linear.all([*kept, *self._all_directions])]
-            data = np.concatenate(whole, axis=1)[self.compression.color, self.compression.place]
-        else:
-            parts = [part for color in range(number) for part in self._linear.along(kept, self._directions(color))]
-            data = np.concatenate([np.ravel(part) for part in parts])[self._places] if parts else np.empty(0, self.of.runs.precision)
+        beside, whole = self._linear(values, self._directions)
+        rows = [np.reshape(part, (len(part), -1)) for part in whole] or [np.empty((1, 0), self.of.runs.precision)]
+        data = np.concatenate(rows, axis=1)[self.compression.color, self.compression.place]
         if not np.isfinite(np.add.reduce(data)):
             self._decide(data, values)
         return beside, data
-
-    @cached_property
-    def _all_directions(self) -> list[np.ndarray]:
-        return self._directions(np.arange(self.compression.number))
-
-    def _directions(self, colors: Any) -> list[Any]:
-        """The direction of a colour, or as rows those of several."""
-        whole = np.equal.outer(colors, self.compression.colors).astype(self.of.runs.precision)
-        parts = zip(self._slices, self._linear.shapes, strict=True)
-        return [whole[..., entries].reshape((*np.shape(colors), *shape))[()] for entries, shape in parts]
 
     def _decide(self, data: np.ndarray, values: Sequence[Any]) -> None:
         """Find the entries again that are not finite."""

@@ -1,5 +1,4 @@
-/* Functions of C that texts of operations call (`Text.c`) and that are written alike for both types of numbers: `real` is one of them,
-   `g_bits` whole numbers of its size. double.h and float.h follow with what is computed otherwise, composed.h with what both are made into. */
+/* What texts of operations in C call (`Text.c`), alike for both types of numbers: `real` is one, `g_bits` whole numbers of its size. */
 
 #define G_INLINE static inline __attribute__((always_inline)) /* a loop that calls a function takes entries one by one */
 
@@ -34,24 +33,3 @@ G_INLINE int g_isnan(real x) { return x != x; }
 G_INLINE int g_isinf(real x) { return g_fabs(x) > g_largest(); }
 G_INLINE int g_isfinite(real x) { return g_fabs(x) <= g_largest(); }
 G_INLINE int g_signbit(real x) { return g_copysign(1, x) < 0; }
-G_INLINE real g_sign(real x) { return g_choose(x > 0, 1, g_choose(x < 0, -1, x + 0)); }
-G_INLINE real g_heaviside(real x, real y) { return g_choose(x < 0, 0, g_choose(x > 0, 1, g_choose(x != x, x, y))); }
-G_INLINE real g_square(real x) { return x * x; }
-G_INLINE real g_maximum(real x, real y) {
-  return g_choose(__builtin_constant_p(y == y) && y == y ? !(x <= y) : (x > y) | (x != x), x, y);
-}
-G_INLINE real g_minimum(real x, real y) {
-  return g_choose(__builtin_constant_p(y == y) && y == y ? !(x >= y) : (x < y) | (x != x), x, y);
-}
-G_INLINE real g_chain(real c, real p) {
-  real t = c * p;
-  return g_choose((c == 0) & (t != 0), 0, t);
-}
-G_INLINE real g_nan_to_num(real x, real nan, real high, real low) {
-  return g_choose(x != x, nan, g_choose(x > g_largest(), high, g_choose(x < -g_largest(), low, x)));
-}
-/* The size of x, at most a limit; NaN stays. */
-G_INLINE real g_limited(real x, real limit) {
-  real size = g_fabs(x);
-  return g_choose(limit < size, limit, size);
-}

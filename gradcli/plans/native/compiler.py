@@ -42,18 +42,10 @@ FORBIDDEN = frozenset({
     "-fno-signed-zeros", "-ffp-model=fast", "-ffp-model=aggressive", "-mdaz-ftz",
 })  # fmt: skip
 
-# What NumPy calls the features of a processor that matter to loops of floats, and what says without them. Without AVX there is no AVX2
-# and no AVX-512.
-_WITHOUT = {
-    "AVX": "-mno-avx", "F16C": "-mno-f16c", "FMA3": "-mno-fma", "AVX2": "-mno-avx2", "X86_V3": "-mno-avx",
-    "AVX512F": "-mno-avx512f", "AVX512_SKX": "-mno-avx512f", "X86_V4": "-mno-avx512f",
-}  # fmt: skip
-
 
 def flags(kind: Kind, given: Sequence[str]) -> list[tuple[str, ...]]:
     """Those for a compiler on this machine, beside the arguments that CC gives: the best first, those that old ones know last."""
-    needed = (*_NEEDED, *_processor(kind, given))
-    return [(*needed, *_wide(kind)), needed]
+    return [(*_NEEDED, *_processor(given), *_wide(kind)), _NEEDED]
 
 
 def libraries() -> tuple[str, ...]:
@@ -61,18 +53,21 @@ def libraries() -> tuple[str, ...]:
     return ("-Wl,--as-needed", "-lmvec", "-lm") if _has_libmvec() else ("-lm",)
 
 
-def _processor(kind: Kind, given: Sequence[str]) -> tuple[str, ...]:
-    """Return what this processor has, or the one that CC names, without what NumPy was told to leave out: both are held to the same."""
-    named = any(argument.startswith(("-march=", "-mcpu=")) for argument in given)
-    if _x86():
-        return _left_out() if named else ("-march=native", *_left_out())
-    native = kind == "clang" or platform.machine().startswith(("arm", "aarch64", "ppc"))
-    return ("-mcpu=native",) if native and not named else ()
+def _processor(given: Sequence[str]) -> tuple[str, ...]:
+    """Return what NumPy uses of this processor, unless CC names one. What is compiled is kept, and homes are shared by machines."""
+    if not _x86() or any(argument.startswith("-march=") for argument in given):
+        return ()
+    features = (np.show_config(mode="dicts") or {}).get("SIMD Extensions", {})
+    has = {*features.get("baseline", ()), *features.get("found", ())}
+    level = 4 if has & {"X86_V4", "AVX512_SKX"} else 3 if "X86_V3" in has or has >= {"AVX2", "FMA3"} else 2
+    return f"-march=x86-64-v{level}", "-mtune=native"
 
 
 def _wide(kind: Kind) -> tuple[str, ...]:
     """Vectors as wide as there are, which compilers avoid for some processors, and functions of them by calls without a detour."""
     found = ["-fno-plt"]
+    if kind == "gcc":
+        found.append("--param=vect-epilogues-nomask=0")  # the ends of loops by functions of the same vectors, as all entries (double.h)
     if _x86():
         found.append("-mprefer-vector-width=512")
     if kind == "clang" and _has_libmvec():
@@ -82,13 +77,6 @@ def _wide(kind: Kind) -> tuple[str, ...]:
 
 def _x86() -> bool:
     return platform.machine().lower() in ("x86_64", "amd64", "i386", "i686")
-
-
-@cache
-def _left_out() -> tuple[str, ...]:
-    found = np.show_config(mode="dicts") or {}
-    absent = found.get("SIMD Extensions", {}).get("not found", [])  # in the processor, or by NPY_DISABLE_CPU_FEATURES
-    return tuple(sorted({_WITHOUT[name] for name in absent if name in _WITHOUT}))
 
 
 @cache
@@ -180,7 +168,6 @@ class Compiler(NamedTuple):
     command: tuple[str, ...]  # its path, and the arguments that CC has
     kind: Kind
     version: str  # as it says itself
-    processor: str  # for what it takes this machine's
     flags: tuple[str, ...]
     libraries: tuple[str, ...]
 
@@ -266,21 +253,10 @@ def _kind(version: str) -> Kind:
 
 def _proved(command: tuple[str, ...], kind: Kind, version: str, those: tuple[str, ...]) -> Compiler:
     """A compiler with flags, if it works with them. Raises UnusableError."""
-    processor = _named_processor(told([*command, *those, "-E", "-x", "c", "-###", os.devnull], patience=_PATIENCE))
-    compiler = Compiler(command, kind, version.partition("\n")[0].strip(), processor, those, libraries())
+    compiler = Compiler(command, kind, version.partition("\n")[0].strip(), those, libraries())
     if _library(compiler, _PROBE).gradcli_probe(ctypes.c_double(float("nan"))) != 1:
         raise UnusableError("it takes NaN for a number")
     return compiler
-
-
-def _named_processor(said: str) -> str:
-    """For what a compiler takes this machine's processor: the names of it and of its features that it hands to its own parts."""
-    words: list[str] = []
-    for line in text_lines(said):
-        with suppress(ValueError):
-            words += shlex.split(line) if "cc1" in line else []
-    named = {place + 1 for place, word in enumerate(words) if word in ("--param", "-target-cpu", "-target-feature", "-tune-cpu")}
-    return " ".join(word for place, word in enumerate(words) if place in named or word.startswith("-m"))
 
 
 def _advice() -> str:

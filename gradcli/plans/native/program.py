@@ -513,18 +513,30 @@ def _readable(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 _TYPES_OF_NUMBERS = {
-    "float64": "#define real double\ntypedef unsigned long long g_bits;",
+    "float64": "#define INFINITY ((real)__builtin_inf())\n#define real double\ntypedef unsigned long long g_bits;",
     "float32": "#undef real\n#define real float\ntypedef unsigned g_bits;",
 }
+_HEAD = re.compile(r"^G_INLINE real \w+\([^)]*\)", re.MULTILINE)
+_NAME = re.compile(r"\b([a-z]\w*)\(")
 
 
 @cache
 def functions_in_c(precision: str) -> str:
     """The functions that texts of operations call; those of float64 begin with d_ in programs on float32."""
-    own = {"float64": "double.h", "float32": "float.h"}[precision]
-    texts = [(files("gradcli.plans.native") / name).read_text(encoding="utf-8") for name in ("common.h", own, "composed.h")]
-    found = "\n".join([_TYPES_OF_NUMBERS[precision], *texts])
+    own, *files_ = ("double.h", "composed.h", "special.h") if precision == "float64" else ("float.h", "composed.h")
+    composed = _of_programs("\n".join(map(_text_of, files_)))
+    heads = "".join(f"{head};\n" for head in _HEAD.findall(composed))
+    found = "\n".join([_TYPES_OF_NUMBERS[precision], _text_of("common.h"), heads, _text_of(own), composed])
     return found if precision == "float64" else re.sub(r"\bg_", "d_", functions_in_c("float64")) + found
+
+
+def _text_of(file: str) -> str:
+    return (files("gradcli.plans.native") / file).read_text(encoding="utf-8")
+
+
+def _of_programs(composed: str) -> str:
+    """Functions of exported code as those of programs, under the names that these have and for either type of numbers."""
+    return _NAME.sub(r"g_\1(", composed.replace("static double", "G_INLINE real").replace("double ", "real "))
 
 
 def in_c(nests: Sequence[Nest], precision: str, threads: int | None) -> list[CompiledNest]:
