@@ -146,13 +146,12 @@ class Commands(_Helped, TyperGroup):
         return list(self.names)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        for name in [cmd_name] if cmd_name in self.names else self.names:  # all, of which typer suggests the closest one
-            if name not in self.commands:
-                self.commands[name] = _command(name)
-                if _COMPLETING:
-                    from gradcli.cli.completion import prepare
+        if cmd_name in self.names and cmd_name not in self.commands:
+            self.commands[cmd_name] = _command(cmd_name)
+            if _COMPLETING:
+                from gradcli.cli.completion import prepare
 
-                    prepare(self.commands[name])
+                prepare(self.commands[cmd_name])
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
