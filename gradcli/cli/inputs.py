@@ -89,6 +89,9 @@ def is_stream(path: str) -> bool:
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
 
+ONE_BINDING = "quote the expression as a whole; write a binding without spaces around '='"
+
+
 class Words(NamedTuple):
     """Positional arguments by what they are.
 
@@ -100,15 +103,12 @@ class Words(NamedTuple):
     ranges: dict[str, str]
     files: list[str]
 
-    def one(self, help: str) -> str | None:
-        """The only expression; None without one. Raises UsageError for two."""
+    def inputs(self, request: Request, nothing: str, example: str, help: str = ONE_BINDING) -> Inputs:
+        """Return what there is to read: standard input, if nothing else is named. Raises UsageError, also for two expressions."""
         if len(self.others) > 1:
             (first, _), (second, _), *_ = self.others
             raise UsageError(f"two expressions: '{first.strip()}' and '{second.strip()}'", help=help)
-        return self.others[0][0] if self.others else None
-
-    def inputs(self, request: Request, expression: str | None, nothing: str, example: str) -> Inputs:
-        """Return what there is to read: standard input, if nothing else is named. Raises UsageError, if that is closed."""
+        expression = self.others[0][0] if self.others else None
         if expression is None and not self.files:
             if sys.stdin is None or sys.stdin.closed:
                 raise UsageError(f"nothing to {nothing}", help=example)
@@ -142,13 +142,11 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
 
 
 EXAMPLE = "gradcli eval '3*a**3 - b**2' a=2,3 b=6,4"
-ONE_BINDING = "quote the expression as a whole; write a binding without spaces around '='"
 
 
 def eval_inputs(request: Request) -> Inputs:
     """Return what ``gradcli eval`` reads. Raises UsageError."""
-    found = words_of(request)
-    return found.inputs(request, found.one(ONE_BINDING), "evaluate", EXAMPLE)
+    return words_of(request).inputs(request, "evaluate", EXAMPLE)
 
 
 def expression_apart(request: CheckRequest) -> CheckRequest:

@@ -54,8 +54,8 @@ def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
         else:
             expressions.append((text, beside))
     found = found._replace(others=expressions)
-    expression = found.one("quote the expression as a whole; after it come the names to differentiate by")
-    inputs = found.inputs(request, expression, "differentiate", DIFF_EXAMPLE)
+    help = "quote the expression as a whole; after it come the names to differentiate by"
+    inputs = found.inputs(request, "differentiate", DIFF_EXAMPLE, help)
     return inputs, tuple(dict.fromkeys(names)) if names else None
 
 

@@ -37,10 +37,9 @@ BOUND_EXAMPLE = "gradcli bound 'x*(1-x)' x=0..1"
 def bound_inputs(request: BoundRequest, limits: Limits) -> tuple[Inputs, Programs, dict[str, Ends]]:
     """Return what ``gradcli bound`` reads, the programs that are run, and the box. Raises UsageError."""
     found = words_of(request, ranges=True)
-    expression = found.one("quote the expression as a whole; write a range without spaces around '='")
     if not found.ranges:
         raise UsageError("no name has a range", help=BOUND_EXAMPLE)
-    inputs = found.inputs(request, expression, "bound", BOUND_EXAMPLE)
+    inputs = found.inputs(request, "bound", BOUND_EXAMPLE)
     programs = programs_of(request, inputs, limits)
     return inputs, programs, _within(programs, {name: ends_of(name, text, programs) for name, text in found.ranges.items()})
 
@@ -64,7 +63,8 @@ def plot_inputs(request: PlotRequest, limits: Limits) -> tuple[Inputs, Programs,
         inputs = Inputs(expression, found.bindings, found.files)
         ranges[_only_name(bare, ranges, programs_of(request, inputs, limits), expressions)] = bare[0]
     _refuse_ranges(ranges, found.bindings)
-    inputs = found.inputs(request, expression, "plot", PLOT_EXAMPLE)
+    found = found._replace(others=[] if expression is None else [(expression, False)])
+    inputs = found.inputs(request, "plot", PLOT_EXAMPLE)
     programs = programs_of(request, inputs, limits)
     box = _within(programs, {name: _ends(name, text, programs) for name, text in ranges.items()})
     return inputs, programs, AskedPlot(box, names_of(request.wrt), request.points, _log(request, box))
