@@ -333,3 +333,9 @@ def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> st
     from gradcli.spelling import closest
 
     return closest(word, candidates, cutoff)
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
+    """The help for a word that is not known: the one that is meant, if one is close, else what else there is to say."""
+    close = suggestion(word, known)
+    return f"did you mean '{close}'?" if close else otherwise

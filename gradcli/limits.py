@@ -145,6 +145,15 @@ class Limits:
         if bytes_ > self.memory:
             raise _over(f"{what} needs {_bytes(bytes_)}, over the memory limit of {shown(self.memory)}", "memory", bytes_)
 
+    def check_derivatives(self, rows: int, columns: int, entries: int | None = None) -> None:
+        """Raise LimitError for a Jacobian of more entries than a derivative may have; of a sparse one, so many are computed."""
+        count = rows * columns if entries is None else entries
+        if count > self.tangents:
+            raise LimitError(
+                f"a Jacobian of {rows} x {columns} has {count:,} entries, over the limit of {self.tangents:,}",
+                help=f"raise it with --limit tangents={count}",
+            )
+
     def check_nodes(self, count: int, what: str) -> None:
         """Raise LimitError for more operations than a program may have; ``what`` is made of them."""
         if count > self.nodes:

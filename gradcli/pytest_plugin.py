@@ -18,6 +18,7 @@ import pytest
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Configuration
+    from gradcli.functions.listed import ListedCase
     from gradcli.query.cases import Case, Known
     from gradcli.query.options import Policy
     from gradcli.report.outcomes import Outcome
@@ -157,7 +158,7 @@ class CheckedFile(pytest.File):
                 self.session.stash.setdefault(_WRONG, {})[error.render()] = None
             raise self.CollectError(error.render()) from None
 
-    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
+    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, Case | ListedCase, Marks, Any]]:
         """Yield each case with its title, its marks, and what it says; equal ones are numbered. Raises GradcliError.
 
         file  what it is called from the current folder: tests may go to other ones
@@ -197,7 +198,7 @@ class RecordFile(CheckedFile):
         from gradcli.limits import DEFAULT
         from gradcli.query.bindings import Programs
         from gradcli.query.cases import CheckedLines, RecordCase
-        from gradcli.query.unused_names import UsedNames
+        from gradcli.query.names import UsedNames
         from gradcli.report.data import canonical, id_text
         from gradcli.report.identities import given_of
 
@@ -223,7 +224,7 @@ class RecordFile(CheckedFile):
 class FunctionFile(CheckedFile):
     """The functions of a project's settings, which run in this process."""
 
-    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, Case, Marks, Any]]:
+    def cases(self, policy: Policy, file: str) -> Iterator[tuple[str, ListedCase, Marks, Any]]:
         from gradcli.files.settings import line_of_function
         from gradcli.functions.listed import ListedCase
 
@@ -235,10 +236,10 @@ class FunctionFile(CheckedFile):
 class GradItem(pytest.Function):
     """A case: a query or an assert, a statement that cannot be read, or a record. It is a function as far as fixtures and hooks go."""
 
-    case: Case
+    case: Case | ListedCase
 
     @classmethod
-    def of(cls, file: CheckedFile, name: str, case: Case, marks: Marks, known: Known) -> GradItem:
+    def of(cls, file: CheckedFile, name: str, case: Case | ListedCase, marks: Marks, known: Known) -> GradItem:
         """The item of a case, with what its file says of it: why it is skipped, and why it is known to fail."""
         from gradcli.inert import printable, shown
 

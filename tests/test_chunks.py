@@ -7,8 +7,7 @@ import pytest
 
 import gradcli
 from gradcli.ops.cutting import Uncut
-from gradcli.query.chunked.runs import Walk, of_chunk
-from gradcli.query.chunked.sources import program_of
+from gradcli.query.chunked.runs import Walk, of_chunk, program_of
 from gradcli.query.specialized import Spec
 
 RANDOM = np.random.default_rng(0)

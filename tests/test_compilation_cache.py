@@ -22,8 +22,8 @@ from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query.evaluate import records
+from gradcli.query.names import UsedNames
 from gradcli.query.options import LONG, Options
-from gradcli.query.unused_names import UsedNames
 from gradcli.report.records import Record
 
 BARE = Options(check=False, formula=False)

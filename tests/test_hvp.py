@@ -109,7 +109,7 @@ def test_refused(call_cli, arguments, message):
     [
         ({"hvp": {"x": 1.0}, "jvp": {"x": 1.0}}, "'jvp' and 'hvp' exclude each other"),
         ({"hvp": {"x": 1.0}, "mode": "hessian"}, "the mode 'hessian' and 'hvp' exclude each other"),
-        ({"hvp": {}}, "'hvp' has no tangent"),
+        ({"hvp": {}}, "mode 'hvp' needs a direction"),
         ({"hvp": [1.0]}, "'hvp' must map names to tangents, not list"),
         ({"mode": "hvp"}, "mode 'hvp' needs a direction"),
         ({"hvp": {"x": 1.0}, "seed": 1.0}, "'hvp' and 'seed' exclude each other"),

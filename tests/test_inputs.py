@@ -44,7 +44,7 @@ OPTIONS = {
     "a text for a flag": ({"check": "no"}, "'check' must be True or False, not 'no'", None),
     "a text for a state": ({"random_state": "1"}, "'random_state' must be a whole number", None),
     "a jvp without tangents": ({"mode": "jvp"}, "needs a direction", 'write jvp={"x": 1.0}, the tangent of each name that moves'),
-    "an empty jvp": ({"jvp": {}}, "'jvp' has no tangent", None),
+    "an empty jvp": ({"jvp": {}}, "mode 'jvp' needs a direction", None),
     "a jvp in another mode": ({"jvp": {"x": 1.0}, "mode": "hessian"}, "exclude each other", "leave one of them out"),
     "a seed of a jvp": ({"jvp": {"x": 1.0}, "seed": 1.0}, "exclude each other", None),
     "a seed of a Jacobian": ({"mode": "jacobian", "seed": 1.0}, "exclude each other", None),

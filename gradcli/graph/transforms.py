@@ -341,11 +341,7 @@ def one_hot(index: int, shape: tuple[int, ...]) -> np.ndarray:
 def jacobian(y: Expr, x: Expr) -> Expr:
     """All partial derivatives, of shape y.shape + x.shape, by rows or by columns, whichever are fewer."""
     rows, columns = math.prod(y.shape), math.prod(x.shape)
-    if rows * columns > y.graph.limits.tangents:
-        raise LimitError(
-            f"a Jacobian of {rows} x {columns} entries is over the limit of {y.graph.limits.tangents:,}",
-            help=f"raise it with --limit tangents={rows * columns}",
-        )
+    y.graph.limits.check_derivatives(rows, columns)
     if not y.shape:
         return grad(y, x)
     if rows * columns == 0:

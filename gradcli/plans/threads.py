@@ -96,13 +96,17 @@ def _joined(found: list[Lists], blocks: Blocks, begin: int, rows: int) -> list[l
     return [list(chain.from_iterable(parts)) for parts in zip(*found, strict=True)]
 
 
+def cores() -> int:
+    """The count of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _threads() -> int:
     """As many as this process has cores, or as ``OMP_NUM_THREADS`` allows, as for NumPy's products of matrices."""
     said = os.environ.get("OMP_NUM_THREADS", "")
     if said.isdecimal() and int(said):
         return min(int(said), _MOST)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, _MOST)
+    return min(cores(), _MOST)
 
 
 @cache

@@ -18,6 +18,7 @@ from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import one_hot
 from gradcli.language.scope import Scope
+from gradcli.plots.places import Probe
 
 _LENGTHS = (32, 512, 4096)  # of columns: shorter ones are filled up
 
@@ -85,6 +86,16 @@ class Columns:
             part = slice(start, start + step)
             fill(points, part, [column[part] for column in given])
         return points
+
+    def along(self, name: str, fixed: Mapping[str, float]) -> Probe:
+        """The values and the slopes along a name, a column for each entry of the result; the others are fixed."""
+        entries = math.prod(self.root.shape)
+
+        def probe(xs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            found = self(*(xs if other == name else np.full(len(xs), fixed[other]) for other in self.moving))
+            return found.values.reshape(len(xs), entries), found.slopes[name].reshape(len(xs), entries)
+
+        return probe
 
     def _together(self, points: Points, part: slice, columns: Sequence[np.ndarray]) -> None:
         count, shape = len(columns[0]), self.root.shape

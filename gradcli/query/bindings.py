@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -99,6 +99,14 @@ def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, .
     return tuple(name if name in known else forms.get(composed(name, "NFKC"), name) for name in names)
 
 
+def names_listed(texts: Sequence[Any], known: Collection[str]) -> tuple[str, ...]:
+    """The names that positional arguments are, each perhaps several with commas between them. Raises InputTypeError for what are none."""
+    for text in texts:
+        if not isinstance(text, str) or not all(re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalized(text).split(",")):
+            raise InputTypeError(f"{text!r} is no name to differentiate by", help="names are words: 'x', 'y'")
+    return tuple(name for text in texts for name in names_given("names", text, known) or ())
+
+
 def covariances_of(cov: Any, known: Collection[str]) -> list[tuple[tuple[str, ...], Any]]:
     """Covariances by the names that they are of. Raises InputTypeError."""
     if cov is not None and not isinstance(cov, Mapping):
@@ -114,7 +122,8 @@ def refuse_unknown(keywords: Iterable[str], known: Collection[str], options: Col
         meant = _ELSEWHERE.get(name)
         close = meant if meant in options else suggestion(name, sorted({*options, *known}))
         help = f"did you mean '{close}'?" if close else None
-        raise UnknownArgument(f"{what} has no option '{name}', and the expression no name '{name}'", help=help)
+        beside = f", and the expression no name '{name}'" if known else ""
+        raise UnknownArgument(f"{what} has no option '{name}'{beside}", help=help)
 
 
 class UnknownArgument(UnknownNameError, TypeError):
@@ -126,24 +135,6 @@ def value_of(name: str, value: Any, copy: bool = True) -> Any:
     if isinstance(value, np.memmap) and value.dtype.kind in "fiub":
         return value
     return numbers(value, f"the value of '{name}'", booleans=True, copy=copy)
-
-
-def uncertain_of(name: str, value: Any, programs: Programs) -> tuple[Any, Any]:
-    """A value and its standard deviation: text with a ``±``, or an object such as `uncertainties` makes. None for what is exact."""
-    if isinstance(value, str) and any(sign in value for sign in ("±", "+/-", "\\pm", "+-", "(")):
-        found, deviation = programs.fresh().uncertain(value, name)
-        return (value, None) if deviation is None else (found, deviation)
-    if hasattr(value, "nominal_value") and hasattr(value, "std_dev"):
-        found = numbers(value.nominal_value, f"the value of '{name}'")
-        return found, deviations(value.std_dev, found, name)
-    return value, None
-
-
-def name_of(name: Any) -> str:
-    """A name to differentiate by, or several with commas between them. Raises InputTypeError for what is none."""
-    if not isinstance(name, str) or not all(re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalized(name).split(",")):
-        raise InputTypeError(f"{name!r} is no name to differentiate by", help="names are words: 'x', 'y'")
-    return str(name)
 
 
 def entries_of(why: Any) -> list[str]:
@@ -163,12 +154,10 @@ def mode_of(mode: str, directions: Mapping[str, Any], known: Collection[str]) ->
     if word not in directions:
         return mode, {}
     direction, help = directions[word], f'write {word}={{"x": 1.0}}, the tangent of each name that moves'
-    if direction is None:
-        raise UsageError(f"mode '{word}' needs a direction", help=help)
-    if not isinstance(direction, Mapping):
+    if direction is not None and not isinstance(direction, Mapping):
         raise InputTypeError(f"'{word}' must map names to tangents, not {type(direction).__name__}", help=help)
     if not direction:
-        raise UsageError(f"'{word}' has no tangent", help=help)
+        raise UsageError(f"mode '{word}' needs a direction", help=help)
     tangents = bound(direction, {}, known, lambda x: f'{word}={{"{x}": 1.0}}')
     return word, {name: numbers(tangent, f"the tangent of '{name}'") for name, tangent in tangents.items()}
 
@@ -201,10 +190,9 @@ def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None
 
     def typed(word: str) -> str:
         name, _, value = word.partition("=")
-        if value:
-            return word if str(given.get(name)) == value else ""
-        if given.get(name) is not usual.get(name):
-            return f"'{name}'"
+        is_given = str(given.get(name)) == value if value else given.get(name) is not usual.get(name)
+        if is_given:
+            return word if value else f"'{name}'"
         return f"the mode '{name}'" if given["mode"] == name else ""
 
     refuse_together("modes evaluate", typed)
@@ -299,3 +287,21 @@ class Programs:
         from gradcli.batch.compilation import CompilationCache
 
         return CompilationCache(self.limits, self.precision)
+
+
+def programs_with(values: Mapping[str, Any], limits: Limits, dtype: str = "float64", dialect: str | None = None) -> Programs:
+    """Return what makes programs with these values: arrays, text with a ``±``, or objects such as `uncertainties` makes."""
+    programs = Programs(limits, dtype, dialect=dialect)
+    for name, value in values.items():
+        exact, deviation = value, None
+        if isinstance(value, str) and any(sign in value for sign in ("±", "+/-", "\\pm", "+-", "(")):
+            found, deviation = programs.fresh().uncertain(value, name)
+            exact = value if deviation is None else found
+        elif hasattr(value, "nominal_value") and hasattr(value, "std_dev"):
+            exact = numbers(value.nominal_value, f"the value of '{name}'")
+            deviation = deviations(value.std_dev, exact, name)
+        programs.values[name] = array = value_of(name, exact)
+        limits.check_shape(array.shape)
+        if deviation is not None:
+            programs.deviations[name] = deviation
+    return programs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, ShapeError, TypeMismatchError, UnknownNameError, UsageError, suggestion
+from gradcli.errors import EvaluationError, ShapeError, TypeMismatchError, UnknownNameError, UsageError, did_you_mean
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
@@ -97,8 +97,7 @@ def refuse_unknown(mentioned: Collection[str], box: Mapping[str, Ends]) -> None:
     """Raise UnknownNameError for a name of the box that no program mentions."""
     for name in box:
         if name not in mentioned:
-            close = suggestion(name, sorted(mentioned))
-            raise UnknownNameError(f"the expression has no name '{name}'", help=f"did you mean '{close}'?" if close else None)
+            raise UnknownNameError(f"the expression has no name '{name}'", help=did_you_mean(name, sorted(mentioned)))
 
 
 def _bound(found: Range, names: list[str]) -> Bound:

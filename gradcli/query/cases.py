@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from gradcli.containment import contained
 from gradcli.errors import (
@@ -23,7 +23,7 @@ from gradcli.errors import (
     Span,
     UnknownFieldError,
     UsageError,
-    suggestion,
+    did_you_mean,
     text_lines,
 )
 from gradcli.files.jsonl import InputRecord, parse_record
@@ -34,10 +34,10 @@ from gradcli.language.run import Program, statements
 from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.query.bindings import Programs
-from gradcli.query.evaluate import only_follows, run_statement
+from gradcli.query.evaluate import only_follows, record_of, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
+from gradcli.query.names import UsedNames, names_among, refuse_glued
 from gradcli.query.options import FAIL_ON, Options, Policy
-from gradcli.query.unused_names import UsedNames, names_among, refuse_glued
 from gradcli.report.data import id_text
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
@@ -173,17 +173,16 @@ def _judged(program: Program, statement: Statement | GradcliError, policy: Polic
             refuse_glued(statements, scope, needs.names, options.wrt or (), can_list=False)
         except AmbiguousError as error:
             return Record.of_error(error, id=id, expr=record.expr)
+        sampled = SampledPoints(program, statement, needs, options, id)
+        is_of_all = isinstance(statement, Assertion) and {*needs.names} <= {*names_quantified_by(statement)}  # all values of them are meant
         if isinstance(statement, (Binding, Several)):
             record = deferred(program, statement, needs, options)
-        elif isinstance(statement, Assertion) and {*needs.names} <= {*names_quantified_by(statement)}:
-            middle = SampledPoints(program, statement, needs, options, id)
-            record = middle.at(dict.fromkeys(middle.keys, 0.5))  # of these names all values are meant
+        elif is_of_all or (options.over and not needs.names):
+            record = sampled.at(dict.fromkeys(needs.names, 0.5))
             if record is not None:
                 record.point = {}
-        elif options.over and not needs.names:
-            record = SampledPoints(program, statement, needs, options, id).at({})
         else:
-            record = SampledPoints(program, statement, needs, options, id).gravest(policy.points, policy.state)
+            record = sampled.gravest(policy.points, policy.state)
     elif isinstance(statement, (Binding, DataBinding, Several)):
         keep_in_order(scope, statement)
     return record
@@ -201,8 +200,7 @@ def unrun(statement: Statement | GradcliError, id: Any = None) -> Record:
         record = Record.of_error(statement, id=id)
         record.error = None
         return record
-    line, column = statement.source.position(statement.span.start)
-    return Record(statement.text, id, statement.source.name, line, column)
+    return record_of(Record, statement, id)
 
 
 def name_of(record: Record) -> str:
@@ -227,14 +225,14 @@ class CaseNames:
 # -- JSON Lines records, each to its result: what `eval` and `check` share -------------------------
 
 
+@dataclass(eq=False)
 class RecordLines:
     """Lines of JSON Lines files to results, as `eval` takes them: nothing is claimed, and the result is that of the last query."""
 
     kind: ClassVar[type[Any]] = Record
-    skips = False  # whether a record may be left out, and its claims identify it
-
-    def __init__(self, programs: Programs, names: UsedNames) -> None:
-        self.programs, self.names = programs, names
+    skips: ClassVar[bool] = False  # whether a record may be left out, and its claims identify it
+    programs: Programs
+    names: UsedNames
 
     def options(self, given: InputRecord, options: Options) -> Options:
         """The options of a record that says more than names and a seed. Raises UsageError."""
@@ -270,7 +268,7 @@ class RecordLines:
         known: dict[str, Any] = {}
         try:
             given = parse_record(line, self.programs.limits, folder)
-            known = {"id": given.id, "expr": given.expr, "meta": given.meta, "given": given.given}
+            known = vars(given)
             if self.skips and given.skip is not None:
                 record = Record(given.expr, given.id, skip=given.skip)
                 self.names.had |= given.at.keys()
@@ -292,7 +290,7 @@ class RecordLines:
         programs = self.programs
         deviations: dict[str, Any] = {}
         values = {**self._values(given, policy.state, deviations), **programs.values}
-        deviations = {name: found for name, found in deviations.items() if name not in programs.values} | programs.deviations
+        deviations |= programs.deviations
         options = self.options(given, _options_of(given, policy.options))
         record: Any = None
         if self.kind is Record and options.bare and not deviations and all(claim.of in {*values, "value"} for claim in given.expect):
@@ -323,9 +321,12 @@ class RecordLines:
         return self.decide(program, given, parsed, policy)
 
     def _values(self, given: InputRecord, state: int, deviations: dict[str, Any]) -> dict[str, Any]:
-        """The values of a record, texts as constant expressions; their standard deviations are put among others. Raises InputError."""
-        values: dict[str, Any] = {**given.at}
-        texts = {name: value for name, value in given.at.items() if isinstance(value, str)}
+        """The values of a record that the command line does not replace; their standard deviations are put among others.
+
+        Texts are constant expressions. Raises InputError.
+        """
+        values: dict[str, Any] = {name: value for name, value in given.at.items() if name not in self.programs.values}
+        texts = {name: value for name, value in values.items() if isinstance(value, str)}
         calculator = self.programs.fresh(state, values={}) if texts else None
         for name, value in texts.items():
             assert calculator is not None
@@ -348,8 +349,7 @@ def _refuse_claims_of_nothing(given: InputRecord, parsed: Iterable[Statement | G
     names = sorted(bound.union(program.scope.names, mentioned))
     for name in claimed:
         if name not in names:
-            close = suggestion(name, names)
-            help = f"did you mean '{close}'?" if close else f"the names are {', '.join(names[:20])}" if names else None
+            help = did_you_mean(name, names, f"the names are {', '.join(names[:20])}" if names else None)
             raise UnknownFieldError(f"'expect' has the gradient of '{name}', which the record does not have", help=help)
 
 
@@ -363,14 +363,13 @@ def _options_of(given: InputRecord, options: Options) -> Options:
     return replace(options, wrt=options.wrt or given.wrt, seed=seed)
 
 
+@dataclass(eq=False)
 class CheckedLines(RecordLines):
     """Records as `check` takes them: with what they expect, within their own tolerances unless the command line has some."""
 
     skips = True
-
-    def __init__(self, programs: Programs, names: UsedNames, rtol: float | None, atol: float | None) -> None:
-        super().__init__(programs, names)
-        self.rtol, self.atol = rtol, atol
+    rtol: float | None
+    atol: float | None
 
     def options(self, given: InputRecord, options: Options) -> Options:
         if not given.expect and given.rtol is None and given.atol is None:
@@ -411,21 +410,6 @@ def claimed(
             yield record
     if policy.options.claims and last is None:
         yield Record.of_error(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)
-
-
-class Case(Protocol):
-    """A case that an item decides."""
-
-    @property
-    def file(self) -> str:
-        """The file it stands in, as it is shown."""
-
-    @property
-    def line(self) -> int:
-        """The line there."""
-
-    def outcome(self, name: str) -> Outcome:
-        """The outcome of the case, under a name."""
 
 
 class Known(NamedTuple):
@@ -489,15 +473,15 @@ class Statements:
         return found
 
 
+@dataclass(eq=False)
 class Runner:
     """One program for a file. Queries leave no trace in it, so that each gives the same alone as after the others."""
 
-    def __init__(self, folder: Path, statements: list[Statement | GradcliError], policy: Policy) -> None:
-        self.folder = folder
-        self.statements = statements
-        self.policy = policy
-        self.done = 0  # statements that the program has been through
-        self.program: Program | None = None
+    folder: Path
+    statements: list[Statement | GradcliError]
+    policy: Policy
+    done: int = 0  # statements that the program has been through
+    program: Program | None = None
 
     def advance(self, place: int) -> None:
         """Make the names those before the statement at a place."""
@@ -525,3 +509,6 @@ class Runner:
         program = programs.fresh(self.policy.state, programs.loader(self.folder), usual=self.policy.dialect)
         program.scope.dialect.foresee(lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None))
         return program
+
+
+Case = RecordCase | Statements  # that an item decides

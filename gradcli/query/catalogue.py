@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, UnknownNameError, suggestion
+from gradcli.errors import GradcliError, UnknownNameError, did_you_mean
 from gradcli.formulas.printing import formula
 from gradcli.formulas.textbook import simplify
 from gradcli.graph.nodes import Graph
@@ -23,7 +23,7 @@ Function = Op | Composite
 
 # Values that examples are evaluated at, the first at which the result is finite.
 _VECTORS = ([0.5, 0.25, 0.75], [1.5, 2.5, 2.0], [2.0, 4.0, 3.0])
-_MATRICES = ([[2.0, 1.0], [1.0, 3.0]],)
+_MATRIX = [[2.0, 1.0], [1.0, 3.0]]
 _WHOLE = {"index": [0, 1, 1], "n": 2, "k": 2}
 
 
@@ -112,8 +112,8 @@ def found(name: str) -> tuple[Function, str]:
     if signature is None and short in registry():
         return registry()[short], short
     if signature is None:
-        close = suggestion(short, [n for _, r in functions() for n in (r.name, *r.aliases)])
-        raise UnknownNameError(f"unknown function '{name}'", help=f"did you mean '{close}'?" if close else "gradcli functions lists all")
+        known = [n for _, r in functions() for n in (r.name, *r.aliases)]
+        raise UnknownNameError(f"unknown function '{name}'", help=did_you_mean(short, known, "gradcli functions lists all"))
     try:
         return named(signature.target), short
     except KeyError:
@@ -242,7 +242,7 @@ def _evaluated(text: str, shape: int) -> Example | None:
         return None
     at: dict[str, Any] = {}
     for name in needs_of(statement, Scope()).names:
-        at[name] = _WHOLE.get(name) or (_MATRICES[0] if name.isupper() else np.roll(_VECTORS[shape], len(at)).tolist())
+        at[name] = _WHOLE.get(name) or (_MATRIX if name.isupper() else np.roll(_VECTORS[shape], len(at)).tolist())
     try:
         record = evaluate(text, at=at, check=False)
     except (GradcliError, ValueError):

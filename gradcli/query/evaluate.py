@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gradcli.containment import contained
-from gradcli.errors import ExhaustedError, GradcliError, ShapeError, Source, Span, TypeMismatchError
+from gradcli.errors import GradcliError, ShapeError, Source, Span, TypeMismatchError
 from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program, tried
@@ -24,9 +24,9 @@ from gradcli.language.scope import Scope, StaticUse
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
+from gradcli.query.names import has_powers, missing, nowhere, remarks, variables
 from gradcli.query.options import Options
-from gradcli.query.warnings import first_nonfinite, gradient, hessian, hvp, jacobian, jvp, nonfinite, nonfinite_of_large, text_of
-from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, variables
+from gradcli.query.warnings import first_nonfinite, gradient, hessian, hvp, jacobian, jvp, nonfinite, nonfinite_of_large
 from gradcli.report.records import Answer, Record
 
 if TYPE_CHECKING:
@@ -74,10 +74,7 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, option
     places = [None if options.place is None else options.place(name, shape, dtype) for name, shape in shapes.items()]
     in_files = sum(p.nbytes for p in places if p is not None)
     scope.limits.check_memory(plan.memory - in_files + held_by(scope.values.values()), WITH_GRADIENT)
-    try:
-        results = plan(values, [None if p is None else np.asarray(p) for p in places])
-    except MemoryError:
-        raise ExhaustedError(f"not enough memory for results of the shapes {', '.join(map(str, shapes.values()))}") from None
+    results = plan(values, [None if p is None else np.asarray(p) for p in places])
     value, *gradients = [result if p is None else p for result, p in zip(results, places, strict=True)]
     return value, dict(zip(wrt, gradients, strict=True))
 
@@ -85,7 +82,7 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, option
 # -- What is given beside a query's program: claims on its result, read in its scope, and the seed -
 
 
-def claims_of(program: Program, root: Expr, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
+def claims_of(program: Program, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
     """The claims on a query, read in its scope, where ``seed`` is the seed."""
     if not options.claims:
         return [], None
@@ -100,14 +97,14 @@ def claims_of(program: Program, root: Expr, record: Record, options: Options) ->
     found = []
     try:
         for claim in options.claims:
-            given = Given(claim.of, None, claim.numbers, options.rtol, options.atol)
+            formula, numbers = None, claim.numbers
             if claim.text is not None:
                 node = program.read(claim.text, f"<claim of {claim.of}>")
                 if claim.formula or program.lowering.mentions:
-                    given = Given(claim.of, node, around=claim.around)
+                    formula = node
                 else:
-                    given = Given(claim.of, None, program.bindings.raw(node), options.rtol, options.atol)
-            found.append(given)
+                    numbers = program.bindings.raw(node)
+            found.append(Given(claim.of, formula, numbers, options.rtol, options.atol, around=claim.around))
     finally:
         if seed is not None:
             scope.unbind("seed")
@@ -192,6 +189,12 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
     return answer(Record, fill, program, statement, id=id, mode="assert" if asserts else options.mode)
 
 
+def record_of(kind: type[Kind], statement: Statement, id: Any = None, **known: Any) -> Kind:
+    """Return an answer to a statement, of which nothing is known yet but where it stands."""
+    line, column = statement.source.position(statement.span.start)
+    return kind(statement.text, id, statement.source.name, line, column, **known)
+
+
 def answer(
     kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], program: Program, statement: Statement | GradcliError, *,
     lower: Callable[[Statement], Lowered | None] | None = None, id: Any = None, **known: Any,
@@ -207,8 +210,7 @@ def answer(
         if statement.source is not None:
             scope.mentioned.update(_WORD.findall(statement.source.text))
         return kind.of_error(tried(statement, scope), id=id)
-    line, column = statement.source.position(statement.span.start)
-    record = kind(statement.text, id, statement.source.name, line, column, **known)
+    record = record_of(kind, statement, id, **known)
     try:
         lowered = (lower or program.execute)(statement)
         if lowered is None:
@@ -302,8 +304,11 @@ def _evaluated(program: Program, lowered: Lowered, options: Options, record: Rec
         else:
             record.uncertainty = propagated(scope, root, order, record, options.covariances)
     excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}
-    if options.formula and wrt:
-        _formulas(scope, root, wrt, options, record)
+    if options.formula and wrt and options.mode in ("grad", "jacobian", "hessian"):
+        from gradcli.query.general_formulas import derivative_formulas
+
+        found = derivative_formulas(scope, root, wrt, options.mode, seed_given=record.seed_given, latex=options.latex)
+        record.derivative_kind, record.derivative, record.latex = found
     if options.precision is not None and options.mode == "grad" and root.kind == "float":
         from gradcli.reference.digits import to_digits
 
@@ -317,27 +322,17 @@ def _evaluated(program: Program, lowered: Lowered, options: Options, record: Rec
     if options.over and options.check:
         from gradcli.query.over import held
 
-        record.check = held(scope, lowered, wrt, claims_of(program, root, record, options)[0], options.over, options.timeout)
+        record.check = held(scope, lowered, wrt, claims_of(program, record, options)[0], options.over, options.timeout)
         if record.check is not None:
             return wrt
     if options.check:
         from gradcli.check.crosscheck import cross_check
 
-        claims, seed = claims_of(program, root, record, options)
+        claims, seed = claims_of(program, record, options)
         record.check = cross_check(
             scope, root, wrt, record, options.timeout, claims, seed, options.remembering, options.convention, excused
         )  # fmt: skip
     return wrt
-
-
-def _formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], options: Options, record: Record) -> None:
-    """The formulas of the derivatives that the record has."""
-    if options.mode in ("grad", "jacobian", "hessian"):
-        from gradcli.query.general_formulas import derivative_formulas
-
-        record.derivative_kind, record.derivative, record.latex = derivative_formulas(
-            scope, root, wrt, options.mode, seed_given=record.seed_given, latex=options.latex
-        )
 
 
 def _remarks(
@@ -361,7 +356,7 @@ def _remarks(
     lost = {name: wrt[name] for name, found in entries if has_powers(order) and _has_nan(found)}
     if not lost:
         return excused
-    without = nowhere(scope, order, lost, text_of)
+    without = nowhere(scope, order, lost)
     record.warnings += without.values()
     asked = {*(options.wrt or ()), *(claim.of for claim in options.claims)}
     return {**excused, **{name: reason for name, reason in without.items() if name not in asked}}
@@ -372,7 +367,9 @@ def _is_anything(found: Any) -> bool:
 
 
 def _has_nan(found: Any) -> bool:
-    return any(map(_has_nan, found.values())) if isinstance(found, dict) else is_nan(found)
+    if isinstance(found, dict):
+        return any(map(_has_nan, found.values()))
+    return first_nonfinite(found) is not None and bool(np.isnan(found).any())
 
 
 def _assert(program: Program, lowered: Lowered, record: Record, options: Options) -> None:

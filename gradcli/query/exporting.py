@@ -19,10 +19,9 @@ from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
 from gradcli.query.evaluate import answers, seed_of
 from gradcli.query.free_variables import needs_of
+from gradcli.query.names import refuse_glued, variables
 from gradcli.query.options import Options
 from gradcli.query.uncertainty import left_out
-from gradcli.query.unused_names import refuse_glued
-from gradcli.query.wrt import variables
 from gradcli.report.records import Answer
 
 _ANY = np.float64(0.5)  # a number, of which a function has the shape and the dtype
@@ -99,7 +98,8 @@ def _with_parameters(scope: Scope, made: Subject, wrt: dict[str, Expr]) -> Subje
     """With the names that the function takes; other values are written out: of constants, and what was drawn at random."""
     leaves = {node: None for node in [*reachable(made.roots), *wrt.values()] if node.is_leaf}
     mentioned = [leaf for name in scope.outside if name in scope.mentioned and (leaf := scope.leaves.get(name)) is not None]
-    taken = {leaf: None for leaf in [*leaves, *mentioned] if _is_taken(scope, leaf)}
+    named = [leaf for leaf in [*leaves, *mentioned] if scope.leaves.get(leaf.payload.name) is leaf]
+    taken = {leaf: None for leaf in named if leaf not in scope.frozen or leaf.payload.name in scope.outside}
     fixed = {leaf: leaf.graph.constant(scope.values[leaf]) for leaf in leaves if leaf not in taken}
     if fixed:
         roots = rebuild([*made.roots, *made.labels], {**fixed, **{leaf: leaf for leaf in taken}}, made.value.graph)
@@ -107,8 +107,3 @@ def _with_parameters(scope: Scope, made: Subject, wrt: dict[str, Expr]) -> Subje
         made = made.rebuilt(dict(zip([*made.roots, *made.labels], roots, strict=True)), roots[:count])
     made.parameters = sorted((Parameter(leaf.payload.name, leaf) for leaf in taken), key=lambda parameter: parameter.name)
     return made
-
-
-def _is_taken(scope: Scope, leaf: Expr) -> bool:
-    name = leaf.payload.name
-    return scope.leaves.get(name) is leaf and (leaf not in scope.frozen or name in scope.outside)

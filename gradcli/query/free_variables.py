@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.claims import smaller_domain
-from gradcli.check.sampling import Point, anything
+from gradcli.check.sampling import anything
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
@@ -38,10 +38,13 @@ from gradcli.report.verdicts import POINTS, Check, Verdict
 # operations, and simpler ones that fail, too. The same state gives the same points.
 
 
-def anywhere(leaves: Sequence[Expr], count: int, state: int = 0) -> Iterator[Point]:
+Point = dict[str, Any]  # numbers by names
+
+
+def anywhere(names: Sequence[str], count: int, state: int = 0) -> Iterator[Point]:
     """Points of all signs and sizes, for names without values: some simple, most moderate, a few tiny or large."""
-    for coordinates in _coordinates(len(leaves), count, state):
-        yield dict(zip(leaves, coordinates, strict=True))
+    for coordinates in _coordinates(len(names), count, state):
+        yield dict(zip(names, coordinates, strict=True))
 
 
 @lru_cache(64)
@@ -58,7 +61,7 @@ def _coordinates(names: int, count: int, state: int) -> list[list[np.float64]]:
     return points
 
 
-def in_domains(order: Sequence[Expr], leaves: Sequence[Expr], count: int, state: int = 0) -> Iterator[Point]:
+def in_domains(order: Sequence[Expr], leaves: Sequence[Expr], count: int, state: int = 0) -> Iterator[dict[Expr, Any]]:
     """Points at which each name is in the domains of all operations that it is an operand of."""
     random = np.random.default_rng(state)
     nodes = [(dict(zip(node.op.operands, node.operands, strict=False)), ranges(node.op.domain)) for node in order if node.op is not None]
@@ -79,17 +82,13 @@ def _within(low: float, high: float, random: np.random.Generator) -> float:
     return low + size if math.isfinite(low) else high - size if math.isfinite(high) else float(random.uniform(-4, 4))
 
 
-def simpler(point: Point, leaves: Sequence[Expr]) -> Iterator[Point]:
+def simpler(point: Point) -> Iterator[Point]:
     """The same point with one number made rounder, for finding the simplest that still fails."""
-    for leaf in leaves:
-        value = float(point[leaf])
-        for digits in (0, 1, 2):
-            rounded = float(f"{value:.{digits}g}") if digits else float(round(value))
-            if rounded != value and len(repr(rounded)) < len(repr(value)):
-                yield {**point, leaf: np.float64(rounded)}
-        for plain in (1.0, 2.0, -1.0, 0.5):
-            if len(repr(plain)) < len(repr(value)):
-                yield {**point, leaf: np.float64(plain)}
+    for name, number in point.items():
+        value = float(number)
+        for rounder in (float(round(value)), float(f"{value:.1g}"), float(f"{value:.2g}"), 1.0, 2.0, -1.0, 0.5):
+            if len(repr(rounder)) < len(repr(value)):
+                yield {**point, name: np.float64(rounder)}
 
 
 # -- What a statement lacks, and what it is at points ----------------------------------------------
@@ -154,23 +153,22 @@ def _apart(names: list[str], values: Collection[str]) -> list[str]:
     return list(apart)
 
 
+@dataclass(eq=False)
 class SampledPoints:
-    """A statement at points of its domain.
+    """A statement at points of its domain."""
 
-    of_formulas  whether only claims count, of which it is no matter how well floats do
-    """
+    program: Program
+    statement: Statement
+    needs: Needs
+    options: Options
+    id: Any = None
+    of_formulas: bool = False  # whether only claims count, of which it is no matter how well floats do
 
-    of_formulas = False
-
-    def __init__(self, program: Program, statement: Statement, needs: Needs, options: Options, id: Any = None) -> None:
-        self.program, self.statement, self.needs, self.id = program, statement, needs, id
-        self.options = replace(options, everywhere=True)
-        self.keys = [program.scope.graph.leaf(name, ()) for name in needs.names]
-
-    def at(self, point: Mapping[Any, Any], around: int | None = None) -> Record | None:
+    def at(self, point: Point, around: int | None = None) -> Record | None:
         """The record at one point, and what formulas are at those ``around`` it; of a binding, only the error that it makes."""
-        options = replace(self.options, claims=tuple(replace(claim, around=around) for claim in self.options.claims))
-        values = {name: np.float64(point[key]) for name, key in zip(self.needs.names, self.keys, strict=True)}
+        claims = tuple(replace(claim, around=around) for claim in self.options.claims)
+        options = replace(self.options, everywhere=True, claims=claims)
+        values = {name: np.float64(number) for name, number in point.items()}
         with self.bound(values):
             for statement in (*(deferral.binding for deferral in self.needs.bindings), self.statement):
                 record = run_statement(self.program, statement, options, id=self.id)
@@ -216,14 +214,14 @@ class SampledPoints:
 
     def gravest(self, points: int, state: int) -> Record:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
-        best, inside = self.gravest_of(list(anywhere(self.keys, points, state)))
+        best, inside = self.gravest_of(list(anywhere(self.needs.names, points, state)))
         if best is None:
-            candidates: list[dict[Any, Any]] = []
+            candidates: list[Point] = []
             with suppress(GradcliError), self.lowered() as lowered:
                 candidates = self.points_in_domains(lowered, points, state)
             best, inside = self.gravest_of(candidates)
         if best is None:
-            best = self._asked(next(anywhere(self.keys, 0, state)))
+            best = self._asked(next(anywhere(self.needs.names, 0, state)))
             if best.error is None:
                 names = ", ".join(self.needs.names)
                 best.check = Check(Verdict.UNDETERMINED, reason=f"none of {points} points has a finite value: give values to {names}")
@@ -231,13 +229,13 @@ class SampledPoints:
         best.points = inside
         return best
 
-    def gravest_of(self, candidates: Sequence[dict[Any, Any]]) -> tuple[Record | None, int]:
+    def gravest_of(self, candidates: Sequence[Point]) -> tuple[Record | None, int]:
         """The gravest record of those with a finite value, and how many there are; none of what is wrong at every point."""
         best: Record | None = None
         without: dict[int, str] = {}  # claims, and what is said of where they have no value
         held: Counter[int] = Counter()  # claims, and the points at which they were held
         inside = 0
-        gravest: dict[Any, Any] | None = None  # of a record made in passing, which has to be made anew
+        gravest: Point | None = None  # of a record made in passing, which has to be made anew
         outside, agreeing = self._together(candidates)
         for place, point in enumerate(candidates):
             if place in outside:
@@ -251,13 +249,16 @@ class SampledPoints:
             if record.error is not None and record.error.code != "evaluation":
                 return record, 0
             without = {**what_claims_lack(record), **without}
-            if not inside_domain(record) or record.check is None or is_out_of_range(record.check):
+            check = record.check
+            if not inside_domain(record) or check is None:
                 continue
+            if check.overflows and not any(claim.verdict is Verdict.MISMATCH for claim in check.claims):
+                continue  # at points of our choice, overflow says nothing of a formula
             inside += 1
-            held.update({i: claim.points for i, claim in enumerate(record.check.claims)})
-            if record.check.worst is Verdict.MISMATCH:
+            held.update({i: claim.points for i, claim in enumerate(check.claims)})
+            if check.worst is Verdict.MISMATCH:
                 return self._simplest(point, record), inside
-            if best is None or best.check is None or self._counts_for(record.check) > self._counts_for(best.check):
+            if best is None or best.check is None or self._counts_for(check) > self._counts_for(best.check):
                 best, gravest = record, None if place in agreeing else point
         if gravest is not None:
             best = self._asked(gravest)
@@ -294,30 +295,38 @@ class SampledPoints:
         leaves = self.program.scope.leaves
         return Columns(self.program.scope, lowered.value, {name: leaves[name] for name in self.needs.names}, {})
 
-    def points_in_domains(self, lowered: Lowered, points: int, state: int) -> list[dict[Any, Any]]:
+    def inside(self, lowered: Lowered, points: Sequence[Point]) -> Any:
+        """Return at which of some points a lowered query has a finite value."""
+        found = self.function(lowered)(*np.array([[*point.values()] for point in points]).T)
+        return found.inside.reshape(len(points), -1).all(axis=1)
+
+    def points_in_domains(self, lowered: Lowered, points: int, state: int) -> list[Point]:
         """Points in the domains of the operations of a query, where names of many operations are hardly met by chance."""
         leaves = [self.program.scope.leaves[name] for name in self.needs.names]
         found = in_domains(definition_order(lowered.value), leaves, points, state)
-        return [dict(zip(self.keys, point.values(), strict=True)) for point in found]
+        return [dict(zip(self.needs.names, point.values(), strict=True)) for point in found]
 
-    def _together(self, points: Sequence[Mapping[Any, Any]]) -> tuple[set[int], set[int]]:
+    def _together(self, points: Sequence[Point]) -> tuple[set[int], set[int]]:
         """The places of points where a query that works entry by entry has no finite value, and of those that agree judged at once."""
         query, options = self.statement, self.options
         outside, agreeing = set[int](), set[int]()
         if not isinstance(query, Query) or self.needs.bindings or options.mode != "grad" or not points:
             return outside, agreeing
-        columns = {name: np.array([point[key] for point in points]) for name, key in zip(self.needs.names, self.keys, strict=True)}
-        inside = self._inside(columns)
-        if inside is None:
+        try:
+            with self.lowered() as lowered:
+                if not self.function(lowered).entrywise or lowered.static_uses or lowered.value.kind != "float" or lowered.value.shape:
+                    return outside, agreeing
+                inside = self.inside(lowered, points)
+        except GradcliError:
             return outside, agreeing
         outside.update(np.flatnonzero(~inside).tolist())
         claims = tuple(replace(claim, around=None) for claim in options.claims)  # they are tried around single points
-        quick = replace(options, formula=False, check=True, precision=None, claims=claims)
+        quick = replace(options, everywhere=True, formula=False, check=True, precision=None, claims=claims)
         places = np.flatnonzero(inside)
         for _ in range(2 if all(claim.formula for claim in claims) else 0):
             if places.size < 2:
                 break
-            with self.in_passing(), self.bound({name: column[places] for name, column in columns.items()}):
+            with self.in_passing(), self.bound({name: np.array([points[i][name] for i in places.tolist()]) for name in self.needs.names}):
                 record = run_statement(self.program, query, quick, id=self.id)
             finite = _finite_slopes(record, places.size)
             if finite.all():
@@ -327,25 +336,17 @@ class SampledPoints:
             places = places[finite]
         return outside, agreeing
 
-    def _inside(self, columns: Mapping[str, Any]) -> Any:
-        """Return where the query has a finite value; None if it does not work entry by entry."""
-        with suppress(GradcliError), self.lowered() as lowered:
-            function = self.function(lowered)
-            if function.entrywise and not lowered.static_uses and lowered.value.kind == "float" and not lowered.value.shape:
-                return function(*columns.values()).inside
-        return None
-
-    def _asked(self, point: Mapping[Any, Any], around: int | None = None) -> Record:
+    def _asked(self, point: Point, around: int | None = None) -> Record:
         record = self.at(point, around)
         assert record is not None
         return record
 
-    def _simplest(self, point: dict[Any, Any], record: Record) -> Record:
+    def _simplest(self, point: Point, record: Record) -> Record:
         """The same mismatch at rounder numbers; one that was found around the point is told as it is."""
         if (again := self._asked(point)).check is None or again.check.worst is not Verdict.MISMATCH:
             return record
         for _ in range(_WORTH_SHRINKING):
-            for candidate in simpler(point, self.keys):
+            for candidate in simpler(point):
                 found = self._asked(candidate)
                 if found.check is not None and found.check.worst is Verdict.MISMATCH:
                     point, record = candidate, found
@@ -391,11 +392,6 @@ def what_claims_lack(record: Record) -> dict[int, str]:
     return found
 
 
-def is_out_of_range(check: Check) -> bool:
-    """Return True for a mismatch that only overflow makes: at points of our choice it says nothing of a formula."""
-    return check.overflows and not any(claim.verdict is Verdict.MISMATCH for claim in check.claims)
-
-
 def _explain(record: Record) -> None:
     """Say of an error that it may be due to the number that stood for a name."""
     if record.error is not None and record.error.code not in ("evaluation", "missing-value"):
@@ -414,7 +410,7 @@ def deferred(program: Program, binding: Binding | Several, needs: Needs, options
         scope.failed.pop(name, None)
     scope.names.update(before)
     sampled = SampledPoints(program, binding, needs, options)
-    record = sampled.at(next(anywhere(sampled.keys, 0)))
+    record = sampled.at(next(anywhere(needs.names, 0)))
     for name in names:
         scope.names.pop(name, None)
         scope.lost.pop(name, None)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self, overload
+from contextlib import suppress
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 
 from gradcli.characters import ByName
 from gradcli.characters import by_name as found_by_name
-from gradcli.errors import GradcliError, InputTypeError, ShapeError, UnknownNameError, UsageError, suggestion
+from gradcli.errors import GradcliError, InputTypeError, ShapeError, UnknownNameError, UsageError
 from gradcli.inert import clipped
+from gradcli.language.calls import is_function
 from gradcli.language.reading import names_bound_by, names_imported_by, words_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers
@@ -21,7 +22,6 @@ from gradcli.ops.constants import NAMED
 from gradcli.query import bindings as given
 from gradcli.query.specialized import (
     HessianPlan,
-    JacobianPlan,
     MatrixPlan,
     Order,
     ProductPlan,
@@ -52,26 +52,20 @@ class Flat:
     shapes  of the vector's parts, by name; None, for one name at most, is a vector of what is left
     """
 
-    def __init__(self, function: Any, names: tuple[str, ...], values: Mapping[str, Any]) -> None:
+    def __init__(self, function: Any, names: tuple[str, ...], at: Any, values: Mapping[str, Any]) -> None:
         """``names`` are those of the vector's parts, also "a, b"; ``values`` are shapes of parts (or values that have these), and the
         values of all other names."""
         words, dtype = function.words, function.float_dtype
-        parts = [part.strip() for name in names for part in given.name_of(name).split(",")]
-        if not parts:
+        known = given.names_listed(names, words)
+        if not known:
             raise UsageError("flat: no name", help='name what the vector holds: flat("x")')
-        known = given.bound(None, dict.fromkeys(parts), words, repr)
-        if len(known) < len(parts):
+        if len(set(known)) < len(known):
             raise UsageError("flat: a name stands twice")
-        keywords = {name: value for name, value in values.items() if name != "at"}
-        bound = given.bound(values.get("at"), keywords, words, lambda name: f'at={{"{name}": ...}}')
-        for name in (*known, *bound):
-            if name not in words:
-                close = suggestion(name, sorted(words))
-                help = f"did you mean '{close}'?" if close else None
-                raise UnknownNameError(f"flat: the expression has no name '{name}'", help=help)
+        bound = given.bound(at, values, words, lambda name: f'at={{"{name}": ...}}')
+        given.refuse_unknown((*known, *bound), words, ("at",), "flat")
         self.shapes = {name: _shape(name, bound[name], dtype) if name in bound else None for name in known}
         self.fixed = {name: given.value_of(name, value) for name, value in bound.items() if name not in known}
-        self.function = function.by(tuple(known))
+        self.function = function.by(known)
         self._open = [name for name, shape in self.shapes.items() if shape is None]
         self._size = sum(math.prod(shape) for shape in self.shapes.values() if shape is not None)
         self._is_one = list(self.shapes.values()) == [None]
@@ -144,32 +138,29 @@ def placeholder(name: str, spec: Any, of_floats: np.dtype[Any]) -> np.ndarray | 
     A tuple of whole numbers is a shape, and what has a ``shape`` and a ``dtype`` and no entries says both, as jax.ShapeDtypeStruct
     does; floats are of the one dtype that the function has. Raises InputTypeError for what is no shape.
     """
-    shape: Any
+    shape, dtype = spec, of_floats
     if hasattr(spec, "shape") and hasattr(spec, "dtype"):
         if hasattr(spec, "__array__"):
             return None
         shape, dtype = spec.shape, _dtype_of(name, spec.dtype)
-    elif isinstance(spec, tuple):
-        shape, dtype = spec, of_floats
-    else:
+        dtype = of_floats if dtype.kind == "f" else dtype
+    elif not isinstance(spec, tuple):
         return None
-    if not isinstance(shape, tuple) or not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in shape):
-        shown = f"the shape of '{name}' must be whole numbers from 0, not {shape!r}"
-        raise InputTypeError(shown, help="for a value, write a number, a list or an array")
     try:
-        return np.broadcast_to(np.zeros((), of_floats if dtype.kind == "f" else dtype), shape)
-    except ValueError:
-        raise InputTypeError(f"the shape of '{name}' is {shape}: there is no array of so many entries or axes") from None
+        if not isinstance(shape, tuple):
+            raise TypeError
+        return np.broadcast_to(np.zeros((), dtype), shape)
+    except (TypeError, ValueError):
+        message = f"the shape of '{name}' must be whole numbers from 0, as an array can have them, not {shape!r}"
+        raise InputTypeError(message, help="for a value, write a number, a list or an array") from None
 
 
 def _dtype_of(name: str, dtype: Any) -> np.dtype[Any]:
-    try:
+    with suppress(TypeError):
         found: np.dtype[Any] = np.dtype(dtype)
-    except TypeError:
-        raise InputTypeError(f"the dtype of '{name}' must be one of NumPy's, not {dtype!r}") from None
-    if found.kind not in "fiub":
-        raise InputTypeError(f"the dtype of '{name}' must be real numbers or booleans, not {found}")
-    return found
+        if found.kind in "fiub":
+            return found
+    raise InputTypeError(f"the dtype of '{name}' must be real numbers or booleans, not {dtype!r}")
 
 
 def _shape(name: str, spec: Any, dtype: Any) -> tuple[int, ...]:
@@ -196,13 +187,13 @@ class Compiled:
     def __init__(self, settings: Settings, sparse: bool = False) -> None:
         self.settings, self.sparse = settings, sparse
         self.float_dtype = settings.float_dtype
-        self._words = {*(settings.wrt or ())}
+        self.words = {*(settings.wrt or ())}  # what the expression mentions, functions among them
         for statement in statements_of(settings.expression, settings.limits):
-            self._words |= {*words_of(statement), *names_bound_by(statement)}
+            self.words |= {*words_of(statement), *names_bound_by(statement)}
         self._ascii = settings.expression.isascii()  # all results are keyed as names are written
+        self._made = lru_cache(_PLANS)(partial(self.plans, settings))
         self._planned: dict[Key, tuple[Specialized, Order]] = {}  # by names and shapes as calls have them
         self._deciding: dict[Key, list[str]] = {}  # names whose values decide what is computed
-        self._made = lru_cache(_PLANS)(self._specialized)
 
     @property
     def expression(self) -> str:
@@ -212,11 +203,6 @@ class Compiled:
     def wrt(self) -> tuple[str, ...] | None:
         """The names to differentiate with respect to; None for all that it is called with and depends on."""
         return self.settings.wrt
-
-    @property
-    def words(self) -> Collection[str]:
-        """The names that the expression mentions, functions among them, and those of ``wrt``."""
-        return self._words
 
     def __repr__(self) -> str:
         return f"<{'sparse ' * self.sparse}{type(self).__name__.lower()} {clipped(self.expression, _SHOWN)!r}>"
@@ -230,7 +216,7 @@ class Compiled:
         plans = dict.fromkeys(plan for plan, _ in self._planned.values())
         return Listing("\n\n".join(plan.text() for plan in plans) or "nothing is compiled yet: call the function, or prepare it for shapes")
 
-    def flat(self, *names: str, **values: Any) -> Flat:
+    def flat(self, *names: str, at: Mapping[str, Any] | None = None, **values: Any) -> Flat:
         """The function of one vector that holds the values of these names, as solvers call it; of `value_and_grad` it gives the value
         and the gradient as a vector (``jac=True`` of ``scipy.optimize.minimize``).
 
@@ -238,7 +224,7 @@ class Compiled:
         values  shapes of these, ``x=(3, 2)`` (or values that have them; one name may have none: it is a vector of what is left), and the
                 values of all other names, which are fixed; ``at=`` is a dictionary for names that are no keywords
         """
-        return Flat(self, names, values)
+        return Flat(self, names, at, values)
 
     def by(self, names: tuple[str, ...]) -> Self:
         """The same function with derivatives by these names."""
@@ -252,7 +238,7 @@ class Compiled:
         self, at: Any, more: tuple[Any, ...], bindings: dict[str, Any], seed: Any = None, out: Any = None, state: int | None = None
     ) -> Any:
         """The results for values of names; ``out`` is for the plan."""
-        if at is not None or more or not self._words.issuperset(bindings):
+        if at is not None or more or not self.words.issuperset(bindings):
             bindings = self._by_names(at, bindings, more)
         parts: list[Any] = list(bindings)  # names and shapes: what a plan is made for
         dtype, kind = self.float_dtype, None
@@ -279,8 +265,8 @@ class Compiled:
         """The plan for values of these shapes, and the order of its results."""
         options = ("seed",) if "seed" in self.options else ()
         seed = named.pop("seed", None) if options else None
-        given.refuse_unknown(named, self._words, options, "prepare")
-        specs = given.bound(shapes, named, self._words, lambda name: f'f.prepare({{"{name}": ...}})')
+        given.refuse_unknown(named, self.words, options, "prepare")
+        specs = given.bound(shapes, named, self.words, lambda name: f'f.prepare({{"{name}": ...}})')
         values = {name: placeholder(name, spec, self.float_dtype) for name, spec in specs.items()}
         unknown = {name for name, empty in values.items() if empty is not None}
         values |= {name: self._array(name, specs[name]) for name in specs if name not in unknown}
@@ -319,22 +305,17 @@ class Compiled:
             found = self._planned[(*key, *contents.values())] = plan, plan.order(bindings)
         return found
 
-    def _specialized(self, specs: tuple[Spec, ...], seed: Any) -> Specialized:
-        return self.plans(self.settings, specs, seed)
-
     def _by_names(self, at: Any, keywords: dict[str, Any], more: tuple[Any, ...] = ()) -> dict[str, Any]:
         """The values by the names that the expression has for them; those that come by position are refused."""
         if more or (at is not None and not isinstance(at, Mapping)):
             statements = statements_of(self.expression, self.settings.limits)
-            names = [name for statement in statements for name in (*names_bound_by(statement), *names_imported_by(statement))]
-            taken = {*names, *NAMED, *re.findall(r"\b(\w++)\s*+\(", self.expression)}
-            free = sorted(self._words - taken)
+            own = {name for statement in statements for name in (*names_bound_by(statement), *names_imported_by(statement))}
+            free = [name for name in sorted(self.words - own) if not (is_function(name) and len(name) > 1) and name not in NAMED] or ["x"]
             shown = [f"{value!r}" if isinstance(value, (int, float)) else "..." for value in (at, *more)]
-            free += [f"x{place}" for place in range(len(free), len(shown))] if len(shown) > 1 else ["x"][len(free) :]
             help = f"call it by names: f({', '.join(f'{name}={text}' for name, text in zip(free, shown, strict=False))})"
             raise InputTypeError("a compiled function takes values by names", help=help)
-        given.refuse_unknown(keywords, self._words, self.options, "the function")
-        return given.bound(at, keywords, self._words, _by_name)
+        given.refuse_unknown(keywords, self.words, self.options, "the function")
+        return given.bound(at, keywords, self.words, _by_name)
 
     def _lazily(self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None) -> tuple[Any, dict[str, Any]]:
         """The results of a call some of whose values are Dask's arrays."""
@@ -426,7 +407,11 @@ class Value(_Prepared):
         return np.ravel(value) if value.ndim else value
 
 
-class _Matrix(_Prepared):
+_Results = TypeVar("_Results")
+_Patterns = TypeVar("_Patterns")
+
+
+class _Matrix(_Prepared, Generic[_Results, _Patterns]):
     """A function that has a matrix of derivatives."""
 
     def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
@@ -439,55 +424,36 @@ class _Matrix(_Prepared):
         """The matrix, with a row for each entry of the value (of the vector, for a Hessian) and a column for each of the vector."""
         return self.call(None, (), bindings, out="whole sparse" if self.sparse else "whole")
 
-    def _patterns(self, shapes: Mapping[str, Any] | None, named: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, at: Mapping[str, Any] | None = None, /, *, random_state: int | None = None, **bindings: Any) -> _Results:
+        """The value, and by each name the Jacobian, of the value's shape followed by the name's; of `hessian` the value, the gradient by
+        each name, and by each two the second derivatives, ``[x][y]`` of the shape of x followed by that of y.
+
+        ``sparse=True`` makes each matrix a ``scipy.sparse.csr_array`` with a row for each entry of the value (of x) and a column for each
+        entry of the name (of y), in C order.
+        """
+        found: _Results = self.call(at, (), bindings, out="sparse" * self.sparse, state=random_state)
+        return found
+
+    def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> _Patterns:
+        """The entries of each matrix that may be other than zero, for values of these shapes (as ``prepare`` takes them).
+
+        Sparse arrays of truths, by name, of a Hessian by two. What is left out is zero for all values; what is not may be.
+        """
         plan, order = self.plan_for(shapes, named)
-        found: dict[str, Any] = found_by_name(plan.patterns(order))
+        found: _Patterns = found_by_name(plan.patterns(order))
         return found
 
 
-class Jacobian(_Matrix):
+class Jacobian(_Matrix[tuple[Any, dict[str, Any]], dict[str, Any]]):
     """A value and its Jacobians as a function of names. Made by `jacobian`."""
 
-    plans = JacobianPlan
-
-    def __call__(
-        self, at: Mapping[str, Any] | None = None, /, *, random_state: int | None = None, **bindings: Any
-    ) -> tuple[Any, dict[str, Any]]:
-        """The value, and by each name the Jacobian, of the value's shape followed by the name's.
-
-        ``sparse=True`` of `jacobian` makes each a ``scipy.sparse.csr_array`` with a row for each entry of the value and a column for each
-        entry of the name, in C order.
-        """
-        found: tuple[Any, dict[str, Any]] = self.call(at, (), bindings, out="sparse" * self.sparse, state=random_state)
-        return found
-
-    def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Any]:
-        """The entries of the Jacobian by each name that may be other than zero, for values of these shapes (as ``prepare`` takes them).
-
-        Sparse arrays of truths, with a row for each entry of the value. What is left out is zero for all values; what is not may be.
-        """
-        return self._patterns(shapes, named)
+    plans = MatrixPlan
 
 
-class Hessian(_Matrix):
+class Hessian(_Matrix[tuple[Any, dict[str, Any], dict[str, dict[str, Any]]], dict[str, dict[str, Any]]]):
     """A scalar, its gradients and its second derivatives as a function of names. Made by `hessian`."""
 
     plans = HessianPlan
-
-    def __call__(
-        self, at: Mapping[str, Any] | None = None, /, *, random_state: int | None = None, **bindings: Any
-    ) -> tuple[Any, dict[str, Any], dict[str, dict[str, Any]]]:
-        """The value, the gradient by each name, and by each two the second derivatives, ``[x][y]`` of the shape of x followed by that of y.
-
-        ``sparse=True`` of `hessian` makes each a ``scipy.sparse.csr_array`` with a row for each entry of x and a column for each of y.
-        """
-        found: tuple[Any, dict[str, Any], dict[str, dict[str, Any]]]
-        found = self.call(at, (), bindings, out="sparse" * self.sparse, state=random_state)
-        return found
-
-    def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, dict[str, Any]]:
-        """The second derivatives by each two names that may be other than zero, as `Jacobian.sparsity` has it."""
-        return self._patterns(shapes, named)
 
 
 class HessianProduct(Compiled):
@@ -672,17 +638,7 @@ def compile(
 def compile(expression: Callable[..., Any], **pytorch: Any) -> Callable[..., Any]: ...
 @overload
 def compile(expression: None = None, **pytorch: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
-def compile(
-    expression: Any = None,
-    *,
-    dtype: DType = "float64",
-    limits: Limits = DEFAULT,
-    dialect: Dialect | None = None,
-    backend: Any = "auto",
-    threads: int | None = None,
-    random_state: int | None = None,
-    **pytorch: Any,
-) -> Any:
+def compile(expression: Any = None, **options: Any) -> Any:
     """A function of an expression's names that gives its value, with the options of `value_and_grad`.
 
     A Python function is given back as it is, as PyTorch's `compile` changes nothing that a function computes; with PyTorch's keywords
@@ -690,15 +646,9 @@ def compile(
     for what is neither.
     """
     of_functions = expression is None or callable(expression)
-    ours: dict[str, Any] = {"dtype": dtype, "limits": limits, "dialect": dialect, "backend": backend, "threads": threads}
-    ours["random_state"] = random_state
-    options = _PYTORCH_COMPILE if of_functions else (*ours,)
-    strange = [*pytorch, *(name for name in ("threads", "random_state") if of_functions and ours[name] is not None)]
-    for name in strange:
-        if name not in options:
-            close = suggestion(name, [*options])
-            raise given.UnknownArgument(f"compile has no option '{name}'", help=f"did you mean '{close}'?" if close else None)
+    usual: Any = value_and_grad.__kwdefaults__
+    known = _PYTORCH_COMPILE if of_functions else usual
+    given.refuse_unknown([name for name in options if name not in known], (), known, "compile")
     if of_functions:
         return expression if expression is not None else lambda function: function
-    ours["random_state"] = 0 if random_state is None else random_state
-    return Value(_settings(expression, (), **ours))
+    return Value(_settings(expression, (), **{**usual, **options}))

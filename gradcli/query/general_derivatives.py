@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement, pairwise
+from dataclasses import dataclass, field, replace
+from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.sampling import Point
 from gradcli.containment import contained
-from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, suggestion
+from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, did_you_mean
 from gradcli.files.jsonl import ClaimInput
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
@@ -31,78 +30,78 @@ from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, E
 from gradcli.notation import GREEK
 from gradcli.ops.constants import NAMED
 from gradcli.plots.columns import Columns
+from gradcli.plots.places import Probe
 from gradcli.query.cases import details_of
-from gradcli.query.evaluate import locate, run_statement
-from gradcli.query.free_variables import Needs, SampledPoints, anywhere, deferred, keep_in_order, needs_of
+from gradcli.query.evaluate import locate, record_of, run_statement
+from gradcli.query.free_variables import Needs, Point, SampledPoints, anywhere, deferred, keep_in_order, needs_of
 from gradcli.query.general_formulas import General, general
+from gradcli.query.names import refuse_glued, variables
 from gradcli.query.options import POINTS, Options
 from gradcli.query.uncertainty import left_out
-from gradcli.query.unused_names import refuse_glued
-from gradcli.query.wrt import variables
 from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Claim, OneSided, Verdict
+from gradcli.report.verdicts import Check, Claim, Verdict
 
-# -- Places of the kinks of an expression, in its own names: those that records of operations name,
-# solved where that is possible. A place is told where the derivative was seen to jump across it, in
-# floats: `relu(x)**2` has none.
+# -- Places of the kinks of an expression, by the equations that records of operations have for them.
+# A place is told where the derivative was seen to jump, in floats: `relu(x)**2` has none.
 
 
 _PLACE = re.compile(r"(\w+) = (-?\w+)")
-_LIMIT = 40  # nodes of a condition that is written
-_MOST = 8  # places of one condition
-_GRID = np.linspace(-9.7, 9.9, 99)
-_HALVINGS = 80
-_STEPS = 1e-5, 1e-7  # to both sides of a place, relative
+_LIMIT = 40  # nodes of a side that is written
+_GRID = np.sort(np.concatenate([np.linspace(-9.7, 9.9, 96), *np.outer((-1, 1), np.geomspace(11, 3e6, 40))]))
+_HALVINGS = 30
+_HOLDS = 1e-6  # relative to a place and the slope: how far from 0 a function is beside its zero
+_STEPS = np.array([1e-5, 1e-7])  # to both sides of a place, relative
 _POLE = 50  # times a value or a derivative grows, where a step becomes a hundredth: as 1/x does, and log(x) in its slope
 _LASTING, _SEEN = 0.5, 1e-6  # what is left of a jump of the derivative at the smaller of the steps, and what counts as one
 
-Where = Mapping[str, Any]  # numbers by names
-
-
-class Condition(NamedTuple):
-    """Place of a kink of an operation, or of one that may be: two sides of an equation."""
-
-    left: Expr
-    right: Expr
-
-    @property
-    def text(self) -> str | None:
-        parts = [formula(side, limit=_LIMIT) for side in self]
-        return None if None in parts else " = ".join(map(str, parts))
-
 
 def kinks_of(scope: Scope, root: Expr, names: Sequence[str]) -> str | None:
-    """The places of the kinks of a scalar expression, in words; None where none was seen."""
+    """The places of the kinks of a scalar expression, as equations; None where none was seen."""
     leaves = {node.payload.name: node for node in reachable([root]) if node.is_leaf and node.payload.name in names}
     function = Columns(scope, root, leaves, leaves)
     base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # of which nothing is special
-    places: dict[str, None] = {}
-    for condition in _conditions(root):
-        nodes = reachable([*condition])
-        free = [name for name, leaf in leaves.items() if leaf in nodes]
-        text = condition.text
-        if not free or text is None or any(node.shape for node in nodes):
-            continue
-        solved = (_solved(condition, free[0]) if len(free) == 1 else None) or {}
-        seen = [_jumps(function, {**base, free[0]: at}) for at in solved.values()]
-        if solved and all(seen):
-            places |= dict.fromkeys(f"at {free[0]} = {place}" for place in solved)
-        elif any(seen) or any(_jumps(function, point) for point in _crossings(scope, condition, leaves, base, free)):
-            places[f"where {text}"] = None
-    if not places:
-        return None
-    listed = list(places)
-    for before, after in pairwise(list(places)):  # "at x = 0 and x = 2"
-        if before[:2] == after[:2] == "at":
-            listed[listed.index(after)] = after.removeprefix("at ")
-    return " and ".join(listed)
+    found: dict[str, None] = {}
+    for (left, right), name in product(_conditions(root), leaves):
+        apart = Columns(scope, left - right, leaves, {name: leaves[name]}).along(name, base)
+        if _jumps(function.along(name, base), _zeros(apart)):
+            found[f"{formula(left)} = {formula(right)}"] = None
+    return f"where {' and '.join(found)}" if found else None
 
 
-def _conditions(root: Expr) -> Iterator[Condition]:
+def _zeros(function: Probe) -> np.ndarray:
+    """Places where a function is 0, as nearly as floats can: it, or its slope, changes its sign there."""
+    found = []
+    for part in (0, 1):
+        signs = np.sign(function(_GRID)[part][:, 0])
+        (starts,) = np.nonzero(signs[:-1] * signs[1:] < 0)
+        low, high = _GRID[starts], _GRID[starts + 1]
+        for _ in range(_HALVINGS if starts.size else 0):
+            middle = (low + high) / 2
+            same = np.sign(function(middle)[part][:, 0]) == signs[starts]
+            low, high = np.where(same, middle, low), np.where(same, high, middle)
+        value, slope = function(low)
+        found.append(low[np.abs(value[:, 0]) <= _HOLDS * (1 + np.abs(low)) * (1 + np.abs(slope[:, 0]))])
+    return np.concatenate(found)
+
+
+def _jumps(function: Probe, places: np.ndarray) -> bool:
+    """Tell whether the derivative, or the value, is another on both sides of a place; not at a pole."""
+    sides = places[:, None, None] + np.multiply.outer(1 + np.abs(places), np.outer(_STEPS, (-1, 1)))
+    numbers = np.stack(function(sides.ravel()), axis=-1).reshape(len(places), 2, 2, 2)
+    with np.errstate(all="ignore"):
+        sizes = np.abs(numbers).sum(axis=2)
+        jumps = np.abs(numbers[:, :, 1] - numbers[:, :, 0]) / (1 + sizes)
+        seen = (jumps[:, 1] > _SEEN) & (jumps[:, 1] > _LASTING * jumps[:, 0])
+        poles = sizes[:, 1] > _POLE * sizes[:, 0]
+    return bool((seen.any(axis=1) & ~poles.any(axis=1)).any())
+
+
+def _conditions(root: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """The sides of equations that hold at kinks of operations, or where there may be some."""
     for node in reachable([root]):
         op = node.op
-        if op is None or not op.elementwise:
+        if op is None or not op.elementwise or node.shape:
             continue
         operands = dict(zip(op.operands, node.operands, strict=False))
         more = ["x = y"] if op.algebra == "comparison" else ["x = 0"] if op.undoes and len(operands) == 1 else []
@@ -112,50 +111,8 @@ def _conditions(root: Expr) -> Iterator[Condition]:
                 if side is None and re.fullmatch(r"-?\d+", right):
                     side = root.graph.constant(int(right))
                 operand = operands.get(left)
-                if operand is not None and side is not None:
-                    yield Condition(operand, side)
-
-
-def _crossings(
-    scope: Scope, condition: Condition, leaves: Mapping[str, Expr], base: Where, free: Sequence[str]
-) -> Iterator[dict[str, Any]]:
-    """Points at which the sides of a condition cross along a name, as nearly as floats can."""
-    apart = Columns(scope, condition.left - condition.right, leaves, {})
-    for name in free:
-
-        def sides(xs: Any, name: str = name) -> Any:
-            return np.sign(apart(*(xs if other == name else np.full(len(xs), base[other]) for other in leaves)).values)
-
-        signs = sides(_GRID)
-        for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
-            low, high = _GRID[i], _GRID[i + 1]
-            for _ in range(_HALVINGS):
-                middle = (low + high) / 2
-                low, high = (middle, high) if sides(np.array([middle]))[0] == signs[i] else (low, middle)
-            yield {**base, name: (low + high) / 2}
-
-
-def _jumps(function: Columns, point: Where) -> bool:
-    """Tell whether a derivative, or the value, is another on both sides of a point, along some name; not at a pole."""
-    moved = [
-        {**point, name: x + sign * step * (1 + abs(x))} for name, x in point.items() for step in _STEPS for sign in (-1, 1)
-    ]  # fmt: skip
-    found = function(*(np.array([each[name] for each in moved]) for name in point))
-    heights = np.abs(numbers := np.stack([found.values, *found.slopes.values()], axis=-1).reshape(len(point), len(_STEPS), 2, -1))
-    with np.errstate(all="ignore"):
-        sizes = heights.sum(axis=2)
-        jumps = np.abs(numbers[:, :, 1] - numbers[:, :, 0]) / (1 + sizes)
-        poles = (sizes[:, 1] > _POLE * sizes[:, 0]).any(axis=-1)
-        seen = ((jumps[:, 1] > _SEEN) & (jumps[:, 1] > _LASTING * jumps[:, 0])).any(axis=-1)
-    return bool((seen & ~poles).any())
-
-
-def _solved(condition: Condition, name: str) -> dict[str, float] | None:
-    """The solutions of a condition for a name, by how they are written; None where they are not known in short form."""
-    from gradcli.reference.symbolic.zeros import zeros
-
-    found = zeros([*condition], name)
-    return None if found is None or len(found) > _MOST else {text: float(at) for text, at in found}
+                if operand is not None and side is not None and None not in [formula(part, limit=_LIMIT) for part in (operand, side)]:
+                    yield operand, side
 
 
 # -- The verdict on derivatives as formulas: each, as it is printed, is held as a claim at points
@@ -169,19 +126,18 @@ Shape = tuple[int, ...]
 _TRIES = 8  # points that are tried for each one that is wanted inside of the domain
 
 
+@dataclass(eq=False)
 class Judging:
-    """The verdicts on a record's formulas, gathered.
+    """The verdicts on a record's formulas, gathered."""
 
-    listed   names that are variables even where they are constants of the language
-    """
-
-    def __init__(self, program: Program, record: DerivativeRecord, asked: Asked, listed: Collection[str]) -> None:
-        self.program, self.record, self.asked, self.listed = program, record, asked, listed
-        self.options = replace(asked.options, check=True, everywhere=True)
-        self.check = Check(Verdict.AGREE)
-        self.least = 0  # the fewest points at which one was held
-        self.shape: Shape = ()  # of the expression
-        self.kinks: str | None = None  # where the expression has some
+    program: Program
+    record: DerivativeRecord
+    asked: Asked
+    listed: Collection[str]  # names that are variables even where they are constants of the language
+    check: Check = field(default_factory=lambda: Check(Verdict.AGREE))
+    least: int = 0  # the fewest points at which one was held
+    shape: Shape = ()  # of the expression
+    kinks: str | None = None  # where the expression has some
 
     def judge(self, query: Query) -> None:
         """Put the verdict on the formulas of a query into the record."""
@@ -218,37 +174,31 @@ class Judging:
         """The record of a query with claims about its derivatives, at the gravest of some points."""
         program = self.program
         needs = needs_of(query, program.scope, self.listed)
-        sampled = SampledPoints(program, query, needs, self.options)
-        sampled.of_formulas = True
+        options = replace(self.asked.options, check=True, everywhere=True)
+        sampled = SampledPoints(program, query, needs, options, of_formulas=True)
         inside: list[Point] = []
         with sampled.lowered() as lowered:
             self.shape = lowered.value.shape
             subjects = {name: program.scope.subject(name) for name in texts}
             shapes = {name: () if node is None else node.shape for name, node in subjects.items()}
             if needs.names:
-                inside = self._inside(sampled.function(lowered), sampled)
+                tried = [*anywhere(needs.names, _TRIES * self.asked.points, self.asked.state)]
+                inside = [tried[i] for i in np.flatnonzero(sampled.inside(lowered, tried))[: self.asked.points]]
             if needs.names and not (self.least or self.kinks or self.shape or needs.bindings):  # of the expression itself
                 with suppress(GradcliError):
                     self.kinks = kinks_of(program.scope, lowered.value, needs.names)
         summed = {name: _summed(text, self.shape, shapes[name]) for name, text in texts.items()}
         claims = [ClaimInput(name, text, formula=True, around=None if needs.names else 0) for name, text in summed.items()]
-        options = replace(self.options, wrt=tuple(texts), claims=tuple(claims))
+        sampled.options = replace(options, wrt=tuple(texts), claims=tuple(claims))
         if not needs.names and not needs.bindings:
-            record = run_statement(program, query, options)
+            record = run_statement(program, query, sampled.options)
             assert record is not None
             return record
-        sampled.options = options
         found, count = sampled.gravest_of(inside)
         if found is None:
             return sampled.gravest(self.asked.points, self.asked.state)
         found.points = count
         return found
-
-    def _inside(self, function: Columns, sampled: SampledPoints) -> list[Point]:
-        """Points at which an expression has a finite value, the first of many that are tried."""
-        tried = [*anywhere(sampled.keys, _TRIES * self.asked.points, self.asked.state)]
-        inside = function(*np.array([[*point.values()] for point in tried]).T).inside
-        return [tried[i] for i in np.flatnonzero(inside.reshape(len(tried), -1).all(axis=1))[: self.asked.points]]
 
     def _take(self, path: Path, found: Record) -> None:
         """Take the verdicts of one record."""
@@ -268,7 +218,8 @@ class Judging:
         why = check.reason
         if worst is Verdict.KINK:
             why = f"not differentiable {self.kinks}" if self.kinks else why
-            self.record.warnings += [f"{_at(found.point)}: {part.sides}; chosen is {part.chosen:g}" for part in _kinks(check)]
+            kinks = [kink for part in check.variables.values() for kink in part.kinks]
+            self.record.warnings += [f"{_at(found.point)}: {kink.sides}; chosen is {kink.chosen:g}" for kink in kinks]
         elif worst > Verdict.AGREE:
             self.record.warnings += [line.removeprefix("claim of ") for line in details_of(found, check) if line != check.reason]
         if self.kinks and worst is not Verdict.KINK and not path:
@@ -284,12 +235,8 @@ class Judging:
             self.check.verdict, self.check.reason = Verdict.UNDETERMINED, reason
 
 
-def _kinks(check: Check) -> list[OneSided]:
-    return [kink for part in check.variables.values() for kink in part.kinks]
-
-
-def _at(point: Mapping[str, Any] | None) -> str:
-    return "at " + " ".join(f"{name}={float(value)!r}" for name, value in (point or {}).items()) if point else "here"
+def _at(point: Mapping[str, Any]) -> str:
+    return "at " + " ".join(f"{name}={float(value)!r}" for name, value in point.items()) if point else "here"
 
 
 def _summed(text: str, shape: Shape, to: Shape) -> str:
@@ -389,8 +336,7 @@ def _query(text: str) -> Query:
 def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None) -> DerivativeRecord:
     """The derivatives of one expression, and the verdict on them; the error, if there are none."""
     said = subject.said
-    line, column = said.source.position(said.span.start)
-    record = DerivativeRecord(said.text, id, said.source.name, line, column, order=asked.order)
+    record = record_of(DerivativeRecord, said, id, order=asked.order)
     try:
         needs = _needs(program, subject)
         _differentiated(program, subject, needs, asked, record)
@@ -415,20 +361,13 @@ def _needs(program: Program, subject: Subject) -> Needs:
     refuse_glued(statements, scope, free, listed, can_list=True)
     functions = [name for name in free if is_function(name) and len(name) > 1 and name not in GREEK]
     if functions or not listed:
-        _refuse_two_readings(program, query, bool(functions))
+        try:
+            program.execute(query)
+        except GradcliError as error:
+            if functions or isinstance(error, AmbiguousError):
+                raise
     called = [name for name in listed if name in words_of(query) and name not in bound.union(needs.names)]
     return Needs([*needs.names, *called], needs.bindings)
-
-
-def _refuse_two_readings(program: Program, query: Query, whatever: bool) -> None:
-    """Raise what is wrong with an expression of names without values: that it has two readings, or ``whatever`` it is."""
-    try:
-        program.execute(query)
-    except AmbiguousError:
-        raise
-    except GradcliError:
-        if whatever:
-            raise
 
 
 def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Asked, record: DerivativeRecord) -> None:
@@ -454,8 +393,7 @@ def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Ask
         if not record.names:
             record.warnings.append("there is no name to differentiate by: the expression is a constant")
             return
-        points = [[*point.values()] for point in _trials(sampled, lowered, asked)]
-        trials = [dict(zip(needs.names, point, strict=True)) for point in points]
+        trials = _trials(sampled, lowered, asked)
         made = general(scope, lowered.value, {name: nodes[name] for name in names}, trials, asked.order)
     record.formulas = made.derivatives(record.names, asked.order, asked.latex)
     if asked.observer is not None:
@@ -464,13 +402,12 @@ def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Ask
         record.picture = made.picture()
 
 
-def _trials(sampled: SampledPoints, lowered: Lowered, asked: Asked) -> list[Mapping[Any, Any]]:
+def _trials(sampled: SampledPoints, lowered: Lowered, asked: Asked) -> list[Point]:
     """Points at which forms of a formula are compared: more of them where hardly one is in the domain."""
-    points: list[Mapping[Any, Any]] = [*anywhere(sampled.keys, _TRIALS, asked.state)]
-    if sampled.needs.names and lowered.value.kind == "float":
-        values = sampled.function(lowered)(*np.array([[*point.values()] for point in points]).T).values
-        if np.isfinite(values.reshape(len(points), -1)).all(axis=1).sum() < _ENOUGH:
-            points += [*anywhere(sampled.keys, _MORE, asked.state), *sampled.points_in_domains(lowered, asked.points, asked.state)]
+    names = sampled.needs.names
+    points = [*anywhere(names, _TRIALS, asked.state)]
+    if names and lowered.value.kind == "float" and sampled.inside(lowered, points).sum() < _ENOUGH:
+        points += [*anywhere(names, _MORE, asked.state), *sampled.points_in_domains(lowered, asked.points, asked.state)]
     return points
 
 
@@ -502,6 +439,5 @@ def refuse_absent(names: Path | None, records: Sequence[DerivativeRecord]) -> No
     for name in names or ():
         if records and all(name in record.absent for record in records):
             known = sorted({other for record in records for other in record.known})
-            close = suggestion(name, known)
-            help = f"did you mean '{close}'?" if close else f"the names are {', '.join(known[:_LISTED])}" if known else None
+            help = did_you_mean(name, known, f"the names are {', '.join(known[:_LISTED])}" if known else None)
             raise UnknownNameError(f"the expression has no name '{name}' to differentiate by", help=help)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -39,26 +39,24 @@ _SAMPLED = 1 << 17  # entries of an array above which a formula is tried at a sa
 _LONG = 1024  # entries along an axis that is sampled
 _MOST_ENTRIES = 64  # of a block whose formula is tried
 
-Texts = tuple[dict[str, str | None], dict[str, str] | None]
-
 
 def derivative_formulas(
     scope: Scope, root: Expr, wrt: dict[str, Expr], mode: str, *, seed_given: bool, latex: bool
 ) -> tuple[str, dict[str, Any], dict[str, str] | None]:
     """The kind of derivative, the formula of each variable (in the mode "hessian" of each two; None without a short one), and LaTeX, under
     "x,y" for two."""
-    query = _Query(scope, root, wrt, latex)
-    if mode == "hessian":
-        pairs = {f"{a},{b}": (a, b) for a in wrt for b in wrt}
-        is_partial = query.entrywise and not root.shape
-        derive = partial(query.partials, twice=True) if is_partial else lambda: query.blocks(query.slopes(pairs))
-        texts, pictures = query.texts(pairs, derive)
-        return "partial" if is_partial else mode, {a: {b: texts[f"{a},{b}"] for b in wrt} for a in wrt}, pictures
-    if query.entrywise:
-        return "partial", *query.texts(wrt, query.partials)
-    if mode == "jacobian":
-        return mode, *query.texts(wrt, lambda: query.blocks({name: (root, x) for name, x in wrt.items()}))
-    return "gradient", *query.texts(wrt, lambda: query.gradients(seed_given))
+    query, twice = _Query(scope, root, wrt, latex), mode == "hessian"
+    if query.entrywise and not (twice and root.shape):
+        kind, derive = "partial", partial(query.partials, twice)
+    elif mode == "grad":
+        kind, derive = "gradient", partial(query.gradients, seed_given)
+    else:
+        kind, derive = mode, partial(query.blocks, twice)
+    found = query.formulas([f"{a},{b}" for a in wrt for b in wrt] if twice else wrt, derive)
+    texts: dict[str, Any] = {key: made.text for key, made in found.items()}
+    if twice:
+        texts = {a: {b: texts[f"{a},{b}"] for b in wrt} for a in wrt}
+    return kind, texts, {key: made.latex for key, made in found.items() if made.latex is not None} if latex else None
 
 
 class _Derived(NamedTuple):
@@ -128,27 +126,32 @@ def _constant_name(scope: Scope, node: Expr) -> str | None:
     return name if scope.names.get(name) is node and name not in scope.leaves else None
 
 
+@dataclass(eq=False)
 class _Query:
     """The derivatives of one query as graphs, and their formulas."""
 
-    def __init__(self, scope: Scope, root: Expr, wrt: dict[str, Expr], latex: bool) -> None:
-        self.scope, self.root, self.wrt, self.latex = scope, root, wrt, latex
-        self.order = reachable([root])
+    scope: Scope
+    root: Expr
+    wrt: dict[str, Expr]
+    latex: bool
+
+    def __post_init__(self) -> None:
+        self.order = reachable([self.root])
         self.entrywise = is_entrywise(self.order)
 
-    def texts(self, keys: Mapping[str, Any], derive: Callable[[], _Derived]) -> Texts:
-        """The formulas by their keys, and LaTeX: of those that are short, and evaluate to what the engine has."""
-        texts: dict[str, str | None] = dict.fromkeys(keys)
-        pictures: dict[str, str] | None = {} if self.latex else None
+    def formulas(self, keys: Iterable[str], derive: Callable[[], _Derived]) -> dict[str, Formula]:
+        """The formulas by their keys: of those that are short, and evaluate to what the engine has."""
+        found = dict.fromkeys(keys, Formula(None))
         if not self._is_worth_trying():
-            return texts, pictures
+            return found
         try:
-            self._write(derive(), texts, pictures)
+            derived = derive()
+            write = Textbook(derived.graph, "quick")
+            return found | {key: self._formula(key, derived, write) for key in derived.derivatives}
         except ExhaustedError:
             raise
         except (GradcliError, RecursionError):
-            return dict.fromkeys(keys), {} if self.latex else None
-        return texts, pictures
+            return found
 
     def _is_worth_trying(self) -> bool:
         """Return False for a large expression (what joins many arrays counts as often as it has operands), and for one with a leaf that
@@ -157,27 +160,19 @@ class _Query:
         leaves = self.scope.leaves
         return size <= _LARGEST_GRAPH and all(leaves.get(node.payload.name) is node for node in self.order if node.is_leaf)
 
-    def _write(self, derived: _Derived, texts: dict[str, str | None], pictures: dict[str, str] | None) -> None:
-        names, scope = derived.names, self.scope
-        taken = {*scope.names, *scope.functions}
-        write = Textbook(derived.graph, "quick")
-        for key, named in derived.derivatives.items():
-            order = reachable([named])
-            plain = any(node.op is alias for node in order)
-            raw = interpret(order, Unnamed(derived.graph), {node: node for node in names})[named] if plain else named
-            for simpler in (write, write.plainly):
-                simple = simpler(raw)
-                text = formula(simple, limit=_LARGEST, names=names, taken=taken)
-                if text is None or not _evaluates_to(simple, derived.exact[key], derived, scope.precision):
-                    continue
-                texts[key] = text
-                if pictures is not None:
-                    from gradcli.formulas.printing import latex
+    def _formula(self, key: str, derived: _Derived, write: Textbook) -> Formula:
+        names, scope, raw = derived.names, self.scope, derived.derivatives[key]
+        order = reachable([raw])
+        if any(node.op is alias for node in order):
+            raw = interpret(order, Unnamed(derived.graph), {node: node for node in names})[raw]
+        for simpler in (write, write.plainly):
+            simple = simpler(raw)
+            made = _printed(simple, _LARGEST, names, {*scope.names, *scope.functions}, self.latex)
+            if made.text is not None and _evaluates_to(simple, derived.exact[key], derived, scope.precision):
+                return made
+        return Formula(None)
 
-                    pictures[key] = latex(simple, names)
-                break
-
-    def partials(self, *, twice: bool = False) -> _Derived:
+    def partials(self, twice: bool) -> _Derived:
         """The elementwise partials: the gradient of a copy on numbers. Second ones are derivatives of the first as they are printed."""
         copy = copy_of(self.scope, self.root, {})
         wrt = {name: copy.leaves[x] for name, x in self.wrt.items() if x in copy.leaves}
@@ -213,13 +208,12 @@ class _Query:
             values[leaves.get(seed, seed)] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
         return _Derived(scope.graph, engine, exact, values, names, leaves)
 
-    def slopes(self, pairs: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Expr, Expr]]:
-        """The pairs of nodes whose derivatives are the blocks of a Hessian."""
-        found = _gradients_of(self.root, self.wrt, None)
-        return {key: (found[a], self.wrt[b]) for key, (a, b) in pairs.items()}
-
-    def blocks(self, wanted: Mapping[str, tuple[Expr, Expr]]) -> _Derived:
-        """Blocks of derivatives in the program's own graph, of those that have few entries."""
+    def blocks(self, twice: bool) -> _Derived:
+        """Blocks of the Jacobian, or if ``twice`` of the Hessian, in the program's own graph, of those that have few entries."""
+        wanted = {name: (self.root, x) for name, x in self.wrt.items()}
+        if twice:
+            slopes = _gradients_of(self.root, self.wrt, None)
+            wanted = {f"{a},{b}": (slopes[a], x) for a in self.wrt for b, x in self.wrt.items()}
         found = {key: block for key, (y, x) in wanted.items() if (block := _block(y, x)) is not None}
         return _Derived(self.scope.graph, found, found, dict(self.scope.values), {}, {})
 
@@ -251,17 +245,23 @@ def _evaluates_to(simple: Expr, raw: Expr, point: _Derived, precision: str) -> b
     entries.
     """
     (printed,) = rebuild([simple], point.leaves, raw.graph, {chain: mul})
-    values = point.values
-    if _close(printed, raw, values, precision):
+    here = _sides(printed, raw, point.values, precision)
+    if _close(*here, precision):
         return True
     random = np.random.default_rng(7)
     moved = {
         leaf: value * (1 + 0.05 * random.random(np.shape(value))) if np.asarray(value).dtype.kind == "f" else value
-        for leaf, value in values.items()
+        for leaf, value in point.values.items()
     }
-    table = forward([printed, raw], values, precision)
-    finite = np.broadcast_arrays(*(np.isfinite(_entries(table[node])) for node in (printed, raw)))
-    return bool((finite[0] == finite[1]).all()) and bool(finite[1].all()) and _close(printed, raw, moved, precision)
+    return all(np.isfinite(side).all() for side in here) and _close(*_sides(printed, raw, moved, precision), precision)
+
+
+def _sides(printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str) -> tuple[np.ndarray, np.ndarray]:
+    """The values of two forms, in one shape."""
+    with np.errstate(all="ignore"):
+        table = forward([printed, raw], values, precision)
+    x, y = np.broadcast_arrays(_entries(table[printed]), _entries(table[raw]))
+    return x, y
 
 
 def _entries(value: Any) -> np.ndarray:
@@ -270,12 +270,19 @@ def _entries(value: Any) -> np.ndarray:
     return array[(0,) * array.ndim] if array.size and not any(array.strides) else array
 
 
-def _close(printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str) -> bool:
-    table = forward([printed, raw], values, precision)
-    x, y = np.broadcast_arrays(_entries(table[printed]), _entries(table[raw]))
+def _close(x: np.ndarray, y: np.ndarray, precision: str) -> bool:
     tolerance = 1e-9 if precision == "float64" else 1e-3
     scale = float(np.max(np.abs(y[np.isfinite(y)]), initial=0))
     return bool(np.allclose(x, y, rtol=tolerance, atol=tolerance * 1e-3 * scale, equal_nan=True))
+
+
+def _printed(node: Expr, limit: int, labels: Mapping[Expr, str], taken: Collection[str], latex: bool) -> Formula:
+    text = formula(node, limit=limit, names=labels, taken=taken)
+    if text is None or not latex:
+        return Formula(text)
+    from gradcli.formulas.printing import latex as to_latex
+
+    return Formula(text, to_latex(node, labels))
 
 
 LARGEST = 2_000  # nodes of a formula that is printed
@@ -326,7 +333,7 @@ class General:
             for path in combinations_with_replacement(names, length - 1):
                 later = names[names.index(path[-1]) if path else 0 :]
                 nodes.update({(*path, name): slope for name, slope in zip(later, self._slopes(nodes[path], later), strict=True)})
-        found = {path: self._printed(node, latex) for path, node in nodes.items() if path}
+        found = {path: _printed(node, LARGEST, self.labels, self.taken, latex) for path, node in nodes.items() if path}
         if all(found[path].text is None for path in found):
             raise LimitError(f"the derivative has more than {LARGEST:,} operations, and no short formula", help="gradcli eval has numbers")
         return found
@@ -361,22 +368,12 @@ class General:
         (printed,) = rebuild([simple], {}, self.graph, {chain: mul})
         apart = compared = 0
         for point in self.points:
-            with np.errstate(all="ignore"):
-                table = forward([printed, raw], point)
-            x, y = np.broadcast_arrays(np.asarray(table[printed], float), np.asarray(table[raw], float))
+            x, y = _sides(printed, raw, point, "float64")
             both = np.isfinite(x) & np.isfinite(y)
             if both.any():
                 compared += 1
                 apart += bool(np.any(np.abs(x - y)[both] > _CLOSE * np.maximum(np.abs(x), np.abs(y))[both] + _CLOSE**2))
         return apart <= compared // 4
-
-    def _printed(self, node: Expr, latex: bool) -> Formula:
-        text = formula(node, limit=LARGEST, names=self.labels, taken=self.taken)
-        if text is None or not latex:
-            return Formula(text)
-        from gradcli.formulas.printing import latex as to_latex
-
-        return Formula(text, to_latex(node, self.labels))
 
 
 def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[Mapping[str, Any]], order: int) -> General:

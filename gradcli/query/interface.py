@@ -76,10 +76,9 @@ def evaluate(
 def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, observer: Observer | None = None, **options: Any) -> Record:
     """The record that `evaluate` shows, for a function of the API with some of its options; an observer is shown the queries."""
     from gradcli.query import bindings as given
-    from gradcli.query.bindings import Programs
     from gradcli.query.evaluate import records
+    from gradcli.query.names import UsedNames, refuse_unknown_in
     from gradcli.query.options import LONG, Options
-    from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 
     allowed, usual = {"expression", *_usual(function)}, _usual(evaluate)
     what = function.__name__
@@ -98,13 +97,7 @@ def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, ob
         given.refuse_exclusive(read, usual)
         covariances = given.covariances_of(read["cov"], known)
     limits = read["limits"]
-    programs = Programs(limits, read["dtype"], dialect=read["dialect"])
-    for name, value in values.items():
-        exact, deviation = given.uncertain_of(name, value, programs)
-        programs.values[name] = array = given.value_of(name, exact)
-        limits.check_shape(array.shape)
-        if deviation is not None:
-            programs.deviations[name] = deviation
+    programs = given.programs_with(values, limits, read["dtype"], read["dialect"])
     asking = Options(
         wrt=by, freeze=frozen or (), seed=given.seed_of(read["seed"]), mode=mode, tangents=tangents, observer=observer,
         covariances=covariances, **{name: read[name] for name in _OF_QUERIES},
@@ -168,22 +161,17 @@ def differentiate(
     Raises a `GradcliError` with its place in the text for what has no formula.
     """
     from gradcli.query import bindings as given
-    from gradcli.query.bindings import Programs
     from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
 
     known = given.words(given.text_of(expression))
     given.refuse_unknown(constants, known, {"expression", *_usual(differentiate)}, "differentiate")
     values = given.bound(at, constants, known, _by_name)
-    listed = tuple(name for text in names for name in given.names_given("names", given.name_of(text), known) or ())
-    listed += given.names_given("wrt", wrt, known) or ()
+    listed = given.names_listed(names, known) + (given.names_given("wrt", wrt, known) or ())
     read = given.options_of({
         "order": order, "check": check, "points": points, "random_state": random_state, "timeout": timeout, "limits": limits,
     })  # fmt: skip
     asked = Asked(listed or None, read["order"], True, read["check"], read["points"], read["random_state"], read["timeout"])
-    programs = Programs(limits)
-    for name, value in values.items():
-        programs.values[name] = array = given.value_of(name, value)
-        limits.check_shape(array.shape)
+    programs = given.programs_with(values, limits)
     with np.errstate(all="ignore"):
         program = programs.fresh(asked.state)
         found = list(derivatives(program, program.statements(text_lines(expression)), asked))

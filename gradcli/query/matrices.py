@@ -7,42 +7,41 @@ matrix has colours. What is not finite is found again row by row, by the sweep t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, LimitError
-from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import Compression, Pattern, dependence, of_hessian, of_jacobian, symmetric
 from gradcli.graph.transforms import one_hot, vjp, zeros_like
 from gradcli.ops.arrays.shapes import reshape, stack
 from gradcli.plans.linearized import Linearized, Runs, pushed
+from gradcli.query.warnings import swept
 
 _SHORT = 2_000  # nodes of a program that has every direction in it
 _FEW = 32  # directions of one
 
 
+@dataclass(eq=False)
 class Derivatives:
-    """The derivatives of ``outs`` by ``wrt``, of which there is a matrix.
+    """The derivatives of ``outs`` by ``wrt``, of which there is a matrix."""
 
-    beside        what is computed besides: values, gradients
-    leaves        what plans take
-    is_symmetric  whether it is a Hessian
-    """
+    outs: list[Expr]
+    wrt: list[Expr]
+    beside: list[Expr]  # what is computed besides: values, gradients
+    leaves: list[Expr]  # what plans take
+    runs: Runs
+    is_symmetric: bool  # whether it is a Hessian
 
-    def __init__(
-        self, outs: Sequence[Expr], wrt: Sequence[Expr], beside: Sequence[Expr], leaves: Sequence[Expr], runs: Runs, *, is_symmetric: bool
-    ) -> None:
-        self.outs, self.wrt, self.beside, self.leaves, self.runs = list(outs), list(wrt), list(beside), list(leaves), runs
-        self.is_symmetric = is_symmetric
-        self.shape = (sum(map(entries_in, outs)), sum(map(entries_in, wrt)))
-        self.graph = beside[0].graph
-        self.blocks = [(out, x) for out in outs for x in wrt]  # row by row
+    def __post_init__(self) -> None:
+        self.shape = (sum(map(entries_in, self.outs)), sum(map(entries_in, self.wrt)))
+        self.graph = self.beside[0].graph
+        self.blocks = [*product(self.outs, self.wrt)]  # row by row
 
     @cached_property
     def pattern(self) -> Pattern:
@@ -58,13 +57,7 @@ class Derivatives:
     def hold(self, entries: int, sweeps: int) -> None:
         """Raise LimitError for a matrix of too many entries, or one that takes too much work."""
         limits = self.graph.limits
-        if entries > limits.tangents:
-            kind = "Hessian" if self.is_symmetric else "Jacobian"
-            rows, columns = self.shape
-            raise LimitError(
-                f"a {kind} of {rows} x {columns} has {entries:,} entries, over the limit of {limits.tangents:,}",
-                help=f"raise it with limits=gradcli.limits.DEFAULT.raised(['tangents={entries}'])",
-            )
+        limits.check_derivatives(*self.shape, entries)
         limits.check_array((entries,))
         hold_work(limits, reachable(self.outs), self.wrt, sweeps)
 
@@ -76,11 +69,7 @@ class Derivatives:
             place = int(np.searchsorted(begins, row, "right")) - 1
             out = self.outs[place]
             seed = one_hot(row - int(begins[place]), out.shape).astype(np.asarray(table[out]).dtype)[()]
-            try:
-                with np.errstate(all="ignore"):
-                    slopes = gradients(reachable([out]), {out: seed}, self.wrt, table.__getitem__)
-            except (ValueError, ArithmeticError) as error:
-                raise EvaluationError(f"the derivative has no value: {error}") from None
+            slopes = swept(out, seed, self.wrt, table)
             found[row] = np.concatenate([np.ravel(slopes.get(x, np.zeros(x.shape))) for x in self.wrt])
         return found
 
@@ -93,7 +82,7 @@ class Derivatives:
         """The blocks of the matrix, an array or a sparse one, as matrices."""
         if len(self.blocks) == 1:
             return [whole]
-        return [whole[place] for place in product(_slices(self.outs), _slices(self.wrt))]
+        return [whole[place] for place in product(slices_of(self.outs), slices_of(self.wrt))]
 
     def join(self, blocks: Sequence[Any]) -> np.ndarray:
         """The matrix of blocks."""
@@ -176,7 +165,7 @@ class Compressed:
         count = max(1, self.compression.number)
         self._linear = Linearized(of.beside, of.outs, of.wrt, of.leaves, of.runs, back=back, times=count)
         whole = np.equal.outer(np.arange(count), self.compression.colors).astype(of.runs.precision)
-        parts = zip(_slices(of.outs if back else of.wrt), self._linear.shapes, strict=True)
+        parts = zip(slices_of(of.outs if back else of.wrt), self._linear.shapes, strict=True)
         self._directions = [whole[:, entries].reshape((count, *shape)) for entries, shape in parts]
 
     def entries(self, values: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
@@ -215,7 +204,7 @@ def entries_in(node: Expr) -> int:
     return math.prod(node.shape)
 
 
-def _slices(nodes: Sequence[Expr]) -> list[slice]:
+def slices_of(nodes: Iterable[Expr]) -> list[slice]:
     """The places of each node's entries among those of all."""
     return [slice(*ends) for ends in pairwise(np.cumsum([0, *map(entries_in, nodes)]).tolist())]
 

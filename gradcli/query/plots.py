@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, ShapeError, TypeMismatchError, UsageError
+from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismatchError, UsageError
+from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
 from gradcli.plots.columns import Columns
-from gradcli.plots.places import Place, evenly, levels
+from gradcli.plots.places import Place, evenly, in_words, levels, located
 from gradcli.plots.sampling import Samples, sampled
-from gradcli.query.bounds import variables_of
-from gradcli.query.evaluate import answers
+from gradcli.query.bounds import place_notes, variables_of
+from gradcli.query.evaluate import answers, fill_query
+from gradcli.query.names import missing
 from gradcli.query.options import Options
-from gradcli.query.plot_marks import cross_check, marks_of, regions, seeds
 from gradcli.query.uncertainty import left_out
-from gradcli.query.wrt import missing
+from gradcli.query.warnings import text_of
 from gradcli.report.bound_record import BoundNote
-from gradcli.report.plot_record import VALUE, Curve, Field, PlotRecord
+from gradcli.report.plot_record import VALUE, Curve, Field, Mark, PlotRecord
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from gradcli.reference.ranges.search import Function
+
 
 # -- The values of a query over two ranges, on grids for pictures and tables: contours are not
 # drawn through poles and jumps along a name.
@@ -34,7 +43,6 @@ _SIDE, _FINE = 33, 121  # of the grid, in the table and in the picture
 _LEVELS = 7
 _WIDE = 0.3  # of a range: boxes that are narrower are looked into
 _LINES = (0.23, 0.57, 0.81)  # of the other range: along which they are
-_ALONG = 400  # points of each
 _MOST_WORK = 40_000_000  # operations of a grid that is computed point by point
 
 
@@ -74,21 +82,12 @@ def _sharp(note: BoundNote, columns: Columns, ranges: Mapping[str, Ends]) -> Bou
     across = Columns(columns.scope, columns.root, columns.moving, {name: columns.moving[name]})
     low, high = note.where[name]
     begin, end = max(ranges[name][0], 2 * low - high), min(ranges[name][1], 2 * high - low)
-    found = set()
-    for share in _LINES:
-        fixed = ranges[other][0] + (ranges[other][1] - ranges[other][0]) * share
-
-        def probe(xs: np.ndarray, fixed: float = fixed) -> tuple[np.ndarray, np.ndarray]:
-            by_name = {name: xs, other: np.full(len(xs), fixed)}
-            points = across(*(by_name[n] for n in ranges))
-            return points.values[:, None], points.slopes[name][:, None]
-
-        (places,) = sampled(probe, begin, end, 1, (), _ALONG).places
-        found.add(tuple(place.at for place in places if place.kind == note.kind))
-    found.discard(())  # a line along which the value is 0 has none
-    if len(found) != 1 or len(at := found.pop()) != 1:
+    lines = [across.along(name, {other: ranges[other][0] + (ranges[other][1] - ranges[other][0]) * share}) for share in _LINES]
+    whole = np.array([begin]), np.array([end]), np.zeros(1, int)
+    found = {place.at for probe in lines for _, place in located(probe, begin, end, *whole) if place.kind == note.kind}
+    if len(found) != 1:
         return note
-    return note._replace(where={**note.where, name: (at[0], at[0])})
+    return note._replace(where={**note.where, name: (min(found), max(found))})
 
 
 def _cuts(record: PlotRecord) -> dict[str, list[float]]:
@@ -167,7 +166,7 @@ def _drawn(program: Program, lowered: Lowered, record: PlotRecord, asked: AskedP
     else:
         _curves(program, lowered, columns, asked, record)
     if asked.check and record.by:
-        cross_check(program, lowered, moving, record, Options(wrt=record.by, formula=False, timeout=asked.timeout))
+        cross_check(program, lowered, columns, record, Options(wrt=record.by, formula=False, timeout=asked.timeout))
 
 
 def _by(program: Program, name: str) -> Expr:
@@ -194,12 +193,8 @@ def _curves(program: Program, lowered: Lowered, columns: Columns, asked: AskedPl
     by = columns.wrt
     steering = Columns(columns.scope, root, columns.moving, {name: columns.moving[name]})
 
-    def probe(xs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = steering(xs)
-        return found.values.reshape(len(xs), entries), found.slopes[name].reshape(len(xs), entries)
-
     known = seeds(columns, name, (begin, end)) if columns.entrywise and not root.shape else []
-    samples = sampled(probe, begin, end, entries, known, _budget(columns), log=log)
+    samples = sampled(steering.along(name, {}), begin, end, entries, known, _budget(columns), log=log)
     if not np.isfinite(samples.values).any():
         raise EvaluationError(f"the expression has no finite value anywhere for {_ranges(asked)}")
     drawn, table = columns(samples.xs), columns(record.at)
@@ -282,3 +277,219 @@ def _clipped(places: Sequence[Place], heights: Mapping[str, np.ndarray]) -> set[
         return {*heights}
     steep = any(place.kind in ("domain", "kink") for place in places)
     return {h for h, numbers in heights.items() if h != VALUE and (steep or not np.isfinite(numbers).all())}
+
+
+# -- Marks of places where a curve is not smooth, in words, and where the intervals of `gradcli bound`
+# find some.
+
+
+_MOST_MARKS = 40  # marks of a curve
+_CELLS = 400  # operations up to which bounds are asked
+_NOTHING = 1e-7  # relative
+_DIGITS = 6  # of heights and slopes in words
+
+
+def seeds(columns: Columns, name: str, ends: Ends) -> list[float]:
+    """Points near places that interval arithmetic knows of, which may be too narrow to be met by chance."""
+    function, found = _enclosed(columns, {name: ends})
+    points = []
+    for place in found if function is not None else ():
+        low, high = map(float, place.where[0].ends)
+        if high - low < 1e-6 * (ends[1] - ends[0]):
+            points.append(low + (high - low) / 2)
+        elif math.isfinite(low) and math.isfinite(high):
+            points += [low, high]
+    return points
+
+
+def regions(program: Program, columns: Columns, ranges: Mapping[str, Ends]) -> list[BoundNote]:
+    """Boxes around what is not smooth over two ranges, as `gradcli bound` tells them."""
+    function, found = _enclosed(columns, ranges)
+    return [] if function is None else list(place_notes(program, function, found, [n for n in ranges if columns.moving[n] is not None]))
+
+
+def _enclosed(columns: Columns, ranges: Mapping[str, Ends]) -> tuple[Function | None, list[Any]]:
+    """Return what interval arithmetic finds in a box; nothing of functions that it does not know."""
+    leaves = {leaf: ends for name, ends in ranges.items() if (leaf := columns.moving[name]) is not None}
+    if not leaves or columns.work > _CELLS:
+        return None, []
+    from gradcli.reference.algebra import Unsupported
+    from gradcli.reference.ranges.search import Function
+
+    try:
+        function = Function(columns.root, leaves, columns.scope.values, columns.scope.precision)
+        return function, function.find_places()
+    except (Unsupported, GradcliError, ValueError, ArithmeticError, AssertionError, NotImplementedError):
+        return None, []  # along a curve they are searched for, too
+
+
+def marks_of(columns: Columns, name: str, samples: Samples, entry: int, ends: Ends) -> tuple[list[Mark], list[str]]:
+    """The marks of one curve in order, and notes."""
+    places = samples.places[entry]
+    gaps = _gaps(samples, entry)
+    marks = [_mark(name, place, samples, entry) for place in places if place.kind != "domain" or place.single]
+    marks += [_gap(columns, name, low, high, samples, entry, ends) for low, high in gaps if not _is_told(places, low, high)]
+    marks.sort(key=lambda mark: mark.at)
+    notes = []
+    if len(marks) > _MOST_MARKS:
+        notes.append(f"{len(marks) - _MOST_MARKS} more places are not marked")
+        chosen = sorted(sorted(range(len(marks)), key=lambda i: (marks[i].kind == "kink", i))[:_MOST_MARKS])
+        marks = [marks[i] for i in chosen]
+    if not np.isfinite(samples.values[:, entry]).any():
+        notes.append("there is no finite value in this range")
+    return marks, notes
+
+
+def _gaps(samples: Samples, entry: int) -> list[Ends]:
+    """The stretches of points without a finite value."""
+    lost = ~np.isfinite(samples.values[:, entry])
+    turns = np.flatnonzero(np.diff(np.concatenate([[False], lost, [False]]).astype(int)))
+    return [(float(samples.xs[i]), float(samples.xs[j - 1])) for i, j in zip(turns[::2], turns[1::2], strict=True)]
+
+
+def _is_told(places: list[Place], low: float, high: float) -> bool:
+    """Return whether a stretch is a point that is marked for itself."""
+    near = 4 * max(math.ulp(low), math.ulp(high))
+    return any((p.kind == "pole" or p.single) and p.low - near <= low and high <= p.high + near for p in places)
+
+
+def _gap(columns: Columns, name: str, low: float, high: float, samples: Samples, entry: int, ends: Ends) -> Mark:
+    """The mark of a stretch without a finite value, up to the round numbers at which it ends."""
+    beside = (_height(samples, entry, low, -1), _height(samples, entry, high, 1))
+    infinite = bool(np.isinf(samples.values[(samples.xs >= low) & (samples.xs <= high), entry]).all())
+    reason = _reason(columns, name, low + (high - low) / 2, infinite)
+    (first, begins), (last, stops) = _edge(samples.places[entry], low, True), _edge(samples.places[entry], high, False)
+    if (low, high) == ends:
+        where = "anywhere in this range"
+    elif low == high:
+        where = f"at {name}={_shown(low)}"
+    elif low == ends[0]:
+        where = f"for {name} {stops} {_shown(last)}"
+    elif high == ends[1]:
+        where = f"for {name} {begins.replace('<', '>')} {_shown(first)}"
+    else:
+        where = f"for {_shown(first)} {begins} {name} {stops} {_shown(last)}"
+    what = "the value is infinite" if infinite else "no value"
+    return Mark("domain", first, last, beside, f"{what} {where}" + (f": {reason}" if reason else ""))
+
+
+def _edge(places: list[Place], end: float, is_low: bool) -> tuple[float, str]:
+    """The round number at which a stretch ends, and whether it is a part of it."""
+    for place in places:
+        if (place.high if is_low else place.low) == end or place.at == end:
+            return place.at, "<=" if place.at == end else "<"
+    return end, "<="
+
+
+def _height(samples: Samples, entry: int, at: float, side: int) -> float:
+    i = int(np.searchsorted(samples.xs, at)) + side
+    return float(samples.values[i, entry]) if 0 <= i < len(samples.xs) else math.nan
+
+
+def _reason(columns: Columns, name: str, at: float, infinite: bool) -> str:
+    """The operation that has no value at a point, and what it needs."""
+    leaf = columns.moving[name]
+    if leaf is None:
+        return ""
+    try:
+        table = forward([columns.root], {**columns.scope.values, leaf: np.float64(at)}, "float64", columns.order)
+    except GradcliError as error:
+        return error.message
+    lost = (node for node in columns.order if node.op is not None and node.kind == "float" and node.op.outputs == 1)
+    node = next((node for node in lost if not np.isfinite(table[node]).all()), None)
+    if node is None or node.op is None:
+        return ""
+    text = text_of(columns.scope, node)
+    if infinite:
+        return f"{text} is too large for floats"
+    needs = f"{node.op.name} needs {node.op.domain}" if node.op.domain else ""
+    return f"{text} has none ({needs})" if needs else f"{text} has none"
+
+
+def _mark(name: str, place: Place, samples: Samples, entry: int) -> Mark:
+    heights = _height(samples, entry, place.low, 0), _height(samples, entry, place.high, 0)
+    word = in_words(place.at)
+    at = f"{name}={_shown(place.at)}" if word is None else f"{name}={word} ({_shown(place.at)})"
+    left, right = _numbers(place.left, place.right)
+    if place.kind == "pole":
+        sides = [f"{side} from {word}" for side, word in ((left, "the left"), (right, "the right")) if side in ("+inf", "-inf")]
+        text = f"pole at {at}: {left}" if left == right else f"pole at {at}: {', '.join(sides)}"
+        heights = (place.left, place.right)
+    elif place.kind == "jump":
+        middle = _height(samples, entry, place.at, 0)
+        near = _NOTHING * max(abs(place.left), abs(place.right), abs(middle))
+        own = min(abs(middle - place.left), abs(middle - place.right)) > near
+        text = f"jump at {at}: from {left} to {right}" + (f", {_number(middle)} there" if own else "")
+        if place.single:
+            text = f"a point by itself at {at}: {_number(middle)}, beside it {left}"
+        return Mark(place.kind, place.at, place.at, (place.left, place.right), text, middle)
+    elif place.kind == "kink":
+        text = f"kink at {at}: the slope goes from {left} to {right}" if left != right else f"vertical slope at {at}: {left}"
+        heights = (_height(samples, entry, place.at, 0),) * 2
+    else:
+        text, heights = f"no value at {at}, a hole in the curve", (place.left, place.right)
+    return Mark(place.kind, place.at, place.at, heights, text)
+
+
+def _shown(x: float) -> str:
+    """A place with all its digits."""
+    return repr(x).removesuffix(".0")
+
+
+def _numbers(left: float, right: float) -> tuple[str, str]:
+    """Two limits; one that is nothing but the distance at which it was read, beside the other, is 0."""
+    size = _NOTHING * max(abs(left), abs(right)) if math.isfinite(left) and math.isfinite(right) else 0.0
+    first, second = (0.0 if abs(limit) < size else limit for limit in (left, right))
+    return _number(first), _number(second)
+
+
+def _number(value: float) -> str:
+    return "nothing" if math.isnan(value) else ("+inf" if value > 0 else "-inf") if math.isinf(value) else f"{value + 0.0:.{_DIGITS}g}"
+
+
+# -- The cross-check of what is plotted: the expression at a few points of its ranges, each judged
+# as `gradcli eval` judges it.
+
+
+_POINTS = 5
+_GOLDEN = 0.6180339887498949
+_CANDIDATES = 64
+
+
+def cross_check(program: Program, lowered: Lowered, columns: Columns, record: PlotRecord, options: Options) -> None:
+    """Put the gravest verdict of some points into a record."""
+    scope, leaves = program.scope, {name: leaf for name, leaf in columns.moving.items() if leaf is not None}
+    before = {leaf: scope.values[leaf] for leaf in leaves.values()}
+    try:
+        for point in _points(columns, record):
+            scope.values.update({leaf: np.float64(point[name]) for name, leaf in leaves.items()})
+            scope.in_passing = record.check is not None
+            found = Record(record.expr)
+            with suppress(EvaluationError):
+                fill_query(program, lowered, found, options)
+            if found.check is None:
+                continue
+            record.points += 1
+            if record.check is None or found.check.worst > record.check.worst:
+                record.check = found.check
+            if record.check.worst is Verdict.MISMATCH:
+                break
+    finally:
+        scope.values.update(before)
+        scope.in_passing = False
+    if record.check is None:
+        record.notes.append("the cross-check has no point: none that was tried has a value and a derivative")
+
+
+def _points(columns: Columns, record: PlotRecord) -> Iterator[dict[str, float]]:
+    """Points of the ranges at which the value and all slopes are finite, at no round numbers."""
+    count = 0
+    for i in range(1, _CANDIDATES):
+        shares = [(i * _GOLDEN * (k + 1) + 0.17 * k) % 1.0 for k in range(len(record.ranges))]
+        point = {name: low + (high - low) * share for (name, (low, high)), share in zip(record.ranges.items(), shares, strict=True)}
+        if count == _POINTS:
+            return
+        found = columns(*([x] for x in point.values()))
+        if np.isfinite([found.values, *found.slopes.values()]).all():
+            count += 1
+            yield point

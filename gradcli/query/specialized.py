@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from gradcli.errors import GradcliError, InputTypeError, MissingValueError, ParseError, ShapeError, UsageError, suggestion, text_lines
+from gradcli.errors import GradcliError, InputTypeError, MissingValueError, ParseError, ShapeError, UsageError, did_you_mean, text_lines
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order, ones_like, vjp
 from gradcli.language.run import Lowered, Program, statements
@@ -25,8 +25,8 @@ from gradcli.plans.source import Gradients
 from gradcli.query.bindings import by_form
 from gradcli.query.evaluate import locate
 from gradcli.query.matrices import Compressed, Derivatives, Short, csr
+from gradcli.query.names import variables
 from gradcli.query.options import Options
-from gradcli.query.wrt import variables
 
 # -- A program lowered for values of given names, shapes and dtypes: its result as a graph, and
 # what a plan of it takes, in order.
@@ -319,21 +319,20 @@ class ValueAndGradients(Specialized):
         if not isinstance(out, Mapping):
             help = f'write out={{"{next(iter(self.wrt), "x")}": np.empty(...)}}'
             raise InputTypeError(f"'out' must map names to arrays, not {type(out).__name__}", help=help)
-        dtype = self.made.dtype
+        dtype, taken = self.made.dtype, dict[str, np.ndarray]()
         for name, array in out.items():
             if name not in self.wrt:
                 raise UsageError(f"out: there is no gradient by '{name}'")
             shape = self.made.wrt[name].shape
             if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
                 raise UsageError(f"out: the gradient by '{name}' needs a {dtype} array of shape {shape}")
-        arrays = list(out.items())
-        for i, (name, array) in enumerate(arrays):
             if not array.flags.writeable or _overlaps_itself(array):
                 help = f"give an array of its own: np.empty({array.shape})"
                 raise UsageError(f"out: the array for '{name}' cannot be written entry by entry", help=help)
-            for other, array_of_other in arrays[:i]:
-                if _overlap(array, array_of_other):
+            for other, before in taken.items():
+                if _overlap(array, before):
                     raise UsageError(f"out: the arrays for '{other}' and '{name}' share memory", help="give each an array of its own")
+            taken[name] = array
         straight = {
             name: array
             for name, array in out.items()
@@ -343,10 +342,13 @@ class ValueAndGradients(Specialized):
 
 
 class MatrixPlan(Specialized):
-    """A matrix of derivatives, in blocks by names; compiled in whichever way suits when it is first asked for."""
+    """The value, and the Jacobian by each name, in blocks by names; compiled in whichever way suits when it is first asked for."""
 
-    kind = ""
-    of: Derivatives
+    kind = "Jacobian"
+
+    def compile(self) -> None:
+        made = self.made
+        self.of = Derivatives([made.root], list(made.wrt.values()), [made.root], made.leaves, self.runs, is_symmetric=False)
 
     @cached_property
     def dense(self) -> Short | Compressed:
@@ -389,26 +391,13 @@ class MatrixPlan(Specialized):
 
     def by_names(self, beside: list[Any], blocks: list[Any], order: Order) -> tuple[Any, ...]:
         """The results by name."""
-        raise NotImplementedError
+        return beside[0], {name: blocks[place] for place, name in order}
 
     def text(self) -> str:
         names = ", ".join(self.wrt) or "nothing"
         made = dict.fromkeys(way.text() for name, way in vars(self).items() if name in ("dense", "compressed"))
         ways = "\n\n".join(made) or "compiled at the first call"
         return f"{self.made.takes()}\ngives the value and the {self.kind} by {names}\n{ways}"
-
-
-class JacobianPlan(MatrixPlan):
-    """The value, and the Jacobian by each name."""
-
-    kind = "Jacobian"
-
-    def compile(self) -> None:
-        made = self.made
-        self.of = Derivatives([made.root], list(made.wrt.values()), [made.root], made.leaves, self.runs, is_symmetric=False)
-
-    def by_names(self, beside: list[Any], blocks: list[Any], order: Order) -> tuple[Any, ...]:
-        return beside[0], {name: blocks[place] for place, name in order}
 
 
 class HessianPlan(MatrixPlan):
@@ -454,8 +443,7 @@ class ProductPlan(Specialized):
         for name, shape in self.seed:
             x = self.made.wrt.get(name, self.made.scope.subject(name))
             if x is None or x not in depends or x.kind != FLOAT:
-                close = suggestion(name, sorted(leaf.payload.name for leaf in depends if leaf.is_leaf))
-                help = f"did you mean '{close}'?" if close else "leave its vector out"
+                help = did_you_mean(name, sorted(leaf.payload.name for leaf in depends if leaf.is_leaf), "leave its vector out")
                 raise MissingValueError(f"v: the value does not depend on '{name}'", help=help)
             if shape != x.shape:
                 raise ShapeError(f"v: the vector for '{name}' has the shape {shape}, its value {x.shape}; they must be the same")
@@ -497,8 +485,6 @@ def _refuse_arrays(made: Instance, what: str) -> None:
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
     """Return True for arrays with memory in common. What cannot be told in reasonable time counts as such."""
-    if not np.may_share_memory(a, b):
-        return False
     try:
         return bool(np.shares_memory(a, b, max_work=_WORK))  # type: ignore[arg-type]
     except (np.exceptions.TooHardError, OverflowError):

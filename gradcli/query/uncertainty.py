@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, combinations, pairwise
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, MissingValueError, ShapeError, UsageError, suggestion
+from gradcli.errors import GradcliError, MissingValueError, ShapeError, UsageError, did_you_mean
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import flowing
 from gradcli.language.scope import Scope
+from gradcli.query.matrices import slices_of
 from gradcli.query.warnings import hessian, jacobian
 from gradcli.report.records import Record
 from gradcli.report.uncertainty import Uncertainty
@@ -44,12 +46,11 @@ def propagated(scope: Scope, root: Expr, order: Sequence[Expr], record: Record, 
     present = {node.payload.name: node for node in order if node.is_leaf and node.kind == "float"}
     named = {name for names, _ in given for name in names}
     for name in sorted(named - scope.leaves.keys()):
-        close = suggestion(name, list(scope.leaves))
-        raise MissingValueError(f"--cov names '{name}', which has no value", help=f"did you mean '{close}'?" if close else None)
+        raise MissingValueError(f"--cov names '{name}', which has no value", help=did_you_mean(name, scope.leaves))
     leaves = {name: node for name, node in present.items() if node in scope.deviations or name in named}
     if not leaves:
         return None
-    propagation = Propagation(scope, root, order, leaves, covariance_matrix(scope, leaves, given))
+    propagation = Propagation(scope, root, leaves, covariance_matrix(scope, leaves, given))
     found = propagation.first_order()
     flows = flowing(order)
     for name, x in leaves.items():
@@ -60,15 +61,9 @@ def propagated(scope: Scope, root: Expr, order: Sequence[Expr], record: Record, 
     return found
 
 
-def _places(leaves: Mapping[str, Expr]) -> dict[str, slice]:
-    """Return where the entries of each name lie among those of all."""
-    ends = accumulate((math.prod(leaf.shape) for leaf in leaves.values()), initial=0)
-    return {name: slice(*pair) for name, pair in zip(leaves, pairwise(ends), strict=True)}
-
-
 def covariance_matrix(scope: Scope, leaves: Mapping[str, Expr], given: Given) -> np.ndarray:
     """The covariances of all entries, names in the order of ``leaves``. Raises UsageError or ShapeError for what is no covariance."""
-    places = _places(leaves)
+    places = dict(zip(leaves, slices_of(leaves.values()), strict=True))
     spreads = [np.ravel(scope.deviations.get(leaf, np.zeros(leaf.shape))) for leaf in leaves.values()]
     matrix = np.diag(np.square(np.concatenate(spreads)))
     for names, covariance in given:
@@ -79,47 +74,44 @@ def covariance_matrix(scope: Scope, leaves: Mapping[str, Expr], given: Given) ->
             raise UsageError(f"{listed}: a covariance is a finite number")
         entries = np.concatenate([np.arange(places[name].start, places[name].stop) for name in names])
         if not value.shape:
-            _refuse_number(listed, names, leaves, scope, float(value))
-            value = np.array([[matrix[i, i] if i == j else value for j in entries] for i in entries])
+            if len(names) != 2 or names[0] == names[1] or any(leaves[name].shape for name in names):
+                message = f"{listed}: one number is the covariance of two names that are numbers"
+                raise UsageError(message, help="arrays take a matrix")
+            i, j = entries
+            matrix[i, j] = matrix[j, i] = value
+            continue
         if value.shape != (len(entries), len(entries)):
             raise ShapeError(f"{listed} has the shape {value.shape}, and the names {len(entries)} entries", help="a row for each entry")
         if np.abs(value - value.T).max() > _CLOSE * np.abs(value).max():
             raise UsageError(f"{listed} is not symmetric")
-        for name in names:
-            own = np.diag(value)[(places[name].start <= entries) & (entries < places[name].stop)]
-            if leaves[name] in scope.deviations and not np.allclose(own, np.diag(matrix)[places[name]], rtol=1e-6):
-                raise UsageError(f"{listed} has other variances of '{name}' than its ±", help="leave the ± out, or the diagonal right")
+        known, variances = np.diag(matrix)[entries], np.diag(value)
+        if not np.isclose(variances, known, rtol=1e-6)[known > 0].all():
+            raise UsageError(f"{listed} has other variances than the ± of its names", help="leave the ± out, or the diagonal right")
         matrix[np.ix_(entries, entries)] = value
     if given and matrix.size and np.linalg.eigvalsh(matrix).min() < -_CLOSE * np.abs(matrix).max():
         raise UsageError("the covariances cannot be: their matrix has a negative eigenvalue")
     return matrix
 
 
-def _refuse_number(listed: str, names: tuple[str, ...], leaves: Mapping[str, Expr], scope: Scope, value: float) -> None:
-    """Raise UsageError for a number that is not the covariance of two names that are numbers, each with a standard deviation."""
-    if len(names) != 2 or names[0] == names[1] or any(leaves[name].shape for name in names):
-        raise UsageError(f"{listed}: one number is the covariance of two names that are numbers", help="arrays take a matrix")
-    for name in names:
-        if leaves[name] not in scope.deviations:
-            raise UsageError(f"{listed}: '{name}' has no standard deviation", help=f"write {name}=...±...")
-    largest = math.prod(float(scope.deviations[leaves[name]]) for name in names)
-    if abs(value) > largest * (1 + _CLOSE):
-        raise UsageError(f"{listed}={value:g} is more than the product of the standard deviations, {largest:g}")
-
-
+@dataclass(eq=False)
 class Propagation:
     """A query's result as a function of all entries of the names that are not exact.
 
     slopes  a row for each entry of the result; along what is exact, an infinite one is none
     """
 
-    def __init__(self, scope: Scope, root: Expr, order: Sequence[Expr], leaves: dict[str, Expr], covariances: np.ndarray) -> None:
-        self.scope, self.root, self.leaves, self.covariances = scope, root, leaves, covariances
-        self.places = _places(leaves)
-        self.values = forward([root], scope.values, scope.precision, order)
+    scope: Scope
+    root: Expr
+    leaves: dict[str, Expr]
+    covariances: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.places = dict(zip(self.leaves, slices_of(self.leaves.values()), strict=True))
+        self.values = forward([self.root], self.scope.values, self.scope.precision)
         with np.errstate(all="ignore"):
-            parts = [np.reshape(jacobian(scope, root, x, self.values), (math.prod(root.shape), -1)) for x in leaves.values()]
-        self.slopes = np.where(np.diag(covariances) > 0, np.concatenate(parts, axis=1).astype(np.float64), 0.0)
+            blocks = [jacobian(self.scope, self.root, x, self.values) for x in self.leaves.values()]
+        parts = [np.reshape(block, (math.prod(self.root.shape), -1)) for block in blocks]
+        self.slopes = np.where(np.diag(self.covariances) > 0, np.concatenate(parts, axis=1).astype(np.float64), 0.0)
 
     def first_order(self) -> Uncertainty:
         """Slopes times covariances times slopes, for each entry of the result: what each name has in it, and what each pair."""

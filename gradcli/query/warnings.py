@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, LimitError, MissingValueError, ShapeError, Source, Span, TypeMismatchError, suggestion
+from gradcli.errors import EvaluationError, LimitError, MissingValueError, ShapeError, Source, Span, TypeMismatchError, did_you_mean
 from gradcli.graph import transforms
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Values, forward, hold_work
@@ -17,6 +17,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
+from gradcli.ops.axes import summed
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.reductions.sums import sum_
 from gradcli.query.options import Options
@@ -56,7 +57,7 @@ def _origins(node: Expr, entries: Any, values: Values) -> tuple[dict[Expr, Any],
     assert op is not None
     operands = {o: values[o] for o in node.operands if o is not None and (o.kind == "float" or isinstance(values[o], tuple))}
     if not op.elementwise:
-        bad = {o: _nonfinite(v) for o, v in operands.items()}
+        bad = {o: ~np.isfinite(v) if not isinstance(v, tuple) else not all(np.isfinite(p).all() for p in v) for o, v in operands.items()}
         passed = {o: part for o, part in bad.items() if np.any(part)}
         made = not passed or (_has_nan(value) and not any(map(_has_nan, operands.values())))
         return passed, np.asarray(entries if made else False)
@@ -70,23 +71,8 @@ def _origins(node: Expr, entries: Any, values: Values) -> tuple[dict[Expr, Any],
                 continue  # nobody gave it: so the function is defined there
         if np.any(bad):
             explained, nan = explained | bad, nan | np.isnan(spread)
-            passed[operand] = _where_spread(bad, np.shape(v))
+            passed[operand] = summed(bad, np.shape(v)) > 0
     return passed, entries & (~explained | np.isnan(value) & ~nan)
-
-
-def _where_spread(entries: Any, shape: tuple[int, ...]) -> Any:
-    """The entries of an array of a shape that is spread over those that are meant."""
-    lead = np.ndim(entries) - len(shape)
-    stretched = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1)
-    return np.any(entries, axis=stretched).reshape(shape)
-
-
-def _nonfinite(value: Any) -> Any:
-    return np.asarray(not _all_finite(value)) if isinstance(value, tuple) else ~np.isfinite(value)
-
-
-def _all_finite(parts: tuple[Any, ...]) -> bool:
-    return all(bool(np.isfinite(part).all()) for part in parts)
 
 
 def _has_nan(value: Any) -> bool:
@@ -162,13 +148,18 @@ def gradient(
     scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, values: Values, order: Sequence[Expr] | None = None
 ) -> dict[str, Any]:
     """The vector-Jacobian products of a query, each in its variable's shape."""
-    try:
-        with np.errstate(all="ignore"):
-            found = gradients(order or reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
-    except (ValueError, ArithmeticError) as error:
-        raise EvaluationError(f"the gradient has no value: {error}") from None
+    found = swept(root, seed, list(wrt.values()), values, order)
     dtype = numpy_dtype("float", scope.precision)
     return {name: _finished(found.get(x), x, dtype) for name, x in wrt.items()}
+
+
+def swept(root: Expr, seed: Any, wrt: Sequence[Expr], values: Mapping[Expr, Any], order: Sequence[Expr] | None = None) -> dict[Expr, Any]:
+    """The vector-Jacobian products of a node by those that it depends on. Raises EvaluationError."""
+    try:
+        with np.errstate(all="ignore"):
+            return gradients(order or reachable([root]), {root: seed}, wrt, values.__getitem__)
+    except (ValueError, ArithmeticError) as error:
+        raise EvaluationError(f"the gradient has no value: {error}") from None
 
 
 def _finished(adjoint: Any, x: Expr, dtype: np.dtype[Any]) -> Any:
@@ -182,11 +173,7 @@ def _finished(adjoint: Any, x: Expr, dtype: np.dtype[Any]) -> Any:
 def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
     """All partial derivatives, of shape output + variable: by rows in reverse mode, or by columns in forward mode."""
     rows, columns = math.prod(root.shape), math.prod(x.shape)
-    if rows * columns > scope.limits.tangents:
-        raise LimitError(
-            f"a Jacobian of {rows} x {columns} entries is over the limit of {scope.limits.tangents:,}",
-            help=f"raise it with --limit tangents={rows * columns}",
-        )
+    scope.limits.check_derivatives(rows, columns)
     scope.limits.check_array((rows, columns))
     hold_work(scope.limits, reachable([root]), (x,), min(rows, columns))
     dtype = numpy_dtype("float", scope.precision)
@@ -203,7 +190,7 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
         order = reachable([root])
         for i in open_:
             seed = transforms.one_hot(i, root.shape).astype(dtype)[()]
-            found = gradients(order, {root: seed}, [x], values.__getitem__).get(x)
+            found = swept(root, seed, [x], values, order).get(x)
             out[i] = 0 if found is None else np.ravel(found)
     return out.reshape((*root.shape, *x.shape))[()]
 
@@ -245,8 +232,7 @@ def _tangents(program: Program, root: Expr, options: Options, record: Record) ->
     for name, given in options.tangents.items():
         x = scope.subject(name)
         if x is None:
-            close = suggestion(name, [x.payload.name for x in reachable([root]) if x.is_leaf])
-            help = f"did you mean '{close}'?" if close else f"give it one: {name}=1"
+            help = did_you_mean(name, [x.payload.name for x in reachable([root]) if x.is_leaf], f"give it one: {name}=1")
             raise MissingValueError(f"no value for '{name}', which has a tangent", help=help)
         if x not in depends:
             raise MissingValueError(f"the result does not depend on '{name}', which has a tangent", help="leave its tangent out")

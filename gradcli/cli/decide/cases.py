@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -29,10 +28,11 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
 from gradcli.plans.backend import insist
+from gradcli.plans.threads import cores
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import CheckedLines, checked, claimed, left_undecided, line_of, marks_of, name_of, outcome_of, unrun
+from gradcli.query.names import UsedNames, refuse_unknown_in
 from gradcli.query.options import CHECKING, Options, Policy, policy_of
-from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
@@ -198,8 +198,7 @@ def _nobody(line: int) -> None:
 
 def most_processes() -> int:
     """More would only wait for each other; Windows cannot wait for more than 61."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, 61)
+    return min(cores(), 61)
 
 
 def _pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:

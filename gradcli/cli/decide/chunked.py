@@ -19,9 +19,7 @@ from gradcli.files.arrays import split_reference
 from gradcli.files.stores import SUFFIXES, Sink
 from gradcli.limits import Limits
 from gradcli.query.chunked.executors import Here, executor_on
-from gradcli.query.chunked.runs import ChunkRun, Target
-from gradcli.query.chunked.sampling import Entries, NotHeld, check_of_first
-from gradcli.query.chunked.sources import Described, described
+from gradcli.query.chunked.runs import ChunkRun, Described, Entries, NotHeld, Target, check_of_first, described
 from gradcli.query.options import names_of
 from gradcli.query.specialized import Settings
 from gradcli.report.records import Record

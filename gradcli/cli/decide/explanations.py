@@ -24,8 +24,8 @@ from gradcli.query.bindings import Programs
 from gradcli.query.cases import RecordLines
 from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
 from gradcli.query.general_formulas import General
+from gradcli.query.names import UsedNames
 from gradcli.query.options import Options, Policy, names_of
-from gradcli.query.unused_names import UsedNames
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation

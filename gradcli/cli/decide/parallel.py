@@ -23,7 +23,7 @@ from gradcli.cli.request import CheckRequest
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InternalError
 from gradcli.query.cases import name_of, outcome_of
-from gradcli.query.unused_names import UsedNames
+from gradcli.query.names import UsedNames
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
 

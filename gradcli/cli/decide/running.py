@@ -19,8 +19,8 @@ from gradcli.language.run import Program
 from gradcli.plans.backend import insist
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import records
+from gradcli.query.names import UsedNames, refuse_unknown_in
 from gradcli.query.options import Options, Place, Policy, names_of
-from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.report.records import Answer, Record
 
 

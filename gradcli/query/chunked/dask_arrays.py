@@ -15,8 +15,7 @@ from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.cutting import Uncut
-from gradcli.query.chunked.runs import Walk, of_chunk
-from gradcli.query.chunked.sources import Program, program_of
+from gradcli.query.chunked.runs import Program, Walk, of_chunk, program_of
 from gradcli.query.specialized import Settings, Spec
 
 Given = dict[str, Any]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from importlib import import_module
 from typing import Any
 
 from gradcli.errors import EvaluationError, GradcliError, InputError, UsageError, first_line
+from gradcli.plans.threads import cores
 
 Task = tuple[int, Callable[..., Any], tuple[Any, ...]]  # a number that tells it, a function, and its arguments
 _AHEAD = 2  # chunks for each thread of a cluster that are begun before one is done
@@ -81,7 +81,7 @@ class Cluster(Here):
         self.cluster = None
         try:
             if address == "local":
-                count = threads or _cores()
+                count = threads or cores()
                 self.cluster = self.distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=50)
             self.client = self.distributed.Client(self.cluster or address, timeout="10s", set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
@@ -140,10 +140,6 @@ class Cluster(Here):
         super().close()
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _itself(value: Any) -> Any:
     return value
 
@@ -158,7 +154,7 @@ def _version() -> str:
 def executor_on(place: str, threads: int | None) -> Here:
     """The executor that ``here``, ``local`` or the address of a scheduler means. Raises UsageError."""
     if place == "here":
-        return Here(threads or _cores())
+        return Here(threads or cores())
     if place != "local" and "://" not in place:
         raise UsageError(f"--on {place}: there is no such place", help="write local, or the address of a scheduler: tcp://HOST:8786")
     return Cluster(place, threads)

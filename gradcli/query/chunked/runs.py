@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import math
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from gradcli.chunks.stages import Extents, Stage
-from gradcli.errors import UsageError
+from gradcli.chunks.stages import Extents, Stage, Staged
+from gradcli.errors import GradcliError, UsageError
+from gradcli.files.npy import unreadable
+from gradcli.files.stores import Store, store_at
 from gradcli.graph.nodes import Expr
 from gradcli.ops.cutting import Uncut
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
+from gradcli.plans.source import Gradients
 from gradcli.query.chunked.executors import Here
-from gradcli.query.chunked.sources import Described, Program, Slice, program_of
-from gradcli.query.specialized import Settings, Spec
+from gradcli.query.interface import evaluate, evaluated
+from gradcli.query.specialized import Instance, Settings, Spec, with_deciding
+from gradcli.report.verdicts import Check, Verdict
 
 # -- What is done for a stage in whatever process does it: the results of one chunk, what chunks
 # come together to, what all have in common.
@@ -165,12 +173,12 @@ class ChunkRun:
 
     def _program(self, stores: Mapping[str, Described]) -> Program:
         """The program cut along the first axis that will do."""
-        first = max(stores.values(), key=lambda store: math.prod(store.shape))
+        first = max(stores, key=lambda name: math.prod(stores[name].shape))
         reasons: list[Uncut] = []
         known = {name: value for name, value in self.values.items() if name not in stores}
         seed = None if self.seed is None else (tuple(self.seed.shape), None)
-        for axis, length in enumerate(first.shape):
-            axes = {name: axis if store is first else _axis_of(store, length) for name, store in stores.items()}
+        for axis, length in enumerate(stores[first].shape):
+            axes = {name: store.shape.index(length) for name, store in stores.items() if length in store.shape} | {first: axis}
             values = [
                 Spec(name, tuple(value.shape), _kind(value.dtype, self.settings), axes.get(name)) for name, value in self.values.items()
             ]
@@ -262,11 +270,243 @@ class _Running(Walk):
         return found
 
 
-def _axis_of(store: Described, length: int) -> int | None:
-    return store.shape.index(length) if length in store.shape else None
-
-
 def _kind(dtype: Any, settings: Settings) -> str:
     """The dtype in which a value is computed with."""
     found = np.dtype(dtype)
     return found.str if found.kind in "iub" else settings.float_dtype.str
+
+
+# -- What chunks are read from: regions of stores, which are opened where they are read, in this process or on another machine.
+
+
+_OPEN = 32  # stores that a process keeps open
+
+
+@dataclass(frozen=True)
+class Described:
+    """What is known of a store before it is read.
+
+    stamp  its size and the time of its last change: it is to be the same to the end
+    """
+
+    path: str
+    key: str | None
+    shape: tuple[int, ...]
+    dtype: str
+    chunks: tuple[int, ...]
+    stamp: tuple[int, ...]
+
+    def whole(self) -> np.ndarray:
+        """All of it."""
+        return _opened(self.path, self.key, self.stamp).read((slice(None),) * len(self.shape))
+
+    def read(self, axis: int, start: int, stop: int) -> np.ndarray:
+        """Entries along one axis, whole along the others."""
+        store = _opened(self.path, self.key, self.stamp)
+        return store.read((slice(None),) * axis + (slice(start, stop),) + (slice(None),) * (len(self.shape) - axis - 1))
+
+
+def described(path: str, key: str | None) -> Described:
+    """The store that a file or folder is, as it is seen from here. Raises InputError."""
+    try:
+        stamp = _stamp(path)
+        store = _opened(path, key, stamp)
+    except OSError as error:
+        raise unreadable(error, path) from None
+    return Described(path, key, store.shape, store.dtype.str, store.chunks, stamp)
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns
+
+
+@lru_cache(_OPEN)
+def _opened(path: str, key: str | None, stamp: tuple[int, ...]) -> Store:
+    return store_at(Path(path), path, key)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Entries of a store along one axis."""
+
+    of: Described
+    axis: int
+    start: int
+    stop: int
+
+    def read(self) -> Any:
+        return self.of.read(self.axis, self.start, self.stop)
+
+
+# -- What a process is told so that it makes the same stages as every other: a program, shapes, and
+# where its values are cut.
+
+
+_KEPT = 64  # programs that a process remembers
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program to be computed chunk by chunk. Equal ones make equal stages in every process.
+
+    settings  of its function, which is made again in another process
+    values    of its names, in their order
+    length    of the axis that is cut
+    seed      the shape of the vector of the vector-Jacobian product, and the axis along which it is cut; None without one
+    state     of random numbers
+    moves     whether entries may go from chunk to chunk
+    """
+
+    settings: Settings
+    values: tuple[Spec, ...]
+    length: int
+    seed: tuple[tuple[int, ...], int | None] | None = None
+    state: int | None = None
+    moves: bool = False
+
+    @property
+    def lowered(self) -> Lowered:
+        """Its stages here, or what keeps them from being made."""
+        return _lowered(self)
+
+
+def program_of(
+    settings: Settings,
+    values: Sequence[Spec],
+    length: int,
+    seed: tuple[tuple[int, ...], int | None] | None,
+    state: int | None,
+    known: Mapping[str, Any],
+    *,
+    moves: bool = False,
+) -> Program:
+    """A program that has stages; values that are known become part of it where they decide what is computed.
+
+    Raises Uncut for what needs all chunks at once, and GradcliError for what has no result.
+    """
+
+    def make(values: tuple[Spec, ...]) -> Program:
+        program = Program(settings, values, length, seed, state, moves)
+        _lowered(program)
+        return program
+
+    return with_deciding(make, values, known)
+
+
+class Lowered:
+    """The stages of a program, and what they take and give by name."""
+
+    def __init__(self, program: Program) -> None:
+        self.made = made = Instance(program.settings, program.values, program.state)
+        cut = {made.scope.leaves[v.name]: v.axis for v in program.values if v.axis is not None and v.name in made.names}
+        self.wrt = list(made.wrt)
+        shape, axis = program.seed or (None, None)
+        seed = made.seed(shape)
+        if seed is not None and axis is not None:
+            cut[seed] = axis
+        roots = Gradients(made.root, list(made.wrt.values()), seed).roots
+        self.staged = Staged(roots, cut, program.length, program.settings.dtype, made.scope.limits, moves=program.moves)
+        self._leaves = [*made.leaves, *([] if seed is None else [seed])]
+
+    def taken(self, given: Mapping[str, Any], seed: Any) -> list[tuple[Expr, Any]]:
+        """The leaves that results depend on, as the stages have them, with what they take of values by name."""
+        made = self.made
+        values = [*(given[name] for name in made.names), *made.fixed, *([] if seed is None else [seed])]
+        pairs = [(self.staged.leaves.get(leaf), value) for leaf, value in zip(self._leaves, values, strict=True)]
+        return [
+            (leaf, value if isinstance(value, Described) or value.dtype.kind not in "iu" else value.astype(made.dtype))
+            for leaf, value in pairs
+            if leaf is not None
+        ]
+
+
+@lru_cache(_KEPT)
+def _lowered(program: Program) -> Lowered:
+    return Lowered(program)
+
+
+# -- What of a run past memory is held to the reference: the same program on the first entries along the cut, at once and in chunks.
+
+
+_ENTRIES = 1 << 10  # that are read along the cut, of all arrays together
+_WHOLE = 1 << 20  # entries of an array that is read although it is not cut
+_CHUNKS = 3
+_ALIKE = {"float32": 1e-4, "float64": 1e-11}  # of the largest entry: sums are added in another order
+
+
+@dataclass(frozen=True)
+class Held(Described):
+    """An array in the place of a store."""
+
+    array: Any = field(default=None, compare=False)
+
+    def read(self, axis: int, start: int, stop: int) -> np.ndarray:
+        found: np.ndarray = self.array[(slice(None),) * axis + (slice(start, stop),)]
+        return found
+
+
+class NotHeld(Exception):
+    """Why no part of a run can be held to the reference."""
+
+
+def check_of_first(run: ChunkRun, expression: str, executor: Here, wrt: Iterable[str] | None, dialect: Any) -> tuple[int, Check]:
+    """How many entries along the cut were held to the reference, and the verdict on them. Raises NotHeld."""
+    settings, length = run.settings, run.program.length
+    axes = {value.name: value.axis for value in run.program.values}
+    row = sum(math.prod(value.shape) // max(1, length) for value in run.program.values if value.axis is not None)
+    count = min(length, max(_CHUNKS, _ENTRIES // max(1, row)))
+    values = {name: _first(value, axes[name], length, count, executor) for name, value in run.values.items()}
+    seed = None if run.seed is None else _first(run.seed, None, length, count, executor)
+    try:
+        whole = evaluated(
+            evaluate, expression, {}, at=values, seed=seed, wrt=None if wrt is None else list(wrt), dtype=settings.float_dtype.name,
+            random_state=run.state, limits=run.program.lowered.made.scope.limits, dialect=dialect, formula=False,
+        )  # fmt: skip
+    except GradcliError as error:
+        raise NotHeld(error.message) from None
+    if whole.check is None:
+        raise NotHeld("there is no reference of it")
+    stores = {
+        name: Held("", None, value.shape, value.dtype.str, value.shape, (), value) if axes[name] is not None else value
+        for name, value in values.items()
+    }
+    in_chunks = _in_memory(ChunkRun(settings, stores, seed, run.state, max(8, 8 * row * count // _CHUNKS)))
+    for name, found in {"value": whole.value, **(whole.grad or {})}.items():
+        wanted = np.asarray(found, float)
+        apart = np.abs(np.asarray(in_chunks[name], float) - wanted)
+        if not np.all((apart <= _ALIKE[settings.float_dtype.name] * np.max(np.abs(wanted), initial=0)) | (apart != apart)):
+            what = "the value" if name == "value" else f"the gradient of {name}"
+            return count, Check(Verdict.MISMATCH, reason=f"{what} of the first {count:,} entries is another in chunks than at once")
+    return count, whole.check
+
+
+def _first(value: Any, axis: int | None, length: int, count: int, executor: Here) -> np.ndarray:
+    """The first entries of a value along the cut; of one that all chunks have in common, along the axis that is as long."""
+    if isinstance(value, Described):
+        if axis is not None:
+            return np.asarray(executor.once(Described.read, value, axis, 0, count))
+        if math.prod(value.shape) > _WHOLE:
+            raise NotHeld("an array that is not cut is large")
+        return np.asarray(executor.once(Described.whole, value))
+    along = value.shape.index(length) if length in value.shape else None
+    found: np.ndarray = value if along is None else value[(slice(None),) * along + (slice(count),)]
+    return found
+
+
+def _in_memory(run: ChunkRun) -> dict[str, Any]:
+    """The results of a run that memory holds."""
+    cut = {name: Entries(np.empty(shape, run.settings.float_dtype)) for name, (shape, axis) in run.results().items() if axis is not None}
+    with Here(1) as here:
+        found = run.run(here, cut, lambda: None)
+    return {**found, **{name: target.array for name, target in cut.items()}}
+
+
+class Entries:
+    """A result that memory holds, as what takes it by regions."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def write(self, region: tuple[slice, ...], array: np.ndarray) -> None:
+        self.array[region] = array

@@ -1,0 +1,461 @@
+"""Names of a run: those that are bound and mentioned nowhere, those that have two readings, those that a query differentiates by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, Source, TypeMismatchError, did_you_mean, text_lines
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, Leaf, reachable
+from gradcli.graph.sweep import flowing
+from gradcli.language.calls import glued, is_function
+from gradcli.language.reading import expressions_of, names_bound_by, words_of
+from gradcli.language.run import statements
+from gradcli.language.scope import QUANTITY, WHOLE, Scope, StaticUse
+from gradcli.language.tree import Binding, Definition, Expression, Name, Statement
+from gradcli.limits import Limits
+from gradcli.ops.calling import textbook
+from gradcli.ops.calling.inputs import BOOL, FLOAT
+from gradcli.ops.elementwise.exponential import pow_
+from gradcli.ops.structure import detach, to_float, to_int
+from gradcli.query.options import Options
+from gradcli.query.warnings import text_of
+
+_LISTED = 20  # names in a help
+_MEANT = 100  # names that stand nowhere for which another is sought that may be meant
+
+
+@dataclass(eq=False)
+class UsedNames:
+    """The names of a run, gathered from its programs."""
+
+    bound: dict[str, str] = field(default_factory=dict)  # each with the place of its binding, in words
+    mentioned: set[str] = field(default_factory=set)
+    had: set[str] = field(default_factory=set)  # that had a value in some program
+    unread: bool = False  # whether something could not be read to its end: it may have mentioned any name
+
+    def add(self, scope: Scope) -> None:
+        """A program that has come to its end."""
+        self.mentioned |= scope.mentioned
+        self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
+        self.had.update(name for deferred in scope.deferred for name in deferred.names)
+        for binding in scope.bindings.values():
+            shared = isinstance(binding, Binding) and binding.part is not None  # comes with the others, whether it is wanted or not
+            if binding.name not in self.bound and not shared:
+                line, _ = binding.source.position(binding.span.start)
+                self.bound[binding.name] = _place(line, binding.source.name)
+        held = scope.held
+        self.had |= held.places.keys()
+        for name, line in zip(held.places, held.lines, strict=True):
+            if name not in self.mentioned and name not in self.bound:
+                self.bound[name] = _place(line, held.name)
+
+    def merge(self, other: UsedNames) -> None:
+        """What another process has gathered."""
+        self.mentioned |= other.mentioned
+        self.had |= other.had
+        self.unread |= other.unread
+        self.bound = {**other.bound, **self.bound}
+
+    def take(self) -> UsedNames:
+        """Return what is gathered so far; from now on it is gathered anew."""
+        taken = replace(self)
+        self.bound, self.mentioned, self.had, self.unread = {}, set(), set(), False
+        return taken
+
+    def remarks(self, given: Collection[str], options: Options, *, several: bool, free: bool = False) -> list[str]:
+        """Return what is to be said when a run is over.
+
+        given    names that are bound for all programs
+        several  whether there were more programs than one, whose names are known only now: MissingValueError for those that none has
+        free     whether names may do without values
+        """
+        if self.unread:
+            return []
+        if several:
+            had = self.had.union(given)
+            refuse_unknown(options, had | self.mentioned if free else had, self.mentioned)
+        for name in options.over:
+            if name not in self.mentioned:
+                help = did_you_mean(name, sorted(self.mentioned), f"write --over with a name of the formula, or leave {name} out")
+                raise MissingValueError(f"nothing that is checked mentions '{name}', whose range is given by --over", help=help)
+        return self.unmentioned(given, options)
+
+    def unmentioned(self, given: Iterable[str], options: Options) -> list[str]:
+        """Warnings about names that are bound, or given from outside, and stand nowhere. A leading underscore says that it is meant so."""
+        asked = options.asked
+        places = {**self.bound, **dict.fromkeys(given, "")}
+        lost = [name for name in places if name not in self.mentioned and name not in asked and not name.startswith("_")]
+        others = sorted(self.mentioned) if lost else []
+        remarks = []
+        for place, name in enumerate(lost):
+            meant = did_you_mean(name, others) if place < _MEANT else None
+            remarks.append(f"'{name}' is mentioned nowhere{places[name]}" + (f": {meant}" if meant else ""))
+        return remarks
+
+
+def _place(line: int, file: str | None) -> str:
+    return f" (bound on line {line}{f' of {file}' if file else ''})"
+
+
+def refuse_unknown(options: Options, known: Iterable[str], words: Collection[str] = ()) -> None:
+    """Raise MissingValueError for a name in wrt or freeze that no query of a run has; ``words`` stand in the text, whatever they are."""
+    known = {*known}
+    for what, names in (("differentiated", options.wrt or ()), ("held constant", options.freeze)):
+        for name in names:
+            if name not in known:
+                help: str | None = f"give it a value: {name}=..."
+                if known and name not in words:
+                    variables = [other for other in sorted(known) if not is_function(other)]
+                    help = did_you_mean(name, sorted(known), f"the names are {', '.join(variables[:_LISTED])}" if variables else None)
+                raise MissingValueError(f"no value for '{name}', which is to be {what}", help=help)
+
+
+def names_among(parsed: Iterable[Statement | GradcliError]) -> tuple[set[str], set[str]]:
+    """The names that a program binds, and those that it mentions."""
+    bound: set[str] = set()
+    words: set[str] = set()
+    for statement in parsed:
+        if isinstance(statement, GradcliError):
+            continue
+        words |= words_of(statement)
+        bound.update(names_bound_by(statement))
+    return bound, words
+
+
+def names_in(text: str, limits: Limits) -> tuple[set[str], set[str]] | None:
+    """The same of a text. None if some of it cannot be read."""
+    parsed = list(statements(text_lines(text) or [""], None, limits))
+    return None if any(isinstance(statement, GradcliError) for statement in parsed) else names_among(parsed)
+
+
+def refuse_unknown_in(text: str, options: Options, given: Iterable[str], limits: Limits, free: bool = False) -> None:
+    """`refuse_unknown` before the only program of a run is run, unless some of it cannot be read; ``free`` names may do without values."""
+    if not (options.wrt or options.freeze):
+        return
+    names = names_in(text, limits)
+    if names is not None:
+        bound, mentioned = names
+        refuse_unknown(options, bound.union(given, mentioned if free else ()), mentioned)
+
+
+# -- Names of letters written together that may have been meant as a product or a call: without
+# values, nothing else can tell.
+
+
+_PAIR = 2  # letters, of which one that is listed makes a product likely
+# What stands right before a name that is a denominator, or the beginning of an exponent.
+_QUOTIENT = re.compile(r"(?<!/)[/÷⁄∕]\Z")
+_EXPONENT = re.compile(r"(?:\*\*|\^\(?)[-+−–]?\Z")
+_SIGN = re.compile(r"(?:\*\*|\^)[-+−–]?\Z")
+
+
+class _Place(NamedTuple):
+    """An expression without values, the text that it stands in, and its own parameters."""
+
+    expression: Expression
+    source: Source
+    own: Collection[str]
+
+
+def refuse_glued(statements: Iterable[Statement], scope: Scope, names: Collection[str], listed: Collection[str], *, can_list: bool) -> None:
+    """Raise AmbiguousError for a name without a value that a book writes for a product or a call.
+
+    Its letters stand alone elsewhere, have values or are listed; or it is ``sinx``; or it is a factor of
+    a product that is not written, or stands directly after a division or an exponent's sign.
+
+    statements  what is asked, and what that depends on
+    names       those without values that are not listed
+    listed      those to differentiate by
+    can_list    whether a name can be listed, and so be said to be one
+    """
+    places = [*_places(statements, scope)]
+    alone = {*names, *listed, *scope.names}
+    for name in names:
+        letters = glued(name, alone - {name})
+        if letters is None and len(name) == _PAIR and name.isalpha() and any(letter in listed for letter in name):
+            letters = list(name)
+        product = "*".join(letters) if letters else None
+        call = textbook.function_of_letters(name) if product is None and not is_function(name) else None
+        for place in places:
+            found = _first(place, name, everywhere=product is not None or call is not None)
+            if name in place.own or found is None:
+                continue
+            reading = product or call or textbook.product_of_letters(name, after_number=True) or "x*sin(x)"
+            before = place.source.text[: found.start]
+            if "*" in reading and (_QUOTIENT.search(before[-2:]) or _SIGN.search(before[-3:]) or before.rstrip("π ")[-1:].isalpha()):
+                reading = f"({reading})"
+            reading += "" if call else " for the product"
+            text = place.source.text.strip().replace("'", "")
+            listing = f"list the name: diff '{text}' {name}" if can_list else f"give the name a value: {name} = 1"
+            error = AmbiguousError(f"'{name}' has two readings", help=f"write {reading}, or {listing}")
+            raise error.at(found.span, place.source)
+
+
+def _places(statements: Iterable[Statement], scope: Scope) -> Iterable[_Place]:
+    """The expressions of statements, and of the functions that they call."""
+    pending, seen = [*statements], set[str]()
+    for statement in pending:  # which grow
+        own = statement.parameters if isinstance(statement, Definition) else ()
+        for expression in expressions_of(statement):
+            yield _Place(expression, statement.source, own)
+            for node in expression.nodes:
+                if type(node) is Name and node.name in scope.functions and node.name not in seen:
+                    seen.add(node.name)
+                    pending.append(scope.functions[node.name])
+
+
+def _first(place: _Place, name: str, *, everywhere: bool) -> Name | None:
+    """The first place of a name: anywhere, or where a book implies a product, after a division or after an exponent's sign."""
+    found = [node for node in place.expression.nodes if type(node) is Name and node.name == name]
+    if everywhere or not found:
+        return found[0] if found else None
+    starts = {node.start for node in place.expression.nodes}
+    ends = {node.end for node in place.expression.nodes}
+    text = place.source.text
+    for node in found:
+        before, after = text[: node.start], text[node.end :]
+        left, right = len(before.rstrip(" \t")), len(text) - len(after.lstrip(" \t"))
+        follows = textbook.is_before_function(name) and right in starts
+        if textbook.product_of_letters(name, after_number=before[-1:].isdigit()) is None and not follows:
+            continue
+        is_factor = left in ends or (right in starts and right > node.end)
+        if is_factor or follows or _QUOTIENT.search(before[-2:]) or _EXPONENT.search(before[-4:]):
+            return node
+    return None
+
+
+# -- The names that a query is differentiated by: leaves that the result depends on, in the order of
+# their bindings, but for those bound with const or frozen, and for names that are used as whole
+# numbers only. The text decides, never a value. A name whose value is taken beforehand has an entry
+# of zeros.
+
+
+_ADDRESS = "a class label or an index"
+_LONGEST = 40  # characters of a binding that is shown in a help
+
+
+class Variables(NamedTuple):
+    """The names to differentiate with respect to, in order, and warnings about others."""
+
+    nodes: dict[str, Expr]
+    warnings: list[str]
+
+
+def variables(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse] = ()) -> Variables:
+    """Return what the last node of ``order`` is differentiated by. Raises GradcliError for a name that is asked for and cannot be."""
+    found, warnings = _listed(scope, order, options, uses)
+    warnings += [f"'{name}' has no value here: there is nothing to freeze" for name in options.freeze if scope.subject(name) is None]
+    return Variables(found, warnings)
+
+
+def _listed(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]) -> Variables:
+    if options.wrt is not None:
+        return _asked(scope, order, options, uses)
+    leaves = [node for node in order if node.op is None and type(node.payload) is Leaf]
+    found = {leaf.payload.name: leaf for leaf in leaves if leaf.kind == FLOAT and leaf not in scope.frozen}
+    for name in options.freeze:
+        found.pop(name, None)
+    if scope.replaced:
+        _refuse_two_values(scope, order, found)
+        flows = flowing(order)
+        found = {name: x for name, x in found.items() if x in flows or not _is_constant(scope, name)}
+    reasons: dict[str, str] = {}
+    if uses or scope.graph.addressing:
+        found, reasons = _without_whole(scope, order, found, uses, options.freeze)
+    if len(found) < len(leaves):
+        reasons |= {name: "boolean" for name in _as_numbers(order, leaves) if name not in options.freeze}
+    return Variables(found, [f"no derivative by {name}: it is {reason}" for name, reason in reasons.items()])
+
+
+def _asked(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]) -> Variables:
+    found: dict[str, Expr] = {}
+    warnings = []
+    present = {node.payload.name: node for node in order if node.is_leaf}
+    for name in options.wrt or ():
+        node = present.get(name) if name in scope.replaced else None
+        node = scope.subject(name) if node is None else node
+        if node is None:
+            if scope.needed:
+                raise missing(scope, name)
+            warnings.append(f"'{name}' has no value here, and so no derivative")
+            continue
+        if node.kind != FLOAT:
+            raise TypeMismatchError(f"'{name}' is boolean; only numbers can be differentiated", help=f"leave {name} out of wrt")
+        if name not in options.freeze:
+            found[name] = node
+    if scope.replaced:
+        _refuse_two_values(scope, order, found)
+    fixed = {use.leaf: use.place for use in uses if use.kind == QUANTITY}
+    listed, _ = _without_whole(scope, order, found, uses, ())
+    whole = {use.leaf: use.place for use in uses if use.kind == WHOLE}
+    flows = flowing(order) if whole else set()
+    for name, node in found.items():
+        if node in fixed:
+            reason = f"{fixed[node]}, which takes a number known beforehand"
+        elif name not in listed or (node in whole and node not in flows):
+            reason = _taken(scope, node, whole.get(node, _ADDRESS))
+        else:
+            continue
+        raise TypeMismatchError(f"no derivative by '{name}': it is {reason}", help=f"leave {name} out of wrt")
+    return Variables(found, warnings)
+
+
+def missing(scope: Scope, name: str) -> MissingValueError:
+    """The error of a name that is to be differentiated by and has no value."""
+    help = did_you_mean(name, scope.names, f"give it one: {name}=1")
+    return MissingValueError(f"no value for '{name}', which is to be differentiated", help=help)
+
+
+def _refuse_two_values(scope: Scope, order: Sequence[Expr], found: Mapping[str, Expr]) -> None:
+    """Raise AmbiguousError where a result has one name for two values, so that one of them would be lost."""
+    for name in found:
+        if name not in scope.replaced:
+            continue
+        values: list[Expr] = []
+        for node in order:
+            if _bound_name(scope, node) == name and not (values and values[-1] in reachable([node])):
+                values.append(node)
+        if len(values) > 1:
+            first, second = (scope.bindings.get(value) for value in values[:2])
+            assert second is not None
+            (line, column), (other, place) = _position(first), _position(second)
+            apart = line != other
+            before = "from outside" if first is None else f"on line {line}" if apart else f"in column {column}"
+            after = f"on line {other}" if apart else f"in column {place} of line {other}"
+            text = second.source.text[second.expression.root.start : second.expression.root.end] if isinstance(second, Binding) else "..."
+            raise AmbiguousError(
+                f"'{name}' has two values here: bound {before} and {after}",
+                help=f"give the second a name of its own: {name}_2 = {text if len(text) <= _LONGEST else '...'}",
+            )
+
+
+def _bound_name(scope: Scope, node: Expr) -> str | None:
+    if node.is_leaf:
+        name: str = node.payload.name
+        return name
+    binding = scope.bindings.get(node)
+    return None if binding is None else binding.name
+
+
+def _position(binding: Statement | None) -> tuple[int, int]:
+    return (0, 0) if binding is None else binding.source.position(binding.span.start)
+
+
+def _without_whole(
+    scope: Scope, order: Sequence[Expr], found: dict[str, Expr], uses: Sequence[StaticUse], freeze: Collection[str]
+) -> tuple[dict[str, Expr], dict[str, str]]:
+    """The names without those that are whole numbers, of which the reasons are given, and with those whose values are taken beforehand."""
+    reasons: dict[str, str] = {}
+    if scope.graph.addressing and any(node.op is to_int for node in order):
+        addressing: set[Expr | None] = set()
+        for node in reversed(order):
+            if node.op is to_int or node in addressing:
+                addressing.update(node.operands)
+        flows = flowing(order)
+        places = {use.leaf: use.place for use in uses}
+        lost = {name: x for name, x in found.items() if x in addressing and x not in flows}
+        found = {name: x for name, x in found.items() if name not in lost}
+        reasons = {name: _taken(scope, x, places.get(x, _ADDRESS)) for name, x in lost.items()}
+    more: dict[str, Expr] = {}
+    for use in uses:
+        name = use.leaf.payload.name
+        if use.leaf.kind == FLOAT and use.leaf not in scope.frozen and name not in freeze and name not in found:
+            if use.kind != WHOLE:
+                more[name] = use.leaf
+            elif use.leaf not in order:
+                reasons.setdefault(name, _taken(scope, use.leaf, use.place))
+    if more:  # in the order of their bindings
+        found = dict(sorted({**found, **more}.items(), key=lambda item: item[1].index))
+    return found, {name: reason for name, reason in reasons.items() if name not in more}
+
+
+def _taken(scope: Scope, leaf: Expr, place: str) -> str:
+    """The reason why a number that a program takes beforehand has no derivative."""
+    value = np.asarray(scope.values.get(leaf, 0))
+    return f"a whole number, {place}" if np.all(value == np.floor(value)) else f"{place}, by which there is no derivative here"
+
+
+def _as_numbers(order: Sequence[Expr], leaves: Sequence[Expr]) -> list[str]:
+    """The boolean leaves that are calculated with."""
+    if all(leaf.kind != BOOL for leaf in leaves):
+        return []
+    used: set[Expr | None] = set()
+    for node in reversed(order):
+        if node.op is to_float or (node in used and node.op is not None and node.op.result == "same"):
+            used.update(node.operands)
+    return [leaf.payload.name for leaf in leaves if leaf.kind == BOOL and leaf in used]
+
+
+# -- entries that are zero, or that do not exist -------------------------------------------------------------------------------
+
+
+def remarks(
+    scope: Scope, order: Sequence[Expr], wrt: Mapping[str, Expr], uses: Iterable[StaticUse], options: Options, zero: Collection[str]
+) -> tuple[list[str], dict[str, str]]:
+    """Warnings about the names whose entries are zero, or lack a part, as nothing is differentiated where they stand.
+
+    The second result has those among them of names that have no other place: there is nothing to be right or wrong.
+
+    zero   the names whose entries are zero
+    """
+    found = []
+    constant = {}
+    places = {use.leaf: use.place for use in uses if use.kind == QUANTITY}
+    flows = flowing(order) if zero or places else set()
+    for name, x in wrt.items():
+        if x in places:
+            part = "leaves out" if x in flows else "is 0:"
+            found.append(f"the derivative by {name} {part} {places[x]}, which is held constant")
+            if x not in flows:
+                constant[name] = found[-1]
+        elif name in zero and x not in flows and (options.wrt is None or x in order):
+            cause = _detaching(scope, order, x)
+            why = f"{cause} stops gradients, as in PyTorch" if cause else "nothing differentiable depends on it"
+            found.append(f"the derivative by {name} is 0: {why}")
+    return found, constant
+
+
+def _detaching(scope: Scope, order: Sequence[Expr], x: Expr) -> str | None:
+    """The conversion through which alone a result depends on a name, as it is written."""
+    return (
+        next((scope.detached[node] for node in order if node in scope.detached and x in reachable([node])), None)
+        if scope.detached
+        else None
+    )
+
+
+def _is_constant(scope: Scope, name: str) -> bool:
+    """Return whether the text has bound a name's own value again with const."""
+    return scope.names[name].op is detach if name in scope.names else False
+
+
+def has_powers(order: Sequence[Expr]) -> bool:
+    """Return whether there is a power whose exponent depends on a name."""
+    return any(map(_has_exponent, order))
+
+
+def _has_exponent(node: Expr) -> bool:
+    return node.op is pow_ and node.operands[1] is not None and not node.operands[1].is_constant
+
+
+def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr]) -> dict[str, str]:
+    """Of names with entries that are no numbers, those that are exponents of negative bases, each with what is to be said of it."""
+    powers = [node for node in order if _has_exponent(node)]
+    values = forward([node.operand for node in powers], scope.values, scope.precision)
+    powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]
+    found: dict[str, str] = {}
+    for name, x in names.items() if powers else ():
+        above: set[Expr | None] = {x}
+        for node in order:
+            if node.op is not None and not above.isdisjoint(node.operands):
+                above.add(node)
+        power = next((node for node in powers if node.operands[1] in above and node.operand not in above), None)
+        if power is not None:
+            found[name] = f"no derivative by {name}: the base of {text_of(scope, power)} is negative; --freeze {name} leaves it out"
+    return found
