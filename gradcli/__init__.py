@@ -36,14 +36,13 @@ _PLACES = {  # the names of the API by the modules that they are taken from when
     "gradcli.report.results": (
         "AssertRecord", "GradientRecord", "HessianRecord", "HvpRecord", "JacobianRecord", "JvpRecord", "Result",
     ),
-    "gradcli.report.records": ("Asserted", "Record"),
+    "gradcli.report.records": ("Asserted", "Record", "Uncertainty"),
     "gradcli.report.verdicts": ("Check", "Claim", "Departure", "OneSided", "Rewrite", "VariableCheck", "Verdict", "Worst"),
     "gradcli.report.derivative_record": ("DerivativeRecord", "Formula"),
     "gradcli.report.explanation": (
         "Contribution", "ExplainedGradient", "ExplainedNode", "Explanation", "Path", "Step", "Why",
     ),
     "gradcli.report.shown_explanation": ("ShownExplanation",),
-    "gradcli.report.uncertainty": ("Uncertainty",),
     "gradcli.language.tree": ("ParsedProgram",),
     "gradcli.limits": ("Limits",),
     "gradcli.query.bindings": ("UnknownArgument",),

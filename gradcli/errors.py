@@ -219,7 +219,6 @@ class ParseError(GradcliError):
 
 class AmbiguousError(ParseError):
     code = "ambiguous"
-    readings: tuple[str, ...] = ()  # each as it would be written, for the help, where all of them can be read
 
 
 class UnknownNameError(GradcliError):

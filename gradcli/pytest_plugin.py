@@ -200,7 +200,7 @@ class RecordFile(CheckedFile):
         from gradcli.query.cases import CheckedLines, RecordCase
         from gradcli.query.names import UsedNames
         from gradcli.report.data import canonical, id_text
-        from gradcli.report.identities import given_of
+        from gradcli.report.outcomes import given_of
 
         reader = CheckedLines(Programs(), UsedNames(), None, None)
         for number, line in enumerate(lines_of(str(self.path), DEFAULT.length), 1):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 
 from gradcli.errors import Source, Span, UnknownNameError
-from gradcli.report.kinds import make
-from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome, Summary
+from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome, Summary, make
 from gradcli.report.records import Asserted, Failure, Record
 from gradcli.report.verdicts import Check, Verdict
 

@@ -285,5 +285,5 @@ def test_a_dtype_that_a_function_does_not_take_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(("kind", "mode"), [("uint8", "bilinear"), ("uint8", "bicubic"), ("int64", "nearest"), ("bool", "bilinear")])
 def test_whole_numbers_are_not_interpolated_as_floats(kind: str, mode: str) -> None:
-    with pytest.raises(NotImplementedError, match="interpolate has no mode"):
+    with pytest.raises(NotImplementedError, match="interpolate: it has no mode"):
         F.interpolate(torch.ones(1, 1, 2, 2, dtype=getattr(torch, kind)), scale_factor=2, mode=mode)

@@ -167,7 +167,7 @@ error[shape]: the result has the shape (2,), and its entries no formula in commo
  --> <expression>:1:1
 1 | [x, x^2]
   | ^^^^^^^^
-  = help: gradcli diff 'sum([x, x^2])', or one entry: '([x, x^2])[0]'
+  = help: take a sum of its entries, sum(...), or one of them, (...)[0]
 """),
     "a truth value": (["x > 2"], 2, """\
 error[type]: the result is boolean: it has no derivative

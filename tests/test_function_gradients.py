@@ -19,7 +19,7 @@ from gradcli.errors import GradcliError
 from gradcli.functions.checking import Question
 from gradcli.functions.points import smallest
 from gradcli.functions.testing import Options
-from gradcli.functions.truth import TRACED
+from gradcli.functions.tracing.exact import TRACED
 from gradcli.report.verdicts import Check
 from gradcli.testing import GradientError, assert_gradient, check_gradient, gradient_test
 

@@ -28,9 +28,9 @@ from gradcli import inert
 from gradcli.cli.write.results import Writer
 from gradcli.errors import ArgumentError, Source, Span
 from gradcli.files.option_table import VALUES
-from gradcli.report.bound_record import Bound, BoundNote, BoundRecord
 from gradcli.report.data import encoded, id_text, plain
 from gradcli.report.derivative_record import DerivativeRecord, Formula
+from gradcli.report.ranges import Bound, BoundNote, BoundRecord
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, Claim, Verdict
 

@@ -17,7 +17,7 @@ from helpers import thinned
 
 from gradcli.errors import GradcliError
 from gradcli.functions.implicit import THEOREM, UNITS
-from gradcli.functions.truth import TRACED
+from gradcli.functions.tracing.exact import TRACED
 from gradcli.report.verdicts import Check
 from gradcli.testing import GradientError, assert_gradient, check_gradient
 

@@ -438,15 +438,6 @@ error[shape]: index 9 is out of bounds for axis 0 with size 4
 1 | x.at[9].set(s)
   | ^^^^^^^^^^^^^^""",
     ),
-    "another base": (
-        "0b12*s",
-        """\
-error[syntax]: '0b12' is not a number
-  --> model.grad:1:1
-1 | 0b12*s
-  | ^^^^
-  = help: write 0x10, 0o17 or 0b11 for whole numbers in other bases""",
-    ),
 }  # fmt: skip
 
 

@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.errors import OutputError
 from gradcli.inert import display_width
+from gradcli.report.drawing import MOST, Box, drawing, lines_of, shades
 from gradcli.report.explanation import Explanation
-from gradcli.report.pictures.folding import MOST, drawing, lines_of, shades
-from gradcli.report.pictures.mermaid import mermaid
-from gradcli.report.pictures.svg import ROLES, colours, layout, svg
+from gradcli.report.pictures import ROLES, colours, layout, mermaid, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 CHAIN = "\n".join(["y0 = sin(x)", *(f"y{i} = y{i - 1}*z + cos(y{i - 1}*{i}.5)" for i in range(1, 80)), "y79"])
@@ -118,8 +117,6 @@ def test_any_edges_are_laid_out(edges):
     [([1.0, 10.0, 0.0], {0: 4, 1: 5, 2: 0}), ([np.inf, 1.0], {0: 6, 1: 5}), ([1e-30, 1.0], {0: 1, 1: 5}), ([None], {})],
 )
 def test_shades_go_by_the_size_of_adjoints(sizes, wanted):
-    from gradcli.report.pictures.folding import Box
-
     assert shades([Box(i, (i,), "operation", "", "", "", "", "", size) for i, size in enumerate(sizes)]) == wanted
 
 
@@ -161,7 +158,7 @@ def test_colours_can_be_read(dark):
         linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    found = dict(colours(dark))
+    found = colours(dark)
     pairs = [(found[f"--{role}-text"], found[f"--{role}-fill"]) for role in ROLES]
     pairs += [(found["--flow"], found[f"--{role}-fill"]) for role in ROLES if role != "const"]
     pairs += [(found["--ink"], found["--paper"]), (found["--flow"], found["--paper"])]
@@ -182,7 +179,7 @@ def test_svg_shows_any_text_as_text(text):
 def test_colours_are_there_for_readers_without_variables():
     """The declaration before each with a variable has the colour, which stands where the next one is skipped."""
     style = svg(EXPLAINED["a product"]).split("<style>")[1].split("</style>")[0]
-    values = dict(colours(dark=False))
+    values = colours(dark=False)
     used = re.findall(r"(\S+: \S+;) (\w+): var\((--[\w-]+)\);", style)
     assert len(used) == style.count("var(")
     assert all(before == f"{what}: {values[name]};" for before, what, name in used)

@@ -21,9 +21,8 @@ from gradcli.query.bindings import Programs
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.lines import text_of
 from gradcli.report.plot_axes import label, ticks
-from gradcli.report.plot_canvas import Chart, Style
-from gradcli.report.plot_chart import chart
-from gradcli.report.plot_record import VALUE, Curve, Mark, PlotRecord
+from gradcli.report.plot_chart import Chart, Style, chart
+from gradcli.report.ranges import VALUE, Curve, Mark, PlotRecord
 from gradcli.report.table import plot_rows
 
 try:

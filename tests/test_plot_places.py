@@ -15,7 +15,7 @@ from gradcli.plots.places import evenly, levels, located, roundest
 from gradcli.plots.sampling import sampled
 from gradcli.query.bindings import Programs
 from gradcli.query.plots import AskedPlot, plots
-from gradcli.report.plot_record import VALUE, PlotRecord
+from gradcli.report.ranges import VALUE, PlotRecord
 
 PI, E = math.pi, math.e
 

@@ -20,9 +20,8 @@ from report_cases import CI_VARIABLES, RUN, case, summary_of, written
 from xml_schema import Schema
 
 from gradcli.inert import markdown_block
-from gradcli.report.kinds import KINDS, make
-from gradcli.report.markdown import ROOM, Page
-from gradcli.report.outcomes import FAILED, PASSED, SKIPPED, XFAILED
+from gradcli.report.outcomes import FAILED, KINDS, PASSED, SKIPPED, XFAILED, make
+from gradcli.report.pages import ROOM, MarkdownReport
 from gradcli.report.rules import RULES
 from gradcli.report.sarif import driver
 from gradcli.report.verdicts import Verdict
@@ -269,7 +268,7 @@ LONG = [
 
 @pytest.mark.parametrize("room", [100, 1000, 3000, 12_000, ROOM])
 def test_a_page_has_room(room):
-    page = Page()
+    page = MarkdownReport(Nowhere())
     for outcome in LONG:
         page.add(outcome)
     text = page.text(summary_of(LONG), room)

@@ -19,8 +19,7 @@ from gradcli.inert import markdown_code, one_line, printable, shown, workflow_co
 from gradcli.report import sarif
 from gradcli.report.data import encoded
 from gradcli.report.describing import block, location, message
-from gradcli.report.kinds import KINDS
-from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, STATUSES, XFAILED, XPASSED, Worst, gravity
+from gradcli.report.outcomes import BAD, ERROR, FAILED, KINDS, PASSED, STATUSES, XFAILED, XPASSED, Worst, gravity
 from gradcli.report.places import Fingerprints, Place, place_of
 from gradcli.report.records import Asserted, Failure, Record
 from gradcli.report.rules import RULES
@@ -404,7 +403,7 @@ def test_long_reports_are_cut_and_say_so(monkeypatch):
     assert len(lines) == 10
     assert "in worst" in lines[0]
     assert lines[9] == "::error title=gradcli check::and 52 more: 61 failed in 0.42 s"
-    monkeypatch.setattr(sarif, "_MOST", 3)
+    monkeypatch.setattr(sarif.SarifReport, "MOST", 3)
     run = valid_sarif(written("sarif", [*failures(5), last]))
     assert [result["ruleId"] for result in run["results"]] == ["mismatch", "undefined", "undefined"]
     assert run["invocations"][0]["toolExecutionNotifications"] == [{"level": "warning", "message": {"text": "3 more results are left out"}}]

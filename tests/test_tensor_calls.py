@@ -117,8 +117,8 @@ def test_a_rule_that_reads_what_is_not_kept_fails() -> None:
     assert repr(NOT_KEPT) == "NOT_KEPT"
 
 
-def test_a_function_is_one_node_until_its_steps_are_asked_for() -> None:
-    """The first call is recorded step by step; those that follow are nodes of functions, which are opened for a second derivative."""
+def test_calls_of_a_form_that_is_known_have_the_same_graph() -> None:
+    """The first call is recorded step by step; those that follow compute with arrays, and have a node for each step, too."""
     slopes, seconds = [], []
     for _ in range(3):
         x = torch.tensor([[0.5, 2.0, -1.0]], dtype=torch.float64, requires_grad=True)

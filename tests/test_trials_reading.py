@@ -21,8 +21,7 @@ from sympy.parsing.sympy_parser import (
 
 import gradcli
 from gradcli.errors import AmbiguousError, ArgumentError, GradcliError, MissingValueError, Source
-from gradcli.language.run import offers
-from gradcli.language.statements import parse_statements
+from gradcli.language.statements import offers, parse_statements
 
 # -- letters written together, where no value tells what they are --------------------------------------------------------------
 

@@ -17,7 +17,7 @@ import scipy.special
 from helpers import thinned
 from numpy import zeros
 
-from gradcli.functions.truth import TRACED
+from gradcli.functions.tracing.exact import TRACED
 from gradcli.report.verdicts import Check
 from gradcli.testing import check_gradient
 

@@ -11,8 +11,7 @@ from test_inert import COMMANDS, FORMATS, FORMULA_FORMATS, shown_by
 from test_inert_reports import REPORT_READERS, outcome, reported
 
 from gradcli.cli.write import results
-from gradcli.report.kinds import KINDS, make
-from gradcli.report.outcomes import ERROR, FAILED, Summary
+from gradcli.report.outcomes import ERROR, FAILED, KINDS, Summary, make
 from gradcli.report.records import Record
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
 from gradcli.errors import LimitError
@@ -37,24 +40,20 @@ class Tidied(Rebuilding):
     """The same expressions without what a person would not write down: terms that are 0, factors that are 1."""
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        algebra, numbers = op.algebra, [None if each is None else number_of(each) for each in operands]
-        if algebra in ("sum", "product") and len(operands) == 2:
-            neutral = 0 if algebra == "sum" else 1
-            for number, other in zip(numbers, reversed(operands), strict=True):
-                if algebra == "product" and number == 0:
-                    return self.graph.constant(0)
-                if number == neutral and other.shape == node.shape:
-                    kept: Expr = other
-                    return kept
-        if algebra == "difference" and numbers[1] == 0 and operands[0].shape == node.shape:
-            first: Expr = operands[0]
-            return first
-        if algebra == "difference" and numbers[0] == 0 and operands[1].shape == node.shape:
-            negative: Expr = -operands[1]
-            return negative
-        if algebra == "negation" and numbers[0] == 0:
+        numbers = [None if each is None else number_of(each) for each in operands]
+        if (op.algebra == "negation" and numbers[0] == 0) or (op.algebra == "product" and 0 in numbers):
             return self.graph.constant(0)
+        neutral = {"sum": 0, "difference": 0, "product": 1}.get(op.algebra)
+        if neutral is not None and len(operands) == 2:
+            for place, number in enumerate(numbers):
+                kept: Expr = operands[1 - place]
+                if number == neutral and kept.shape == node.shape:
+                    return -kept if op.algebra == "difference" and place == 0 else kept
         return super().operation(node, op, operands)
+
+
+class NoText(Exception):
+    """A part of the expression has no text, so that no line can be written."""
 
 
 @dataclass(eq=False, repr=False)
@@ -76,126 +75,85 @@ class Derivation:
     texts: dict[Expr, str] = field(default_factory=dict)
     pictures: dict[Expr, LatexPiece] = field(default_factory=dict)
 
-    def steps(self, root: Expr, final: str, picture: str | None) -> list[Step] | None:
-        """The lines from the first rule to the final formula; None where a part of the expression has no text. Raises LimitError."""
+    def steps(self, root: Expr, final: str, picture: str | None) -> list[Step]:
+        """The lines from the first rule to the final formula. Raises LimitError, and NoText."""
         self.depends = depending(reachable([root]), [self.x])
         line = self._still(root)
-        if line is None:
-            return None
         write = Textbook(self.graph)
         found: list[Step] = []
         while self.pending:
             rule, done = self._next(write)
-            if done is None:
-                return None
-            order = reachable([line])
-            line = interpret(order, Tidied(self.graph), dict(done))[line]
-            for node in done:
-                del self.pending[self._of[node]]
-            text = formula(line, limit=_LARGEST, names=self.texts | dict(self.labels), taken=self.taken)
-            if text is None:
-                return None
-            found.append(Step(rule, text, None, self._picture(line) if picture is not None else None))
+            line = interpret(reachable([line]), Tidied(self.graph), dict(done))[line]
+            self.pending = {node: leaf for node, leaf in self.pending.items() if leaf not in done}
+            text = self._text(line, self.texts)
+            found.append(Step(rule, text, None, None if picture is None else latex(line, self.pictures | dict(self.labels))))
             if len(found) > _MOST:
                 raise LimitError(f"the derivation has more than {_MOST} lines", help="gradcli diff has the formula alone")
         if not found or found[-1].formula != final:
             found.append(Step("simplify", final, None, picture))
         return found
 
-    @property
-    def _of(self) -> dict[Expr, Expr]:
-        return {leaf: node for node, leaf in self.pending.items()}
+    def _text(self, node: Expr, texts: Mapping[Expr, str]) -> str:
+        text = formula(node, limit=_LARGEST, names={**texts, **self.labels}, taken=self.taken)
+        if text is None:
+            raise NoText
+        return text
 
-    def _picture(self, line: Expr) -> str:
-        return latex(line, self.pictures | dict(self.labels))
-
-    def _still(self, node: Expr) -> Expr | None:
-        """Return what stands for the derivative of a node that is still to be found; None where it has no text."""
+    def _still(self, node: Expr) -> Expr:
+        """Return what stands for the derivative of a node that is still to be found."""
         while node.op is not None and node.op.text.transparent and node is not self.x:
             node = node.operand
-        leaf = self.pending.get(node)
-        if leaf is None:
-            text = formula(node, limit=_LARGEST, names=dict(self.labels), taken=self.taken)
-            if text is None:
-                return None
+        if node not in self.pending:
+            text = self._text(node, {})
             leaf = self.pending[node] = self.graph.leaf("d/dx", node.shape)
             name = self.labels.get(self.x, self.x.payload.name)
             self.texts[leaf] = f"d/d{name}({text})"
             inside = latex(node, dict(self.labels))
             self.pictures[leaf] = LatexPiece((f"\\frac{{d}}{{d{in_latex(name)}}}\\left({inside}\\right)", ATOM))
-        return leaf
+        return self.pending[node]
 
-    def _next(self, write: Callable[[Expr], Expr]) -> tuple[str, dict[Expr, Expr] | None]:
+    def _next(self, write: Callable[[Expr], Expr]) -> tuple[str, dict[Expr, Expr]]:
         """The next rule, and what takes the place of the derivatives that it finds."""
         constants = {leaf: self.graph.constant(0) for node, leaf in self.pending.items() if node not in self.depends}
         if constants:
             return "constant rule", constants
         if self.x in self.pending:
             return "variable", {self.pending[self.x]: self.graph.constant(1)}
-        node, leaf = next(iter(self.pending.items()))
+        (node, leaf), *later = self.pending.items()
         rule, found = self._ruled(node, write)
-        self._in_the_place_of(node)
-        return rule, None if found is None else {leaf: found}
+        new = [*self.pending.items()][1 + len(later) :]  # which stand where that of the node did: they are found next
+        self.pending = dict([(node, leaf), *new, *later])
+        return rule, {leaf: found}
 
-    def _in_the_place_of(self, node: Expr) -> None:
-        """Derivatives that a rule has left stand where that of the node did: they are found next."""
-        listed = list(self.pending.items())
-        place = next(i for i, (each, _) in enumerate(listed) if each is node)
-        new = listed[self._known :]
-        self.pending = dict([listed[place], *new, *listed[place + 1 : self._known]])
-
-    def _ruled(self, node: Expr, write: Callable[[Expr], Expr]) -> tuple[str, Expr | None]:
+    def _ruled(self, node: Expr, write: Callable[[Expr], Expr]) -> tuple[str, Expr]:
         """The derivative of a node by the rule for its operation."""
         op = node.op
         assert op is not None
-        self._known = len(self.pending)
         operands = [operand for operand in node.operands if operand is not None]
         moving = [operand in self.depends for operand in operands]
         algebra = op.algebra
         if algebra in ("sum", "difference", "negation"):
-            return self._sum(node, operands)
+            rule = {"sum": "sum rule", "difference": "difference rule"}.get(algebra, "constant multiple rule")
+            return rule, self.graph.apply(op, [self._still(operand) for operand in operands], node.static)
         if algebra in ("product", "chain") and len(operands) == 2:
-            return self._product(operands, moving)
+            a, b = operands
+            if all(moving):
+                first, second = self._still(a), self._still(b)
+                return "product rule", first * b + a * second
+            return "constant multiple rule", b * self._still(a) if moving[0] else a * self._still(b)
         if algebra == "quotient":
-            return self._quotient(operands, moving)
+            a, b = operands
+            if not moving[1]:
+                return "constant multiple rule", self._still(a) / b
+            below = self._still(b)
+            return "quotient rule", (self._still(a) * b - a * below) / b**2 if moving[0] else -(a * below) / b**2
         if algebra == "choice" and op.kind == "structural":
-            parts = [self._still(operand) for operand in operands[1:]]
-            return "case by case", None if None in parts else where(operands[0], *parts)
+            return "case by case", where(operands[0], *map(self._still, operands[1:]))
         if op.partials is None:
-            return op.name, None
+            raise NoText
         return self._chain(node, operands, moving, write)
 
-    def _sum(self, node: Expr, operands: list[Expr]) -> tuple[str, Expr | None]:
-        """Of a sum or a difference, or of an opposite: the same of the derivatives."""
-        assert node.op is not None
-        parts = [self._still(operand) for operand in operands]
-        if None in parts:
-            return "", None
-        rule = {"sum": "sum rule", "difference": "difference rule"}.get(node.op.algebra, "constant multiple rule")
-        return rule, self.graph.apply(node.op, parts, node.static)
-
-    def _product(self, operands: list[Expr], moving: list[bool]) -> tuple[str, Expr | None]:
-        a, b = operands
-        if not all(moving):
-            still = self._still(a if moving[0] else b)
-            return "constant multiple rule", None if still is None else (b * still if moving[0] else a * still)
-        first, second = self._still(a), self._still(b)
-        return "product rule", None if first is None or second is None else first * b + a * second
-
-    def _quotient(self, operands: list[Expr], moving: list[bool]) -> tuple[str, Expr | None]:
-        a, b = operands
-        if not moving[1]:
-            still = self._still(a)
-            return "constant multiple rule", None if still is None else still / b
-        below = self._still(b)
-        if below is None:
-            return "", None
-        if not moving[0]:
-            return "quotient rule", -(a * below) / b**2
-        above = self._still(a)
-        return "quotient rule", None if above is None else (above * b - a * below) / b**2
-
-    def _chain(self, node: Expr, operands: list[Expr], moving: list[bool], write: Callable[[Expr], Expr]) -> tuple[str, Expr | None]:
+    def _chain(self, node: Expr, operands: list[Expr], moving: list[bool], write: Callable[[Expr], Expr]) -> tuple[str, Expr]:
         """The partial by each operand that moves, times that operand's derivative."""
         op = node.op
         assert op is not None
@@ -203,25 +161,13 @@ class Derivation:
         rule = f"{_called(op)} rule"
         if op.algebra == "power":
             rule = "power rule" if moving == [True, False] else "exponential rule" if moving == [False, True] else "power rule, of both"
-        terms: list[Expr] = []
-        chained = False
-        for place, operand in enumerate(operands):
-            partial = op.partials[place]
-            if not moving[place] or partial is None:
-                continue
-            slope = self._partial(node, place, write)
-            inner = operand is not self.x
-            chained |= inner
-            still = self._still(operand) if inner else self.graph.constant(1)
-            if still is None:
-                return rule, None
-            terms.append(slope * still if inner else slope)
-        if not terms:
+        places = [place for place, partial in enumerate(op.partials[: len(operands)]) if moving[place] and partial is not None]
+        if not places:
             return f"{rule}: flat", self.graph.constant(0)
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
-        return f"chain rule, {rule}" if chained else rule, total
+        slopes = [(operands[place], self._partial(node, place, write)) for place in places]
+        terms = [slope if operand is self.x else slope * self._still(operand) for operand, slope in slopes]
+        chained = any(operand is not self.x for operand, _ in slopes)
+        return f"chain rule, {rule}" if chained else rule, reduce(add, terms)
 
     def _partial(self, node: Expr, place: int, write: Callable[[Expr], Expr]) -> Expr:
         """The partial of a node by an operand, in its simplest form for operands of any kind."""
@@ -273,13 +219,11 @@ def derivations(made: General, names: Mapping[str, Formula]) -> Steps:
         text = final.text
         if text is None:
             continue
-        steps: list[Step] | None = None
         x = made.names.get(name)
-        if x is None:
-            steps = [Step("constant rule", text, None, final.latex)]
-        elif made.entrywise:
-            steps = Derivation(made.graph, x, made.labels, made.taken).steps(made.root, text, final.latex)
-        found[name] = steps or [Step("gradient", text, None, final.latex)]
+        found[name] = [Step("constant rule" if x is None else "gradient", text, None, final.latex)]
+        if x is not None and made.entrywise:
+            with suppress(NoText):
+                found[name] = Derivation(made.graph, x, made.labels, made.taken).steps(made.root, text, final.latex)
     return found
 
 

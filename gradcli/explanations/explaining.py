@@ -20,7 +20,7 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.pytorch import kept_places, node_name
 from gradcli.ops.structure import alias, derivative, output
-from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Path
+from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode
 from gradcli.report.records import Record
 from gradcli.report.shown_explanation import ShownExplanation
 
@@ -191,12 +191,11 @@ class _Explaining:
         if not self.wrt:
             return {}
         seed = self.sweep.adjoints.get(self.root)
-        found = paths(self.sweep, seed, self.wrt.values(), self.values, self.same)
+        found = paths(self.sweep, seed, self.wrt.values(), self.values, self.same, self.ids)
         gradients = {}
         for name, x in self.wrt.items():
             value = (self.record.grad or {})[name]
-            listed, left_out = found[x]
-            shown = [Path(tuple(self.ids[node] for node in each.nodes), each.contribution) for each in listed]
+            shown, left_out = found[x]
             total = sum((np.asarray(path.contribution) for path in shown), np.zeros_like(value))
             with np.errstate(all="ignore"):
                 gradients[name] = ExplainedGradient(value, shown, left_out, np.asarray(value - total)[()])

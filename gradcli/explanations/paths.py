@@ -7,27 +7,27 @@ scaled differently further down, the ways kept are those that are largest so far
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import GradcliError, Source, Span
-from gradcli.explanations.recorded import Recorded, Table, fitting, pulled
+from gradcli.errors import Source, Span
+from gradcli.explanations.recorded import Recorded, Table, passed_back
 from gradcli.graph.nodes import Expr
 from gradcli.inert import ends_of
 from gradcli.language.names import nodes_in
 from gradcli.language.origins import Origin
-from gradcli.language.rewritten import as_read, rewritten
-from gradcli.language.run import ProgramText, moved, statements
+from gradcli.language.rewritten import rewritten
+from gradcli.language.run import ProgramText, moved
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Expression, Frame, Name, Number, Query
+from gradcli.language.tree import Expression, Name, Number
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import alias, derivative
-from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Why
-from gradcli.report.number_text import short
+from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why
+from gradcli.report.number_text import short, size
 
 ALL = 32  # paths to a name up to which all are listed
 SHOWN = 12  # of those that are more
@@ -45,17 +45,10 @@ class _Way(NamedTuple):
     length: int
 
 
-class Found(NamedTuple):
-    """A path from a leaf to the result, both included, and what flows back along it."""
-
-    nodes: tuple[Expr, ...]
-    contribution: Any
+Paths = dict[Expr, tuple[list[Path], int]]  # by leaves: the largest, and how many more there are
 
 
-Paths = dict[Expr, tuple[list[Found], int]]  # by leaves: the largest, and how many more there are
-
-
-def paths(record: Recorded, seed: Any, wrt: Iterable[Expr], values: Table, same: Mapping[Expr, Expr]) -> Paths:
+def paths(record: Recorded, seed: Any, wrt: Iterable[Expr], values: Table, same: Mapping[Expr, Expr], ids: Mapping[Expr, int]) -> Paths:
     """The paths of all nodes that are asked for.
 
     same  what stands for each node; two edges between the same two are one path
@@ -67,7 +60,7 @@ def paths(record: Recorded, seed: Any, wrt: Iterable[Expr], values: Table, same:
     counts = _counts(order, root, edges) if record.order[-1] in record.adjoints else {}
     most = max([count for node in targets if (count := counts.get(node, 0)) <= ALL] + [SHOWN])
     kept = ALL if len(order) <= _MANY else most
-    ways: dict[Expr, list[_Way]] = {root: [_Way(_size(seed), seed, root, None, 1)]} if counts else {}
+    ways: dict[Expr, list[_Way]] = {root: [_Way(size(seed), seed, root, None, 1)]} if counts else {}
     found: Paths = {node: ([], 0) for node in targets.values()}
     room = _MOST_PATHS
     with np.errstate(all="ignore"):
@@ -80,13 +73,13 @@ def paths(record: Recorded, seed: Any, wrt: Iterable[Expr], values: Table, same:
                 while shown and sum(way.length for way in shown) > room:
                     shown.pop()
                 room -= sum(way.length for way in shown)
-                found[targets[node]] = [_unwound(way) for way in shown], counts[node] - len(shown)
+                found[targets[node]] = [_path(way, ids) for way in shown], counts[node] - len(shown)
             if node in edges:
                 for way in here:
                     for operand, cotangent in _along(way, node, edges[node], record, values, same).items():
-                        ways.setdefault(operand, []).append(_Way(_size(cotangent), cotangent, operand, way, way.length + 1))
+                        ways.setdefault(operand, []).append(_Way(size(cotangent), cotangent, operand, way, way.length + 1))
                 for operand in edges[node]:
-                    ways[operand] = sorted(ways[operand], key=_by_size, reverse=True)[:kept]
+                    ways[operand] = sorted(ways[operand], key=attrgetter("size"), reverse=True)[:kept]
     return found
 
 
@@ -113,38 +106,23 @@ def _counts(order: Sequence[Expr], root: Expr, edges: Mapping[Expr, Iterable[Exp
 def _along(way: _Way, node: Expr, operands: Iterable[Expr], record: Recorded, values: Table, same: Mapping[Expr, Expr]) -> dict[Expr, Any]:
     """Return what arrives by a way at the operands of its last node."""
     found: dict[Expr, Any] = {}
-    parts = pulled(node, way.cotangent, record, values)
-    for operand, part in zip(node.operands, parts, strict=False):
-        if part is not None and operand is not None:
-            fitted = fitting(part, operand)
-            earlier = found.get(same[operand])
-            found[same[operand]] = fitted if earlier is None else earlier + fitted
+    for passed in passed_back(node, way.cotangent, record, values):
+        operand = same[passed.operand]
+        found[operand] = found[operand] + passed.part if operand in found else passed.part
     for operand in operands:
         if operand not in found:  # a zero, of which a rule makes nothing
             found[operand] = np.zeros_like(np.asarray(values[operand], float))[()]
     return found
 
 
-def _size(cotangent: Any) -> float:
-    """The sum of magnitudes; what is not finite is the largest."""
-    if isinstance(cotangent, tuple):
-        return sum(_size(part) for part in cotangent if part is not None)
-    size = abs(float(cotangent)) if np.ndim(cotangent) == 0 else float(np.abs(cotangent).sum())
-    return size if size == size else np.inf
-
-
-def _by_size(way: _Way) -> float:
-    return way.size
-
-
-def _unwound(way: _Way) -> Found:
+def _path(way: _Way, ids: Mapping[Expr, int]) -> Path:
     """A way as a path, from the leaf up."""
-    nodes: list[Expr] = []
+    nodes: list[int] = []
     step: _Way | None = way
     while step is not None:
-        nodes.append(step.node)
+        nodes.append(ids[step.node])
         step = step.before
-    return Found(tuple(nodes), way.cotangent)
+    return Path(tuple(nodes), way.cotangent)
 
 
 # -- What stands in a text for the nodes of a graph: their own texts, functions that they are
@@ -211,27 +189,14 @@ def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr,
 
 
 def _own_text(origin: Origin, written: str, scope: Scope) -> str:
-    """Return the text of a node: as it is written, if that is the node where it stands alone, or else in the language's own spelling.
+    """Return the text of a node: as it is written, or in the language's own spelling where the text is a textbook's.
 
     No part of ``sin^2(3x)`` says ``sin(3*x)``, and no exponent is written ``²``.
     """
     if origin.tree is None or origin.frame is None:
         return written
-    if not (origin.frame.expression.implied or "=" in written or not written.isascii()):
-        return written
-    meant = rewritten(Expression(origin.tree, []), scope.functions)
-    return written if _alone(written, origin.frame, scope) == meant else meant
-
-
-def _alone(text: str, frame: Frame, scope: Scope) -> str | None:
-    """Return how a text is read that stands alone; None if it is no expression."""
-    found = list(statements([text], None, scope.limits))
-    if len(found) != 1 or not isinstance(found[0], Query):
-        return None
-    try:
-        return rewritten(as_read(found[0].expression, scope, frame.locals), scope.functions)
-    except GradcliError:
-        return None
+    is_own = not origin.frame.expression.implied and "=" not in written and written.isascii()
+    return written if is_own else rewritten(Expression(origin.tree, []), scope.functions)
 
 
 def _without_brackets(text: str, span: Span) -> Span:
@@ -303,7 +268,6 @@ def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:
 
 
 _LONGEST = 48  # characters of a node's text in a story
-_STEPS = 6  # nodes of a path that are named
 Mask = np.ndarray
 
 
@@ -316,9 +280,7 @@ class Entries:
 
     def __init__(self, explanation: Explanation, name: str, id: int, index: tuple[int, ...]) -> None:
         self.explanation, self.name, self.id, self.index = explanation, name, id, index
-        self.arrived: dict[int, list[Contribution]] = {}
-        for each in explanation.backward:
-            self.arrived.setdefault(each.operand, []).append(each)
+        self.arrived, self.users = explanation.arrived(), explanation.users()
 
     @property
     def text(self) -> str:
@@ -331,14 +293,6 @@ class Entries:
         mask = np.zeros(np.shape(self.node(self.id).value), bool)
         mask[self.index] = True
         return mask
-
-    @cached_property
-    def users(self) -> dict[int, list[ExplainedNode]]:
-        found: dict[int, list[ExplainedNode]] = {}
-        for node in self.explanation.nodes:
-            for operand in dict.fromkeys(node.operands):
-                found.setdefault(operand, []).append(node)
-        return found
 
     def node(self, id: int) -> ExplainedNode:
         return self.explanation.node(id)
@@ -378,14 +332,10 @@ class Entries:
 
     def steps(self, nodes: Iterable[int]) -> str:
         """A path in words, without what built-in functions are made of."""
-        shown_nodes = [id for id in nodes if self.node(id).inside is None]
-        if len(shown_nodes) > _STEPS:
-            shown_nodes = [*shown_nodes[:3], *shown_nodes[3 - _STEPS :]]
-        return " → ".join(map(self.called, shown_nodes))
+        return self.explanation.route([id for id in nodes if self.node(id).inside is None], _LONGEST)
 
-    def operands(self, id: int) -> Iterator[ExplainedNode]:
-        for operand in self.node(id).operands:
-            yield self.node(operand)
+    def operands(self, id: int) -> list[ExplainedNode]:
+        return [self.node(operand) for operand in self.node(id).operands]
 
     def above(self, each: Contribution, mask: Mask) -> Mask:
         """The entries of a user that those of its operand are a part of: entry by entry the same, of other operations all."""

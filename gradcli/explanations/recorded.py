@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,29 +90,24 @@ class _Pulling:
 
     def __call__(self, node: Expr, cotangent: Any) -> Sequence[Any]:
         self.record.adjoints[node] = cotangent
-        parts = pulled(node, cotangent, self.record, self.values)
-        fitted = [
-            None if part is None or operand is None else fitting(part, operand) for operand, part in zip(node.operands, parts, strict=False)
-        ]
-        for place, part in enumerate(fitted):
-            operand = node.operands[place]
-            if part is not None and operand is not None:
-                self.record.passed.append(Passed(node, operand, place, parts[place], part))
-        return fitted
+        found = [None] * len(node.operands)
+        for passed in passed_back(node, cotangent, self.record, self.values):
+            self.record.passed.append(passed)
+            found[passed.place] = passed.part
+        return found
 
 
-def pulled(node: Expr, cotangent: Any, record: Recorded, values: Table) -> Sequence[Any]:
-    """Return what a node makes of a cotangent for each operand that is needed, before it is summed to the operand's shape."""
+def passed_back(node: Expr, cotangent: Any, record: Recorded, values: Table) -> Iterator[Passed]:
+    """Return what a node makes of a cotangent for each operand that is needed."""
     wanted = tuple([operand in record.needed for operand in node.operands])
     if True not in wanted:
-        return ()
+        return
     own = [values[node], *[None if operand is None else values[operand] for operand in node.operands]]
-    return contributions(node, wanted, cotangent, own, record.times)
-
-
-def fitting(part: Any, operand: Expr) -> Any:
-    """Return what is passed back, summed to the operand's shape."""
-    return part if isinstance(part, tuple) or part.shape == operand.shape else sum_to(part, shape=operand.shape)
+    parts = contributions(node, wanted, cotangent, own, record.times)
+    for place, (operand, whole) in enumerate(zip(node.operands, parts, strict=False)):
+        if operand is not None and whole is not None:
+            fits = isinstance(whole, tuple) or whole.shape == operand.shape
+            yield Passed(node, operand, place, whole, whole if fits else sum_to(whole, shape=operand.shape))
 
 
 # -- Local derivatives as formulas: what an operation passes back, in terms of the texts of its

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -256,7 +256,7 @@ _FAR_OUT = 15.0  # where a smooth function is flat only because floats end
 def zero_value(entries: Entries) -> Why:
     """Of the result: the operands that make it so."""
     node, algebra = entries.node(entries.id), entries.algebra(entries.id)
-    operands = list(entries.operands(node.id))
+    operands = entries.operands(node.id)
     zeros = [each for each in operands if not isinstance(each.value, tuple) and np.all(np.asarray(each.value) == 0)]
     terms = " and ".join(f"{entries.called(each.id)} = {shown(entries.number(each.value, entries.mask))}" for each in operands)
     if not operands:
@@ -321,7 +321,7 @@ def _reasons(entries: Entries, id: int, mask: Mask) -> list[_Reason]:
 def _stops(entries: Entries, id: int, passing: set[int]) -> list[_Reason]:
     """Users of a node that pass nothing back to it at all."""
     found: list[_Reason] = []
-    for user in entries.users.get(id, []):
+    for user in map(entries.node, entries.users.get(id, [])):
         if user.id in passing:
             continue
         op = entries.op(user.id)
@@ -347,7 +347,7 @@ def _stops(entries: Entries, id: int, passing: set[int]) -> list[_Reason]:
 def _flat(entries: Entries, part: Contribution, mask: Mask) -> str:
     """Why an operation passes back nothing of an adjoint that is not zero."""
     user, by, op = entries.called(part.node), entries.called(part.operand), entries.op(part.node)
-    operands = list(entries.operands(part.node))
+    operands = entries.operands(part.node)
     others = [entries.called(each.id) for place, each in enumerate(operands) if place != part.place]
     if op is not None and op.algebra == "choice":
         taken = shown(entries.number(operands[0].value, mask))
@@ -412,21 +412,23 @@ def why(explanation: Explanation, target: str) -> Why:
     name, index_text = match.groups()
     if name == VALUE and VALUE not in explanation.gradients:
         whole = np.asarray(explanation.record.value)
-        index = _index(index_text, whole, target)
-        told = _of_value(explanation, index, whole[index])
-    else:
-        told = _of_gradient(explanation, name, index_text, target)
-    told.index = told.index or ()
-    return told
+        entries = Entries(explanation, VALUE, explanation.result, _index(index_text, whole, target))
+        return _story(entries, whole, nonfinite_value, zero_value, sized_value)
+    return _of_gradient(explanation, name, index_text, target)
 
 
-def _of_value(explanation: Explanation, index: tuple[int, ...], number: Any) -> Why:
-    entries = Entries(explanation, VALUE, explanation.result, index)
+def _story(
+    entries: Entries,
+    whole: np.ndarray,
+    nonfinite: Callable[[Entries, Any], Why],
+    zero: Callable[[Entries], Why],
+    sized: Callable[[Entries, Any], Why],
+) -> Why:
+    """Return the story of a number by its kind."""
+    number = whole[entries.index]
     if not np.isfinite(number):
-        return nonfinite_value(entries, number)
-    if number == 0:
-        return zero_value(entries)
-    return imprecise(entries, number) or sized_value(entries, number)
+        return nonfinite(entries, number)
+    return zero(entries) if number == 0 else imprecise(entries, number) or sized(entries, number)
 
 
 def _of_gradient(explanation: Explanation, name: str, index_text: str | None, target: str) -> Why:
@@ -441,18 +443,12 @@ def _of_gradient(explanation: Explanation, name: str, index_text: str | None, ta
         raise UsageError(f"'{name}' has no gradient here", help=help)
     whole = np.asarray(gradient.value)
     index = _index(index_text, whole, target)
-    number = whole[index]
     if node is None:  # it does not stand in the result
         mentioned = name in _WORD.findall(explanation.record.expr)
         reason = "nothing in the result depends on it" if mentioned else f"the expression does not contain {name}"
         text = f"{entry_text(name, index)} has gradient 0: {reason}"
         return Why(entry_text(name, index), "zero", [text], index=index)
-    entries = Entries(explanation, name, node.id, index)
-    if not np.isfinite(number):
-        return nonfinite_gradient(entries, number)
-    if number == 0:
-        return zero_gradient(entries)
-    return imprecise(entries, number) or sized_gradient(entries, number)
+    return _story(Entries(explanation, name, node.id, index), whole, nonfinite_gradient, zero_gradient, sized_gradient)
 
 
 def _not_asked(explanation: Explanation, name: str, id: int) -> Why:

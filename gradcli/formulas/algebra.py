@@ -146,11 +146,8 @@ class Sums(Powers):
                 add_term(terms, m, c * number)
         if not self.largest:
             terms = self.joined(terms)
-        if len(terms) < 2:
-            return next(((c, m) for m, c in terms.items()), ZERO)
-        if not self.largest:
-            sign, base = self.bases.sum(terms)
-            return sign, ((base.number, 1),)
+        if len(terms) < 2 or not self.largest:
+            return self.bases.value(terms)
         self.spend(len(terms))
         shared = common(terms)
         inverse = power(shared, -1)
@@ -188,7 +185,7 @@ class Sums(Powers):
             number, monomial = number * more, product(monomial, other)
         outer = self.times((number, tuple(sorted((b, e) for b, e in below.items() if e))), (1, monomial))
         if len(above) == 1:
-            return self.times(outer, *((c, m) for m, c in above.items()))
+            return self.times(outer, self.bases.value(above))
         parts = self._parts(above)
         if parts:
             return self.without_conjugates(self.times(outer, *parts))
@@ -218,10 +215,7 @@ class Sums(Powers):
 
     def _as_base(self, terms: Polynomial) -> Value:
         shorter = self.with_squares(terms)
-        if len(shorter) == 1:
-            return next((c, m) for m, c in shorter.items())
-        sign, base = self.bases.sum(terms)
-        return sign, ((base.number, 1),)
+        return self.bases.value(shorter if len(shorter) == 1 else terms)
 
     def without_conjugates(self, value: Value) -> Value:
         """With (1 - cos(x))*(1 + cos(x)) as sin(x)**2, and products of conjugate roots as what they are."""

@@ -245,6 +245,13 @@ class Bases:
         self.sums.add(base.number)
         return sign, base
 
+    def value(self, terms: Polynomial) -> Value:
+        """A polynomial as a value: nothing, its one term, or a sum."""
+        if len(terms) < 2:
+            return next(((c, m) for m, c in terms.items()), ZERO)
+        sign, base = self.sum(terms)
+        return sign, ((base.number, 1),)
+
 
 _LARGEST_POWER = 64
 _MOST_BITS = 4096
@@ -370,10 +377,7 @@ class Powers(ABC):
             return value
         more, other, terms = primitive(self.with_squares(terms))
         outer = self.times((number, tuple([(b, e) for b, e in monomial if (b, e) not in sums])), (more, other))
-        if len(terms) == 1:
-            return self.times(outer, *((c, m) for m, c in terms.items()))
-        sign, base = self.bases.sum(terms)
-        return self.times(outer, (sign, ((base.number, 1),)))
+        return self.times(outer, self.bases.value(terms))
 
     def addends(self, value: Value) -> list[Value]:
         """The terms of a product with one sum in it, multiplied out."""

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from importlib import import_module
-from typing import Any
+from operator import getitem
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,29 +19,36 @@ from gradcli.errors import ArgumentError, EvaluationError, ShapeError
 from gradcli.functions.calls import by_names
 from gradcli.ops.calling.inputs import numbers, unmasked
 from gradcli.tensors.core.dtypes import FLOATS, NAMES, is_bfloat16
+from gradcli.tensors.transforms.vectorizing import mapped
 
 PRECISIONS = ("float64", "float32", "float16", "bfloat16")  # of arguments
 Floats = dict[str, np.ndarray]
 Make = Callable[[str, Any, np.ndarray], Any]  # what a function is called with: for which name, what stood there, and the numbers
 
 
-def floats_in(name: str, value: Any) -> Floats:
-    """The arrays of floats of an argument: "w", "layers[0]['bias']". Whole numbers count where they are all of it."""
+class Leaf(NamedTuple):
+    """A real number, or an array of such, in an argument: "layers[0]['bias']", and the keys that lead to it."""
+
+    name: str
+    keys: tuple[Any, ...]
+    numbers: np.ndarray
+
+
+def leaves_of(name: str, value: Any, keys: tuple[Any, ...] = ()) -> list[Leaf]:
+    """The floats of an argument, from left to right."""
+    if isinstance(value, (Mapping, list, tuple)):
+        parts = value.items() if isinstance(value, Mapping) else enumerate(value)
+        return [leaf for key, part in parts for leaf in leaves_of(f"{name}[{key!r}]", part, (*keys, key))]
+    return [Leaf(name, keys, np.asarray(unmasked(value, f"'{name}'")))] if is_number(value) else []
+
+
+def differentiable(name: str, value: Any) -> list[Leaf]:
+    """The floats of an argument, among which whole numbers count where they are all of it."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return {name: np.asarray(value, float)}
+        return [Leaf(name, (), np.asarray(value, float))]
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
-        return {name: value.astype(float)}
-    return dict(_walk(name, value))
-
-
-def _walk(name: str, value: Any) -> list[tuple[str, np.ndarray]]:
-    if isinstance(value, Mapping):
-        return [found for key, part in value.items() for found in _walk(f"{name}[{key!r}]", part)]
-    if isinstance(value, (list, tuple)):
-        return [found for i, part in enumerate(value) for found in _walk(f"{name}[{i}]", part)]
-    if is_number(value):
-        return [(name, np.asarray(unmasked(value, f"'{name}'")))]
-    return []
+        return [Leaf(name, (), value.astype(float))]
+    return leaves_of(name, value)
 
 
 def is_number(value: Any) -> bool:
@@ -94,8 +102,12 @@ def claims_in(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> Floa
     parts = _by_argument(arguments, wrt, result)
     found: Floats = {}
     for name in wrt:
-        for leaf, given in floats_in(name, arguments[name]).items():
-            said = _numbers(leaf, _at(name, leaf, parts[name], arguments[name]))
+        for leaf, keys, given in differentiable(name, arguments[name]):
+            try:
+                part = reduce(getitem, keys, parts[name])
+            except (LookupError, TypeError):
+                raise ArgumentError(f"the gradient has nothing for '{leaf}'") from None
+            said = _numbers(leaf, part)
             if said.shape != given.shape:
                 raise ArgumentError(f"the gradient of '{leaf}' has the shape {said.shape}, its argument {given.shape}")
             found[leaf] = said
@@ -157,21 +169,6 @@ def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> d
     return dict(zip(wrt, parts, strict=True))
 
 
-def _at(name: str, leaf: str, part: Any, argument: Any) -> Any:
-    """The part of a claim that has the place of a leaf in its argument."""
-    if leaf == name:
-        return part
-    keys = argument.items() if isinstance(argument, Mapping) else enumerate(argument)
-    for key, inner in keys:
-        below = f"{name}[{key!r}]"
-        if leaf.startswith(below) and leaf[len(below) : len(below) + 1] in ("", "["):
-            try:
-                return _at(below, leaf, part[key], inner)
-            except (LookupError, TypeError):
-                raise ArgumentError(f"the gradient has nothing for '{leaf}'") from None
-    raise ArgumentError(f"the gradient has nothing for '{leaf}'")
-
-
 def _numbers(leaf: str, said: Any) -> np.ndarray:
     if said is None:
         raise ArgumentError(f"the gradient of '{leaf}' is None")
@@ -191,15 +188,14 @@ def real(given: Any, demand: str) -> np.ndarray:
 
 def as_arrays(value: Any, by: str | None) -> Any:
     """An argument with NumPy's arrays in the place of those of the framework that its function is called with, which are made again."""
-    if by is None:
-        return value
-    if isinstance(value, Mapping):
-        return {key: as_arrays(part, by) for key, part in value.items()}
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)([as_arrays(part, by) for part in value])
-    if hasattr(value, "detach"):
-        return of_torch(value)
-    return np.asarray(value) if hasattr(value, "__jax_array__") or type(value).__module__.partition(".")[0] in ("jax", "jaxlib") else value
+
+    def as_array(value: Any) -> Any:
+        if hasattr(value, "detach"):
+            return of_torch(value)
+        foreign = hasattr(value, "__jax_array__") or type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
+        return np.asarray(value) if foreign else value
+
+    return value if by is None else mapped(as_array, value)
 
 
 def of_torch(tensor: Any) -> np.ndarray:
@@ -436,30 +432,29 @@ class Subject:
         """All numbers that it is differentiated by. Raises ArgumentError for an argument that has none."""
         found: Floats = {}
         for name in self.wrt:
-            inside = floats_in(name, self.arguments[name])
+            inside = differentiable(name, self.arguments[name])
             if not inside:
                 raise ArgumentError(
                     f"'{name}' has no real numbers to differentiate by", help="name the arguments that the gradient is by (wrt)"
                 )
-            found |= inside
+            found |= {leaf.name: leaf.numbers for leaf in inside}
         return found
 
-    def __call__(self, floats: Mapping[str, np.ndarray] | None = None, make: Make | None = None, *, whole: bool = False) -> Any:
-        """Return what it gives at these numbers: those of its arguments, but for those that are given.
-
-        whole  whether it raises where NumPy drops the imaginary part of a number
-        """
+    def __call__(self, floats: Mapping[str, np.ndarray] | None = None, make: Make | None = None) -> Any:
+        """Return what it gives at these numbers: those of its arguments, but for those that are given."""
         numbers = {**self.floats, **(floats or {})}
         make = make or self.make
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            if whole:
-                warnings.simplefilter("error", np.exceptions.ComplexWarning)
             return self.function(*(rebuilt(name, value, numbers, make) for name, value in self.arguments.items()))
 
     def copies(self) -> dict[str, Any]:
         """Return the arguments as the function takes them, for code that may write into them."""
         return {name: rebuilt(name, value, self.floats, self.make) for name, value in self.arguments.items()}
+
+    def direction(self, random: np.random.Generator) -> Floats:
+        """A random direction of its arguments."""
+        return {name: random.standard_normal(x.shape).astype(x.dtype) for name, x in self.floats.items()}
 
     def numbers(self, floats: Mapping[str, np.ndarray] | None = None) -> list[np.ndarray]:
         """The arrays of its result at these numbers. Raises ArgumentError for a result that is no real numbers."""

@@ -6,7 +6,7 @@ import ast
 import importlib
 import inspect
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -26,8 +26,8 @@ from gradcli.functions.implicit import ADJOINT, FIXED_POINT, RESIDUAL, is_operat
 from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments, gravest, text_of
 from gradcli.query.bindings import Programs
-from gradcli.query.options import Options, Policy, names_of
-from gradcli.report.identities import given_of
+from gradcli.query.options import Policy, names_of
+from gradcli.report.outcomes import given_of
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage.whole_files import shown
@@ -180,23 +180,25 @@ def _as_argument(value: Any, dtype: str) -> Any:
     return array.item() if not array.ndim else array
 
 
-def differentiated(names: list[str], options: Options, by: str | None) -> list[str]:
+def differentiated(
+    names: list[str], wrt: Sequence[str] | None, freeze: Sequence[str], by: str | None, spelled: Callable[[str], str]
+) -> list[str]:
     """Return the names that the gradient is by, of which PyTorch's modules may have more than the arguments.
 
-    Raises UsageError for a name that is none of them.
+    Raises UsageError for a name that is none of them, and where none is left.
     """
-    if by == "torch":
-        return names if options.wrt is None else list(dict.fromkeys(options.wrt))
-    for option, given in (("--wrt", options.wrt or ()), ("--freeze", options.freeze)):
-        for name in given:
+    for option, given in (("wrt", wrt or ()), ("freeze", freeze)):
+        for name in given if by != "torch" else ():
             if name not in names:
                 close = suggestion(name, names)
                 help = f"did you mean '{close}'?" if close else f"the arguments are {', '.join(names)}"
-                raise UsageError(f"{option}: --at has no '{name}'", help=help)
-    wanted = names if options.wrt is None else list(dict.fromkeys(options.wrt))
-    left = [name for name in wanted if name not in options.freeze]
-    if not left:
-        raise UsageError("--freeze leaves nothing to differentiate with respect to")
+                raise UsageError(f"{spelled(option)}: {spelled('at')} has no '{name}'", help=help)
+    left = [name for name in dict.fromkeys(names if wrt is None else wrt) if name not in freeze]
+    if names and not left and by != "torch":
+        help = f"the arguments are {', '.join(names)}"
+        if freeze:
+            raise UsageError(f"{spelled('freeze')} leaves nothing to differentiate with respect to", help=help)
+        raise UsageError(f"{spelled('wrt')}: no argument to differentiate by", help=help)
     return left
 
 
@@ -285,7 +287,7 @@ class AskedFunction:
         self.said, self.at, self.policy, self.programs, self.folder = said, at, policy, programs, folder
         self.is_operator = what.claim is None and said.by is None
         arguments, options = self.drawn(0), policy.options
-        wrt = differentiated(list(arguments), options, said.by) if arguments else []
+        wrt = differentiated(list(arguments), options.wrt, options.freeze, said.by, spelled)
         seed = None if said.seed is None else programs.fresh(policy.state).constant(said.seed, f"<{spelled('seed')}>")
         self.question = Question(
             arguments, wrt, options.rtol, options.atol, said.by, seed, policy.state, said.order, what.kind, what.solves,

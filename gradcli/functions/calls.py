@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -104,38 +105,27 @@ def by_names(function: Callable[..., Any], names: Sequence[str], parameters: Par
     known = parameters or _parameters(function)
     if known is None:
         return function
-    keywords = [
-        name for name in names
-        if (known[name].kind is inspect.Parameter.KEYWORD_ONLY if name in known else _takes_any_name(known))
-    ]  # fmt: skip
-    places = [name for name in names if name not in keywords]
-    ordered = [p for p in known.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    further = [p.name for p in known.values() if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in names]
-    if not all(name in known for name in places):
-        ordered = []
+    signature, named = inspect.Signature(list(known.values())), _takes_any_name(known)
+    by_place = any(name not in known for name in names) and not named
 
     def called(*values: Any) -> Any:
         given, others = dict(zip(names, values, strict=False)), list(values[len(names) :])
-        first: list[Any] = []
-        skipped = False  # a parameter that keeps its default, after which all go by names
-        more = {name: given.pop(name) for name in keywords}
-        for parameter in ordered:
-            if parameter.name in given:
-                value = given.pop(parameter.name)
-            elif others and parameter.default is parameter.empty:
-                value = others.pop(0)
-            else:
-                skipped = True
+        bound = inspect.BoundArguments(signature, OrderedDict())
+        for name, parameter in known.items():
+            if by_place and parameter.kind is not parameter.KEYWORD_ONLY:
                 continue
-            if skipped:
-                more[parameter.name] = value
-            else:
-                first.append(value)
-        for name in further[: len(others)]:
-            more[name] = others.pop(0)
-        return function(*first, *given.values(), *others, **more)
+            if name in given:
+                bound.arguments[name] = given.pop(name)
+            elif others and parameter.default is parameter.empty and parameter.kind not in _ANY:
+                bound.arguments[name] = others.pop(0)
+        if named:
+            return function(*bound.args, *others, **bound.kwargs, **given)
+        return function(*bound.args, *given.values(), *others, **bound.kwargs)
 
     return called
+
+
+_ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def _parameters(function: Callable[..., Any]) -> Parameters | None:

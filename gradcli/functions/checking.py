@@ -6,7 +6,6 @@ their error. Either way claims are about the function's result times a seed.
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import platform
@@ -34,7 +33,7 @@ from gradcli.functions.arguments import (
     as_function,
     as_given,
     claims_in,
-    floats_in,
+    differentiable,
     is_module,
     product,
     products_in,
@@ -44,11 +43,12 @@ from gradcli.functions.arguments import (
 from gradcli.functions.calls import arranged, by_names, guarded
 from gradcli.functions.differences import JVP, along, contracted
 from gradcli.functions.differences import said as tangents_said
-from gradcli.functions.frameworks import FRAMEWORKS, Framework, framework
+from gradcli.functions.frameworks import Framework, framework
 from gradcli.functions.implicit import ADJOINT, SOLUTION, adjoint_said, implicit, is_operator, parts_of_operator, refuse_nonlinear
 from gradcli.functions.places import Dependencies
 from gradcli.functions.precision import precision_of
-from gradcli.functions.truth import Truth, in_float64, part_of, traced
+from gradcli.functions.tracing.exact import Claims
+from gradcli.functions.truth import Truth, in_float64, traced
 from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage.cache import FUNCTIONS
 from gradcli.storage.digests import content, digest_of, versions
@@ -143,116 +143,101 @@ class Question:
         return replace(self, arguments=arguments, wrt=self.wrt or list(arguments), kind=ADJOINT).check(function, adjoint)
 
     def _checked(
-        self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None, equation: Callable[..., Any] | None
+        self, subject: Subject, found: Framework | None, claim: Callable[..., Any] | None, equation: Callable[..., Any] | None
     ) -> tuple[Check, Any]:
-        self._warm(subject, found, gradient)
+        say = partial(self._say, found, claim)
+        self._warm(subject, say)
         guarded(lambda: subject.value, NoValue, interrupts=False)
-        if self.order == 2:
-            return self._second(subject, found, gradient)
         directions = seeds_for(subject.value, self.seed, self.state)
-        if self.kind == JVP:
-            return self._forward(subject, found, gradient, directions)
-        if found is not None:
-            claims = [found.product(subject, seeds, None) for seeds in directions]
+        if self.order == 2:
+            checks = self._second(subject, directions[0], say)
+        elif self.kind == JVP:
+            checks = self._forward(subject, directions, say)
         else:
-            assert gradient is not None
-            claims = [self._said(subject, gradient, seeds) for seeds in directions]
-        if equation is not None and self.solves is not None:
-            found_equation = implicit(subject, equation, self.solves, lambda residual: traced(residual, self.by, {}))
-            rtol = RTOL["float64"] if self.rtol is None else self.rtol
-            return _gravest(found_equation.checks(directions, claims, rtol, self._asked_of(found_equation.equation))), _shown(subject)
-        truth = Truth(subject, self)
-        return _gravest([truth.check(seeds, said) for seeds, said in zip(directions, claims, strict=True)]), _shown(subject)
+            if self.kind == ADJOINT:
+                refuse_nonlinear(subject, self.state)
+            claims = [say(subject, seeds) for seeds in directions]
+            if equation is not None and self.solves is not None:
+                solved = implicit(subject, equation, self.solves, lambda residual: traced(residual, self.by, {}))
+                rtol = RTOL["float64"] if self.rtol is None else self.rtol
+                checks = solved.checks(directions, claims, rtol, self._asked_of(solved.equation))
+            else:
+                truth = self._truth(subject)
+                checks = [truth.check(seeds, said) for seeds, said in zip(directions, claims, strict=True)]
+        return _gravest(checks), _shown(subject)
+
+    def _say(self, found: Framework | None, claim: Callable[..., Any] | None, subject: Subject, seeds: Seeds, along: Any = None) -> Any:
+        """Return what a framework, or somebody's claim, says of the result times seeds; of a JVP or a Hessian, along a direction.
+
+        A claim is asked after its function was called there, as a class that keeps what its backward needs wants it.
+        """
+        if found is not None:
+            return found.push(subject, along) if self.kind == JVP and found.push else found.product(subject, seeds, along)
+        assert claim is not None
+        subject()
+        with np.errstate(all="ignore"), catch_warnings():
+            simplefilter("ignore")
+            if self.kind == JVP:
+                return tangents_said(subject, claim, along)
+            if self.kind == ADJOINT:
+                return adjoint_said(subject, claim, seeds)
+            if self.order == 2:
+                return products_in(self.arguments, self.wrt, by_names(claim, list(self.arguments))(*subject.copies().values()), along)
+            return claims_in(self.arguments, self.wrt, product(claim, subject.copies(), seeds, subject.is_scalar))
+
+    def _warm(self, subject: Subject, say: Callable[..., Any]) -> None:
+        """Ask at other values first: what keeps its first answer, or is of an earlier call, gives itself away afterwards."""
+        random = np.random.default_rng(self.state)
+        moved = {name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype) for name, x in subject.floats.items()}
+        arguments = {name: rebuilt(name, value, moved, as_given) for name, value in subject.arguments.items()}
+        there = replace(subject, arguments=arguments)
+        with suppress(Exception, SystemExit), np.errstate(all="ignore"):
+            say(there, seeds_for(there.value, self.seed, self.state)[0], None if self.kind != JVP and self.order == 1 else moved)
+
+    def _truth(self, subject: Subject) -> Truth:
+        return Truth(subject, self.by, self.kind, self.rtol, self.atol)
 
     def _asked_of(self, subject: Subject) -> Callable[[Seeds, Floats, float], Check]:
         """The verdict on claims about another function, with so much more room."""
-        truth = Truth(subject, self)
+        truth = self._truth(subject)
 
         def ask(seeds: Seeds, said: Floats, room: float) -> Check:
-            truth.question = replace(self, atol=self.atol + room)
+            truth.atol = self.atol + room
             return truth.check(seeds, said)
 
         return ask
 
-    def _forward(
-        self, subject: Subject, found: Framework | None, jvp: Callable[..., Any] | None, directions: list[Seeds]
-    ) -> tuple[Check, Any]:
-        """The verdict on a JVP, along random directions of the arguments."""
-        random, checks = np.random.default_rng([self.state, 3]), []
+    def _forward(self, subject: Subject, directions: list[Seeds], say: Callable[..., Any]) -> list[Check]:
+        """The verdicts on a JVP, along random directions of the arguments."""
+        random, checks = np.random.default_rng([self.state, 3]), list[Check]()
         for _ in range(DIRECTIONS):
-            tangents = {name: random.standard_normal(x.shape).astype(x.dtype) for name, x in subject.floats.items()}
-            if found is not None:
-                assert found.push is not None
-                parts = found.push(subject, tangents)
-            else:
-                assert jvp is not None
-                parts = _after_call(subject, partial(tangents_said, subject, jvp, tangents))
-            truth = Truth(along(in_float64(subject), tangents), self)
+            tangents = subject.direction(random)
+            parts, truth = say(subject, directions[0], tangents), self._truth(along(in_float64(subject), tangents))
             checks += [truth.check(seeds, contracted(parts, seeds)) for seeds in directions]
-        return _gravest(checks), _shown(subject)
+        return checks
 
-    def _second(self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
-        """The verdict on second derivatives, which only a trace has for certain: by their products with random directions."""
-        (seeds,) = seeds_for(subject.value, self.seed, self.state)[:1]
+    def _second(self, subject: Subject, seeds: Seeds, say: Callable[..., Any]) -> list[Check]:
+        """The verdicts on second derivatives, which only a trace has for certain: by their products with random directions."""
         if not subject.is_scalar and self.seed is None:
             raise ArgumentError("second derivatives are of a number", help="give the vector that the result is multiplied with (seed)")
         graph = traced(subject, self.by, {})
         if graph is None or graph.trace.hidden:
             raise EvaluationError("second derivatives are checked of functions that can be traced, and this one cannot")
-        random, checks = np.random.default_rng(self.state), []
+        random, checks = np.random.default_rng(self.state), list[Check]()
         for _ in range(DIRECTIONS):
-            along = {name: random.standard_normal(x.shape).astype(x.dtype) for name, x in subject.floats.items()}
-            if found is not None:
-                claims = found.product(subject, seeds, along)
-            else:
-                assert gradient is not None
-                claims = products_in(self.arguments, self.wrt, by_names(gradient, list(self.arguments))(*subject.copies().values()), along)
+            direction = subject.direction(random)
+            claims = say(subject, seeds, direction)
             narrow = precision_of(subject, claims.values(), graph.trace.kinds, self.by)
-            check = graph.check(subject.floats, seeds, claims, self.rtol, self.atol, along, narrow)
-            if check is None:
+            parts = graph.check(seeds, Claims(claims, self.rtol, self.atol, narrow), direction)
+            if parts is None:
                 raise EvaluationError("the reference has no second derivative of this function")
-            parts = {claim.of: part_of(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
             checks.append(Check(max(part.verdict for part in parts.values()), parts))
-        return _gravest(checks), _shown(subject)
-
-    def _warm(self, subject: Subject, found: Framework | None, claim: Callable[..., Any] | None) -> None:
-        """Call both at other values first: what keeps its first answer, or is of an earlier call, gives itself away afterwards."""
-        random = np.random.default_rng(self.state)
-        moved = {name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype) for name, x in subject.floats.items()}
-        arguments = {name: rebuilt(name, value, moved, as_given) for name, value in subject.arguments.items()}
-        there = replace(subject, arguments=arguments)
-        with suppress(Exception, SystemExit), np.errstate(all="ignore"), catch_warnings():
-            simplefilter("ignore")
-            (seeds, *_) = seeds_for(there.value, self.seed, self.state)
-            if found is not None:
-                found.product(there, seeds, None)
-            elif claim is not None and self.kind == JVP:
-                tangents_said(there, claim, moved)
-            elif claim is not None and self.kind == ADJOINT:
-                adjoint_said(there, claim, seeds)
-            elif claim is not None:
-                product(claim, there.copies(), seeds, there.is_scalar)
-
-    def _said(self, subject: Subject, gradient: Callable[..., Any], seeds: Seeds) -> Floats:
-        """Return what a gradient, or an adjoint, says of the result times seeds."""
-        if self.kind == ADJOINT:
-            refuse_nonlinear(subject, self.state)
-            return adjoint_said(subject, gradient, seeds)
-        said = _after_call(subject, lambda: product(gradient, subject.copies(), seeds, subject.is_scalar))
-        return claims_in(self.arguments, self.wrt, said)
-
-
-def _after_call(subject: Subject, ask: Callable[[], Any]) -> Any:
-    """Return what a claim says after its function was called there, as a class that keeps what its backward needs wants it."""
-    subject()
-    with np.errstate(all="ignore"), catch_warnings():
-        simplefilter("ignore")
-        return ask()
+        return checks
 
 
 def _widest(arguments: Mapping[str, Any]) -> np.dtype[Any]:
     """Return the dtype of the arguments' floats; float64 where there are none."""
-    kinds = {part.dtype for name, value in arguments.items() for part in floats_in(name, value).values()}
+    kinds = {part.dtype for name, value in arguments.items() for _, _, part in differentiable(name, value)}
     return max(kinds, key=lambda kind: kind.itemsize, default=np.dtype(np.float64))
 
 
@@ -296,16 +281,9 @@ def key_of(functions: Sequence[str | None], question: Question, asked: Any) -> s
     functions  the one that it is about, that of what is claimed, and what it solves
     asked      what else it is about: the texts of the arguments, how many points
     """
-    package = FRAMEWORKS[question.by].package if question.by is not None else None
     options = replace(question, arguments={}, seed=None)  # all of them
-    here = _FORMAT, versions(), sys.version, platform.platform(), os.environ.get("PYTHONPATH"), package and _version(package)
+    here = _FORMAT, versions(), sys.version, platform.platform(), os.environ.get("PYTHONPATH")
     return digest_of(here, tuple(functions), options, asked, content(question.seed), content(question.arguments))
-
-
-def _version(package: str) -> str | None:
-    with suppress(importlib.metadata.PackageNotFoundError):
-        return importlib.metadata.version(package)
-    return None
 
 
 def recalled(key: str, folder: Path) -> Answer | None:

@@ -1,16 +1,8 @@
-"""Derivatives of functions that cannot be traced: complex steps, or extrapolated differences with their error.
-
-The complex step is exact to rounding where the function is analytic in its argument and written for complex numbers (W. Squire and
-G. Trapp, SIAM Review 40, 1998); it is believed only where differences agree with it.
-"""
+"""Derivatives of functions that cannot be traced: extrapolated differences with their error."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from enum import Enum
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,13 +14,14 @@ from gradcli.functions.extrapolation import Slope, slope
 from gradcli.functions.precision import epsilon_of
 from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 
-_STEP = 1e-30  # of the complex step, relative
 _MOST = 2_000  # entries that are differentiated one by one; beyond, a sample of them
 
 
-def by_differences(subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rtol: float, atol: float) -> VariableCheck:
+def by_differences(
+    subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rtol: float, atol: float, widest: float | None = None
+) -> VariableCheck:
     """The verdict on a claimed gradient by one of the arrays of a function's arguments."""
-    return held(claimed, lambda i: derivative(subject, name, seeds, i), rtol, atol)
+    return held(claimed, lambda i: derivative(subject, name, seeds, i, widest), rtol, atol)
 
 
 def held(claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: float, atol: float) -> VariableCheck:
@@ -44,7 +37,7 @@ def held(claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: float, 
         estimate = estimate_of(i)
         off = abs(said - estimate.value)
         verdict = estimate.verdict(said, rtol, atol, largest)
-        check.decided_by = estimate.source if check.decided_by in (None, estimate.source) else "complex step and differences"
+        check.decided_by = estimate.source
         check.wrong += verdict is Verdict.MISMATCH
         relative = off / (abs(estimate.value) or 1e-300)
         if verdict > check.verdict or (verdict is check.verdict and relative > worst):
@@ -60,53 +53,21 @@ def held(claimed: np.ndarray, estimate_of: Callable[[int], Slope], rtol: float, 
     return check
 
 
-def derivative(subject: Subject, name: str, seeds: Seeds, i: int) -> Slope:
-    """The derivative by one entry: the complex step where it can be trusted, else differences."""
+def derivative(subject: Subject, name: str, seeds: Seeds, i: int, widest: float | None = None) -> Slope:
+    """The derivative by one entry; a ``widest`` step makes the only scale of differences."""
     array = subject.floats[name]
     epsilon = epsilon_of(array.dtype)
 
     def along(step: float) -> list[float]:
         return subject.along(seeds, {name: _moved(array, i, step)})
 
-    stepped, unsure = _complex_step(subject, name, seeds, i)
-    found = slope(along, float(array.reshape(-1)[i]), epsilon, stepped)
-    if found.sides is None and not found.noisy and abs(stepped - found.value) <= 10 * found.error + 1e-6 * abs(found.value):
-        return replace(found, value=stepped, error=unsure, others=(), source="complex step")
-    return found
+    return slope(along, float(array.reshape(-1)[i]), epsilon, widest)
 
 
-def _moved(array: np.ndarray, i: int, step: Any) -> np.ndarray:
-    moved = np.array(array, complex if isinstance(step, complex) else array.dtype)
+def _moved(array: np.ndarray, i: int, step: float) -> np.ndarray:
+    moved = np.array(array)
     moved.reshape(-1)[i] += step
     return moved
-
-
-def _complex_step(subject: Subject, name: str, seeds: Seeds, i: int) -> tuple[float, float]:
-    """The derivative by a complex step and its error, which neighbours show; NaN if the function was not written for complex numbers."""
-    array = subject.floats[name]
-    if array.dtype != np.float64:
-        return math.nan, math.inf
-    x = float(array.reshape(-1)[i])
-    step = _STEP * (abs(x) or 1.0)
-    if not step:  # of a number that is too small
-        return math.nan, math.inf
-    slopes = []
-    for near in (0, 1, -2, 3):
-        moved = _moved(array, i, near * math.ulp(x) + 1j * step)
-        try:
-            parts = [np.asarray(part) for part in parts_of(subject({name: moved}, _complex, whole=True))]
-        except Exception:  # not for complex numbers
-            return math.nan, math.inf
-        if [part.shape for part in parts] != [seed.shape for seed in seeds] or any(part.dtype.kind != "c" for part in parts):
-            return math.nan, math.inf
-        slopes.append(sum(float((part.imag * seed).sum()) for part, seed in zip(parts, seeds, strict=True)) / step)
-    return slopes[0], 4e-15 * abs(slopes[0]) + 4 * (max(slopes) - min(slopes))
-
-
-def _complex(name: str, value: object, numbers: np.ndarray) -> object:
-    if numbers.dtype.kind != "c":
-        return numbers.copy() if numbers.ndim else numbers[()]
-    return numbers.copy() if numbers.ndim else complex(numbers[()])
 
 
 # -- JVPs: the derivative of a function along a direction of its arguments, as that of a function
@@ -130,7 +91,8 @@ def along(subject: Subject, directions: Floats) -> Subject:
         make = moved(step)
         return subject.function(*(rebuilt(name, value, subject.floats, make) for name, value in subject.arguments.items()))
 
-    return Subject(function, {JVP: 0.0}, [JVP], subject.make)
+    fewest = max((x.dtype for x in subject.floats.values()), key=epsilon_of)
+    return Subject(function, {JVP: np.zeros((), fewest)}, [JVP], subject.make)
 
 
 def said(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[np.ndarray]:
@@ -154,31 +116,6 @@ def contracted(parts: list[np.ndarray], seeds: Seeds) -> Floats:
     return {JVP: np.asarray(total, np.result_type(*parts))}
 
 
-# -- Taylor's test, which needs no derivative of ours: f(x + h d) - f(x) - h <g, d> shrinks with
-# the square of h if g is the gradient.
-
-
-_FIRST, _STEPS = 0.01, 8  # the largest step, and how often it is halved
-
-
-def taylor_order(subject: Subject, seeds: Seeds, claims: Floats) -> float | None:
-    """The order at which the remainder vanishes along a random direction: 1 if the gradient is wrong; None where rounding hides it."""
-    random = np.random.default_rng(3)
-    floats = subject.floats
-    directions = {name: random.standard_normal(x.shape) * np.where(x == 0, 1.0, np.abs(x)) for name, x in floats.items()}
-    value = math.fsum(subject.along(seeds, {}))
-    slope = sum(float((said * directions[name]).sum()) for name, said in claims.items())
-    remainders = []
-    for k in range(_STEPS):
-        step = _FIRST * 0.5**k
-        moved = {name: (x + step * directions[name]).astype(x.dtype) for name, x in floats.items()}
-        remainders.append(abs(sum(subject.along(seeds, moved)) - value - step * slope))
-    epsilon = max(epsilon_of(x.dtype) for x in floats.values())
-    noise = 64 * epsilon * max(abs(value), abs(slope) * _FIRST)
-    orders = [math.log2(a / b) for a, b in pairwise(remainders) if b > noise and a > noise]
-    return float(np.median(orders)) if len(orders) >= 3 else None
-
-
 # -- Functions of symmetric matrices that read one triangle of them, as NumPy's cholesky and eigh
 # do, or refuse all others.
 #
@@ -197,10 +134,10 @@ def is_of_symmetric(subject: Subject, name: str) -> bool:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2 or not np.array_equal(matrix, matrix.T):
         return False
     noise = _MOVE * float(np.abs(matrix).max(initial=1.0)) * np.random.default_rng(11).standard_normal(matrix.shape)
-    one, other = (_after(subject, {name: matrix + part(noise)}) for part in _TRIANGLES)
-    if one is other is Reaction.NONE:
-        return _after(subject, {name: matrix + symmetrized(noise)}) is not Reaction.NONE
-    return (one is Reaction.SAME) is not (other is Reaction.SAME)
+    one, other = (_is_same_after(subject, {name: matrix + part(noise)}) for part in _TRIANGLES)
+    if one is other is None:
+        return _is_same_after(subject, {name: matrix + symmetrized(noise)}) is not None
+    return (one is True) is not (other is True)
 
 
 def symmetrized(slopes: np.ndarray) -> np.ndarray:
@@ -221,16 +158,10 @@ def symmetrizing(name: str, make: Make) -> Make:
 _TRIANGLES: tuple[Callable[[np.ndarray], np.ndarray], ...] = (lambda x: np.triu(x, 1), lambda x: np.tril(x, -1))
 
 
-class Reaction(Enum):
-    """What becomes of a function's value."""
-
-    SAME, OTHER, NONE = range(3)
-
-
-def _after(subject: Subject, floats: dict[str, np.ndarray]) -> Reaction:
+def _is_same_after(subject: Subject, floats: dict[str, np.ndarray]) -> bool | None:
+    """Return whether a function has the same value at other numbers; None if it has none."""
     try:
         found = subject.numbers(floats)
     except OUTSIDE:
-        return Reaction.NONE
-    same = all(np.array_equal(one, other) for one, other in zip(found, subject.value, strict=True))
-    return Reaction.SAME if same else Reaction.OTHER
+        return None
+    return all(np.array_equal(one, other) for one, other in zip(found, subject.value, strict=True))

@@ -80,23 +80,17 @@ class _Sample(NamedTuple):
 
 
 @np.errstate(all="ignore")  # outside of the domain, differences are not numbers
-def slope(
-    function: Callable[[float], Sequence[float]], x: float, epsilon: float, expected: float = math.nan, widest: float | None = None
-) -> Slope:
+def slope(function: Callable[[float], Sequence[float]], x: float, epsilon: float, widest: float | None = None) -> Slope:
     """The derivative at 0 of a sum of terms, as a function of the step away from ``x``.
 
-    What is ``expected`` from elsewhere is believed as soon as one scale confirms it. A ``widest`` step makes the only scale there is.
+    A ``widest`` step makes the only scale there is.
     """
     line = _Line(function, abs(x), epsilon)
-    if line.noise:
-        expected = math.nan
     found: list[Slope] = []
     for scale in _scales(abs(x)) if widest is None else [widest / _WIDEST]:
         here = line.at_scale(scale)
         if math.isfinite(here.value):
             found.append(here)
-            if here.sides is None and here.error <= _CREDIBLE * abs(here.value) and abs(here.value - expected) <= 10 * here.error:
-                return here
             if len(found) > 1 and _confirms(here, found[-2]):
                 break
     lively = [here for here in found if not here.flat]

@@ -117,7 +117,7 @@ def _jax_array(name: str, value: Any, numbers: np.ndarray) -> Any:
 
 def _by_jax(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     jax = import_module("jax")
-    numbers = {name: jax.numpy.asarray(array) for name, array in subject.floats.items()}
+    numbers = _like_floats(subject, subject.floats)
 
     def gradients(given: Any) -> Any:
         result, pull = jax.vjp(lambda inner: _parts(subject, inner), given)
@@ -128,16 +128,19 @@ def _by_jax(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
         found = gradients(numbers)
     else:  # backward twice: a custom rule for the backward pass says nothing of the forward one
         _, pull = jax.vjp(gradients, numbers)
-        (found,) = pull({name: jax.numpy.asarray(direction, numbers[name].dtype) for name, direction in along.items()})
+        (found,) = pull(_like_floats(subject, along))
     return {name: np.asarray(part) for name, part in found.items()}
 
 
 def _pushed_by_jax(subject: Subject, along: Floats) -> list[np.ndarray]:
-    jax = import_module("jax")
-    numbers = {name: jax.numpy.asarray(array) for name, array in subject.floats.items()}
-    tangents = {name: jax.numpy.asarray(along[name], x.dtype) for name, x in numbers.items()}
-    _, found = jax.jvp(lambda given: _parts(subject, given), (numbers,), (tangents,))
+    pairs = (_like_floats(subject, subject.floats),), (_like_floats(subject, along),)
+    _, found = import_module("jax").jvp(lambda given: _parts(subject, given), *pairs)
     return [np.asarray(part) for part in found]
+
+
+def _like_floats(subject: Subject, numbers: Floats) -> dict[str, Any]:
+    """Numbers as arrays of JAX's, in the precision of the function's arguments."""
+    return {name: import_module("jax").numpy.asarray(numbers[name], x.dtype) for name, x in subject.floats.items()}
 
 
 def _parts(subject: Subject, given: Mapping[str, Any]) -> list[Any]:

@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradcli.functions.arguments import Seeds, Subject
+from gradcli.functions.differences import JVP, along, by_differences
 from gradcli.graph.nodes import reachable
+from gradcli.report.records import Record
+from gradcli.report.verdicts import VariableCheck, Verdict
 from gradcli.tensors.core.backward import grad
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import Mode, enable_grad, warn
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
 _ATOL, _RTOL = 1e-5, 1e-3  # PyTorch's, of which a caller may give only one
 _NEARBY = 1e-3  # of an entry: how far points nearby are moved
+_SURE = 1e-9  # relative: what differences are not asked for
 _SHOWN = 6  # weights of a sum
 
 
@@ -164,6 +169,13 @@ class _Function:
         self.plain = [a.detach() if isinstance(a, Tensor) else a for a in arguments]
         result, self._run = traced(func, arguments, self.inputs, self.names)
         self.floats, self.outputs = _floats(result), _differentiable(result)
+        arrays = {name: x.array.copy() for name, x in zip(self.names, self.inputs, strict=True)}
+        self.subject = Subject(self._numbers, arrays, self.names, lambda _name, _value, numbers: numbers)
+
+    def _numbers(self, *arrays: np.ndarray) -> Any:
+        """Return its results that are floats: copies, for they may share the memory of what is moved back."""
+        moved = dict(zip(self.chosen, arrays, strict=True))
+        return self.at(moved, lambda given: [y.array.copy() for y in _floats(self.func(*given))])
 
     @cached_property
     def trace(self) -> Trace | None:
@@ -219,8 +231,10 @@ class _Function:
 # -- Sums of a Jacobian's rows before the references: those of whole arrays first, which are quick, and those of multi-precision.
 
 
-def _wrong_by_reference(function: _Function, trace: Trace, y: Tensor, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> str | None:
-    """Return what is wrong according to the references ("" if nothing); None if they cannot decide.
+def _by_reference(
+    function: _Function, trace: Trace, y: Tensor, weights: np.ndarray, slopes: Sequence[np.ndarray]
+) -> Mapping[str, VariableCheck] | None:
+    """Return the verdicts of the references on the gradient by each input; None if they cannot decide.
 
     Whole arrays in long double are asked first: what agrees with them, within what rounding explains, is right. What does not is asked
     for in multi-precision.
@@ -228,27 +242,19 @@ def _wrong_by_reference(function: _Function, trace: Trace, y: Tensor, weights: n
     from gradcli.check.crosscheck import cross_check
     from gradcli.check.judge import Judge
     from gradcli.language.scope import Scope
-    from gradcli.report.records import Record
-    from gradcli.report.verdicts import Verdict
 
     scope = Scope(precision="float32" if y.array.dtype == np.float32 else "float64")
     scope.graph = trace.graph
     scope.in_passing = True  # nobody asks for a proof by sympy, nor how a wrong rule could be mended
-    for i, name in zip(function.chosen, function.names, strict=True):
-        scope.values[trace.leaves[name]] = function.arguments[i].array[()]
+    for name, x in zip(function.names, function.inputs, strict=True):
+        scope.values[trace.leaves[name]] = x.array[()]
         scope.names[name] = trace.leaves[name]
     found = {name: slope[()] for name, slope in zip(function.names, slopes, strict=True)}
     root, wrt = trace.node_of(y), dict(trace.leaves)
     if _agrees(Judge(scope, root, wrt, weights[()], found)):
-        return ""
+        return {}
     check = cross_check(scope, root, wrt, Record("", value=y.array[()], seed=weights[()], grad=found), None)
-    if check.verdict in (Verdict.UNDETERMINED, Verdict.SKIPPED, Verdict.UNDEFINED):
-        return None
-    for i, name in zip(function.chosen, function.names, strict=True):
-        part = check.variables[name]
-        if part.verdict is Verdict.MISMATCH and (worst := part.worst) is not None:
-            return f"input {i}, entry {list(worst.index)}: {worst.engine!r} where the derivative is {worst.reference!r} (exactly)"
-    return ""
+    return None if check.verdict in (Verdict.UNDETERMINED, Verdict.SKIPPED, Verdict.UNDEFINED) else check.variables
 
 
 def _agrees(judge: Judge) -> bool:
@@ -256,7 +262,6 @@ def _agrees(judge: Judge) -> bool:
     from gradcli.errors import LimitError
     from gradcli.reference.algebra import Unsupported
     from gradcli.reference.deadline import Undecided
-    from gradcli.report.verdicts import Verdict
 
     try:
         decided = judge.decide_arrays(None)
@@ -281,23 +286,22 @@ class _Tolerance(NamedTuple):
     sums: bool
     dtypes: bool
 
-    def fault(self, said: float, along: Callable[[float], Any], x: float, dtype: Any, weight: float | None) -> str:
-        """Return which derivative differences give where another is said ("" if that is near, or allowed).
+    def verdict(self, subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, weight: float | None) -> VariableCheck:
+        """Return the verdict of differences.
 
         weight  of the sum whose derivative it is; None where nothing is allowed
         """
-        from gradcli.functions.extrapolation import slope
+        rtol, atol = (_SURE, 0.0) if weight is None else (self.relative, self.absolute * weight)
+        return by_differences(subject, name, seeds, claimed, rtol, atol, self.step)
 
-        with np.errstate(all="ignore"):
-            found = slope(along, x, float(np.finfo(dtype).eps), widest=self.step)
-        low, high = (found.value, found.value) if found.sides is None else sorted(found.sides)
-        room = 10 * found.error + 1e-9 * max(abs(low), abs(high))
-        if low - room <= said <= high + room:
-            return ""
-        if weight is not None and abs(said - found.value) <= self.absolute * weight + self.relative * abs(found.value):
-            return ""
-        where = f"{found.value!r} (error about {found.error:.1g})" if low == high else f"{low!r} and {high!r} from the two sides"
-        return f"{said!r} where differences give {where}"
+
+def _told(part: VariableCheck | None, how: str = "") -> str:
+    """Return which derivative is wrong ("" if none is), or cannot be known, for the function has no value beside the point."""
+    if part is None or part.worst is None or (part.verdict is not Verdict.MISMATCH and np.isfinite(part.worst.reference)):
+        return ""
+    worst = part.worst
+    entry = f", entry {list(worst.index)}"
+    return f"{entry}: {worst.engine!r} where the derivative is {worst.reference!r} ({how or part.reason})"
 
 
 def _backward_fault(function: _Function, tolerance: _Tolerance) -> str | None:
@@ -306,9 +310,8 @@ def _backward_fault(function: _Function, tolerance: _Tolerance) -> str | None:
         trace = function.trace
         faults = (_Rows(function, trace, number, y, tolerance).fault() for number, y in enumerate(function.outputs))
         return next(filter(None, faults), None)
-    moved = {i: function.arguments[i].array * (1 + _NEARBY) + _NEARBY for i in function.chosen}
-    there = function.at(moved, lambda given: _floats(function.func(*given)))
-    if all(np.array_equal(y.array, z.array, equal_nan=True) for y, z in zip(function.floats, there, strict=True)):
+    there = function.subject.numbers({name: x * (1 + _NEARBY) + _NEARBY for name, x in function.subject.floats.items()})
+    if all(np.array_equal(y, z, equal_nan=True) for y, z in zip(function.subject.value, there, strict=True)):
         return None
     return "Numerical gradient for function expected to be zero. No result requires a gradient, and yet they depend on the input"
 
@@ -372,29 +375,19 @@ class _Rows:
 
     def _wrong(self, weights: np.ndarray, slopes: Sequence[np.ndarray], allowed: bool = False) -> str:
         """Return what is wrong in a sum of rows ("" if nothing), or what is not allowed to be."""
-        verdict = None
+        function, parts = self.function, None
         if self.trace is not None and not allowed:
-            verdict = _wrong_by_reference(self.function, self.trace, self.y, weights, slopes)
-        if verdict is not None:
-            return verdict
+            parts = _by_reference(function, self.trace, self.y, weights, slopes)
         weight = float(np.abs(weights).sum()) if allowed else None
-        for i, claimed in zip(self.function.chosen, slopes, strict=True):
-            x = self.function.arguments[i].array.copy()
-            for index in np.ndindex(x.shape):
-                along = partial(self._along, i, x, index, weights)
-                fault = self.tolerance.fault(float(claimed[index]), along, float(x[index]), x.dtype, weight)
-                if fault:
-                    return f"input {i}, entry {list(index)}: {fault}"
+        seeds = [weights if z is self.y else np.zeros(z.shape) for z in function.floats]
+        for i, name, claimed in zip(function.chosen, function.names, slopes, strict=True):
+            if parts is not None:
+                said = _told(parts.get(name), "exactly")
+            else:
+                said = _told(self.tolerance.verdict(function.subject, name, seeds, claimed, weight))
+            if said:
+                return f"input {i}{said}"
         return ""
-
-    def _along(self, i: int, x: np.ndarray, index: tuple[int, ...], weights: np.ndarray, step: float) -> Any:
-        moved, func = x.copy(), self.function.func
-        moved[index] += step
-        try:  # a copy: a result may share the memory of what is moved back
-            there = self.function.at({i: moved}, lambda given: _differentiable(func(*given))[self.number].array.copy())
-        except (ArithmeticError, ValueError):  # outside of the domain
-            return np.full(weights.shape, np.nan)
-        return there * weights
 
 
 def _only(weights: np.ndarray, rows: Sequence[tuple[int, ...]]) -> np.ndarray:
@@ -415,19 +408,17 @@ def _tangent_fault(function: _Function, i: int, tolerance: _Tolerance) -> str | 
             given[j] = make_dual(plain[j], Tensor(vector if j == i else np.zeros_like(plain[j].array)))
         moving = [unpack_dual(y) for y in _floats(function.func(*given))]
 
-    def along(number: int, weights: np.ndarray, step: float) -> Any:
-        moved = Tensor(np.asarray(x + step * vector))
-        return np.sum(_floats(function.func(*plain[:i], moved, *plain[i + 1 :]))[number].array * weights)
-
+    stepped = along(function.subject, {f"input{i}": vector})
     for number, (y, tangent) in enumerate(moving):
         if tolerance.dtypes and tangent is not None and tangent.dtype != y.dtype:
             return f"Forward AD gradient has dtype mismatch: {tangent.dtype} of a value of {y.dtype}"
         weights = random.standard_normal(y.array.shape).astype(y.array.dtype)
-        said = 0.0 if tangent is None else float((tangent.array * weights).sum())
+        said = np.asarray(0.0 if tangent is None else float((tangent.array * weights).sum()))
+        seeds = [weights if k == number else np.zeros(z.shape) for k, z in enumerate(function.floats)]
         weight = float(np.abs(weights).sum() * np.abs(vector).sum())
-        fault = tolerance.fault(said, partial(along, number, weights), 0.0, x.dtype, weight)
-        if fault:
-            return f"Jacobian computed with forward mode mismatch for output {number} with respect to input {i}: {fault}"
+        wrong = _told(tolerance.verdict(stepped, JVP, seeds, said, weight))
+        if wrong:
+            return f"Jacobian computed with forward mode mismatch for output {number} with respect to input {i}{wrong}"
     return None
 
 

@@ -21,9 +21,6 @@ from gradcli.functions.differences import derivative, held
 from gradcli.functions.extrapolation import Slope
 from gradcli.functions.precision import epsilon_of
 from gradcli.functions.tracing.exact import Exact
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import reachable
-from gradcli.graph.sweep import backward
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
 RESIDUAL, FIXED_POINT = "residual", "fixed point"
@@ -54,9 +51,8 @@ class Implicit:
         """The verdicts on gradients of the solution times seeds; ``ask`` gives those on gradients of the residual, with some room."""
         if self.step > rtol:
             off = f"its residual is {self.residual:.2g}, and a Newton step moves the solution by {self.step:.2g} of it"
-            reason = f"the equation is not solved: {off}"
-            open_ = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in claims[0]}
-            return [Check(Verdict.UNDETERMINED, open_, reason=reason)]
+            open_ = VariableCheck(Verdict.UNDETERMINED, reason=f"the equation is not solved: {off}")
+            return [Check(Verdict.UNDETERMINED, dict.fromkeys(claims[0], open_), reason=open_.reason)]
         # what the solution is off by, and what rounding makes of the multipliers
         epsilon = max([float(np.finfo(float).eps), *(epsilon_of(part.dtype) for part in claims[0].values())])
         unsure = 4 * (self.step + float(np.linalg.cond(self.jacobian)) * epsilon)
@@ -88,8 +84,12 @@ def implicit(subject: Subject, equation: Callable[..., Any], solves: str, trace:
     there = _at(subject, residual, (found - step).astype(found.dtype))
     jacobian = _jacobian(there, trace)
     _solved(jacobian, np.zeros(found.size))
-    equation_there = replace(there, wrt=subject.wrt)
-    return Implicit(equation_there, float(np.abs(step).max(initial=0.0)) / size, float(np.abs(here.value[0]).max(initial=0.0)), jacobian)
+    return Implicit(
+        replace(there, wrt=subject.wrt),
+        float(np.abs(step).max(initial=0.0)) / size,
+        float(np.abs(here.value[0]).max(initial=0.0)),
+        jacobian,
+    )
 
 
 def _at(subject: Subject, residual: Callable[..., Any], solution: np.ndarray) -> Subject:
@@ -118,11 +118,10 @@ def _jacobian(residual: Subject, trace: Callable[[Subject], Exact | None]) -> np
         seed = row.reshape(residual.value[0].shape)
         if found is None or found.trace.hidden:
             rows.append([derivative(residual, SOLUTION, [seed], i).value for i in range(size)])
-            continue
-        (node,), leaf = found.results, found.trace.leaves[SOLUTION]
-        values = forward([node], found.scope(residual.floats).values)
-        slopes = backward(reachable([node]), {node: seed}, [leaf], values.__getitem__)
-        rows.append(np.ravel(np.broadcast_to(np.asarray(slopes.get(leaf, 0.0)), leaf.shape)).tolist())
+        else:
+            (node,), leaf = found.results, found.trace.leaves[SOLUTION]
+            slopes = found.pulled({node: seed}, [leaf])
+            rows.append(np.ravel(np.broadcast_to(np.asarray(slopes.get(leaf, 0.0)), leaf.shape)).tolist())
     return np.asarray(rows, float)
 
 
@@ -166,7 +165,7 @@ def adjoint_said(subject: Subject, adjoint: Callable[..., Any], seeds: Seeds) ->
 def refuse_nonlinear(subject: Subject, state: int) -> None:
     """Raise ArgumentError for a function that is not linear in its arguments, together."""
     random = np.random.default_rng([state, 17])
-    first, second = ({name: random.standard_normal(x.shape).astype(x.dtype) for name, x in subject.floats.items()} for _ in range(2))
+    first, second = subject.direction(random), subject.direction(random)
     a, b = _FACTORS
     mixed = {name: (a * first[name] + b * second[name]).astype(x.dtype) for name, x in subject.floats.items()}
     one, other, both = (guarded(partial(subject.numbers, at), NoValue, interrupts=False) for at in (first, second, mixed))

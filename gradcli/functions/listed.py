@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import PathFinder
@@ -84,8 +83,7 @@ def sources_of(module: str, folder: Path) -> set[Path]:
     Where a module might be, though it is not, counts as well: one that was removed is a change. Text is looked through for import
     statements wherever they stand; what a program imports by a name that it makes is not seen.
     """
-    top = _origin(module.partition(".")[0], folder)
-    found = set() if top is None or not is_installed(str(top)) else {top}  # of which nobody knows how it has changed
+    found: set[Path] = set()
     seen: set[str] = set()
     waiting = [module]
     while waiting:
@@ -95,11 +93,17 @@ def sources_of(module: str, folder: Path) -> set[Path]:
         seen.add(name)
         parts = name.split(".")
         waiting += [".".join(parts[:count]) for count in range(1, len(parts))]  # packages run first
-        for root in _roots(parts[0], folder):
-            for path in (root.joinpath(*parts[:-1], f"{parts[-1]}.py"), root.joinpath(*parts, "__init__.py")):
-                found.add(path)
-                waiting += _imported(path, name, is_package=path.name == "__init__.py")
-            found.update(_extensions(root.joinpath(*parts)))
+        origin = _origin(parts[0], folder)
+        roots = {folder}
+        if origin is not None and not is_installed(str(origin)):
+            roots.add(origin.parent.parent if origin.name.startswith("__init__.") else origin.parent)
+        elif origin is not None and parts[0] == module.partition(".")[0]:
+            found.add(origin)  # of which nobody knows how it has changed
+        for path in (root.joinpath(*parts) for root in roots):
+            found |= {path.with_name(f"{path.name}.py"), path / "__init__.py"}
+            for suffix in ("so", "pyd"):  # compiled ones
+                found.update(path.parent.glob(f"{path.name}.*{suffix}"))
+            waiting += [*_imported(path.with_name(f"{path.name}.py"), name.rpartition(".")[0]), *_imported(path / "__init__.py", name)]
     return found
 
 
@@ -116,23 +120,12 @@ def _origin(name: str, folder: Path) -> Path | None:
     return Path(places[0]) if places else None
 
 
-@cache
-def _roots(name: str, folder: Path) -> tuple[Path, ...]:
-    """The folders in which an outermost module is, or might be."""
-    origin = _origin(name, folder)
-    if origin is None or is_installed(str(origin)):
-        return (folder,)
-    root = origin.parent.parent if origin.name.startswith("__init__.") else origin.parent
-    return (folder,) if root == folder else (folder, root)
-
-
-def _imported(path: Path, name: str, is_package: bool) -> list[str]:
-    """The modules that a file names in its imports, by their full names."""
+def _imported(path: Path, package: str) -> list[str]:
+    """The modules that a file of a package names in its imports, by their full names."""
     try:
-        tree = ast.parse(path.read_bytes())
+        return list(_names(ast.parse(path.read_bytes()), package))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return list(_names(tree, name if is_package else name.rpartition(".")[0]))
 
 
 def _names(tree: ast.AST, package: str) -> Iterator[str]:
@@ -140,15 +133,6 @@ def _names(tree: ast.AST, package: str) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            above = package.split(".") if package else []
-            kept = above[: len(above) - node.level + 1] if node.level else []
-            base = ".".join([*kept, *([node.module] if node.module else [])])
-            if base:
-                yield base
-            yield from (f"{base}.{alias.name}" if base else alias.name for alias in node.names if alias.name != "*")
-
-
-def _extensions(stem: Path) -> Iterator[Path]:
-    """Compiled modules of this name."""
-    with suppress(OSError):
-        yield from (path for suffix in ("so", "pyd") for path in stem.parent.glob(f"{stem.name}.*{suffix}"))
+            above = package.split(".")[: package.count(".") + 2 - node.level] if node.level and package else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from filter(None, [base, *(f"{base}.{alias.name}".lstrip(".") for alias in node.names if alias.name != "*")])

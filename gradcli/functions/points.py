@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError
-from gradcli.functions.arguments import NoValue
+from gradcli.functions.arguments import NoValue, is_number
 from gradcli.report.verdicts import Check, Verdict
-from gradcli.tensors.core.dtypes import FLOATS, as_numbers
+from gradcli.tensors.core.dtypes import as_numbers
 
 Arguments = Mapping[str, Any]
 Ask = Callable[[Arguments], tuple[Check, Any]]  # the verdict at some arguments, and the function's value there
@@ -59,7 +59,7 @@ def _around(draw: Callable[[int], Arguments], number: int) -> Iterator[Arguments
     drawn = draw(number)
     yield drawn
     others = [draw(number + k) for k in range(1, _DRAWS)]
-    random = [name for name, value in drawn.items() if _is_float(value) and not np.array_equal(value, others[0][name])]
+    random = [name for name, value in drawn.items() if is_number(value) and not np.array_equal(value, others[0][name])]
     ranges = {name: (np.min([at[name] for at in others]), np.max([at[name] for at in others])) for name in random}
     for move in _ELSEWHERE if random else ():
         moved = {name: move(drawn[name]) for name in random}
@@ -69,10 +69,6 @@ def _around(draw: Callable[[int], Arguments], number: int) -> Iterator[Arguments
 
 _DRAWS = 9  # by which the range of what is drawn is known
 _ELSEWHERE: tuple[Callable[[Any], Any], ...] = (abs, lambda x: x / 10, lambda x: abs(x) / 10, lambda x: 1 + abs(x))
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, float)) and np.asarray(value).dtype.kind in FLOATS
 
 
 def _reduced(arguments: Arguments, ask: Ask) -> tuple[Arguments, Check, Any]:
@@ -104,19 +100,24 @@ def smallest(arguments: Arguments, wrong: Callable[[Arguments], bool]) -> Argume
 
 def _shorter(arguments: Arguments) -> Iterator[Arguments]:
     """Arguments of which every axis of a certain length is cut: arrays that go together stay so."""
-    arrays = [value for value in arguments.values() if isinstance(value, np.ndarray)]
-    for length in sorted({n for array in arrays for n in array.shape if n > 1}, reverse=True):
+    for length in reversed(lengths_of(arguments)):
         for kept in sorted({1, 2, length // 2} - {0, length}):
-            yield {name: _cut(value, length, kept) for name, value in arguments.items()}
+            yield {name: cut(value, {length: kept}) for name, value in arguments.items()}
 
 
-def _cut(value: Any, length: int, kept: int) -> Any:
-    return value[tuple(slice(kept) if n == length else slice(None) for n in value.shape)] if isinstance(value, np.ndarray) else value
+def lengths_of(arguments: Arguments) -> list[int]:
+    """The lengths of axes, above 1."""
+    return sorted({n for value in arguments.values() if isinstance(value, np.ndarray) for n in value.shape if n > 1})
+
+
+def cut(value: Any, lengths: Mapping[int, int]) -> Any:
+    """Return an array whose axes of some lengths have others."""
+    return value[tuple(slice(lengths.get(n, n)) for n in value.shape)] if isinstance(value, np.ndarray) else value
 
 
 def _rounder(arguments: Arguments) -> Iterator[Arguments]:
     for name, value in arguments.items():
-        if _is_float(value):
+        if is_number(value):
             for decimals in _DECIMALS:
                 array = np.asarray(value)
                 rounded = (np.round(array.astype(float), decimals) + 0.0).astype(array.dtype)  # no negative zeros

@@ -8,45 +8,50 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.check.rounding import roots_each_way
-from gradcli.functions.arguments import Floats, Subject
+from gradcli.functions.arguments import Subject, leaves_of, rebuilt
 from gradcli.functions.stochastic import Format, Reach, reaches, spreads
 from gradcli.graph.nodes import Expr
 from gradcli.report.verdicts import Claim, Verdict
 from gradcli.tensors.core import dtypes
 
-# The format in which something was computed, and whether sums of 16 bits round their partial sums to these.
-Narrow = tuple[Format, bool]
-# of float32 the unit roundoff alone: what is small, or large, is so in float64
-_FLOAT32 = Format("float32", 2.0**-24, float(np.finfo(np.float64).smallest_normal), float(np.finfo(np.float64).max))
-_SINGLE = Format("float32", 2.0**-24, float(np.finfo(np.float32).smallest_normal), float(np.finfo(np.float32).max))
+
+def format_of(kind: np.dtype[Any]) -> Format:
+    """The format of a dtype of floats."""
+    limits = dtypes.limits(kind)
+    return Format(dtypes.of_numpy(kind).name, float(limits.eps) / 2, float(limits.smallest_normal), float(limits.max))
+
+
+_SINGLE, _DOUBLE = format_of(np.dtype(np.float32)), format_of(np.dtype(np.float64))
+_FLOAT32 = replace(_DOUBLE, name="float32", unit=_SINGLE.unit)  # what is small, or large, is so in float64
 _BOUNDED = {"bfloat16": "float16"}  # of the formats that NumPy has no type for
 _FLOAT32_ALONE = {np.dtype(np.float32)}
-_PROPORTION = 2.0**-29  # the unit roundoff of float64 by that of float32
 _WIDE = 0.5  # of the gradient's length: a claim within more may be anything
 
 
-class Room:
-    """How far rounding in a format explains each entry of a gradient to be off, and the sizes of what the entries are sums of."""
+class Room(NamedTuple):
+    """How far rounding in a format explains each entry of a gradient to be off, and the right gradient."""
 
-    def __init__(self, kind: Format, reach: Reach, right: Mapping[str, np.ndarray]) -> None:
-        self.kind, self.of, self.terms, self.right, self.overflows = kind, reach.rooms, reach.terms, right, reach.overflows
+    kind: Format
+    reach: Reach
+    right: Mapping[str, np.ndarray]
 
     def judge(self, claim: Claim) -> None:
         """Make of the verdict on a claim what can be known, and say what rounding explains.
 
         Where terms cancel, rounding is held against them: a claim as near to the sum as their rounding is right.
         """
-        room, right, terms = self.of[claim.of], np.abs(self.right[claim.of]), self.terms[claim.of]
+        room, terms = self.reach.rooms[claim.of], self.reach.terms[claim.of]
+        right = np.abs(self.right[claim.of])
         share, of_terms = _share(room, right), _share(room, np.maximum(terms, right))
         told = f"rounding in {self.kind.name} explains {_percent(share)} of it"
         if share > _WIDE >= of_terms:
             told = f"its terms cancel: rounding in {self.kind.name} explains {_percent(of_terms)} of them"
-        if claim.verdict is Verdict.MISMATCH and self.overflows:
+        if claim.verdict is Verdict.MISMATCH and self.reach.overflows:
             claim.verdict = Verdict.UNDETERMINED
             told = f"more than {self.kind.largest:.6g} is met on the way, which {self.kind.name} does not hold"
         elif claim.verdict is Verdict.AGREE and of_terms > _WIDE:
@@ -56,7 +61,7 @@ class Room:
 
 
 def room_of(
-    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray], narrow: Narrow,
+    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray], kind: Format,
     kinds: Mapping[Expr, set[np.dtype[Any]]],
 ) -> Room:  # fmt: skip
     """Room that rounding explains of the gradients of a traced number, which are right without it.
@@ -64,17 +69,12 @@ def room_of(
     Where rounding decides a branch, that is what it explains on one way or another.
     kinds  the dtypes of the nodes of the trace, in which a framework computes them; a gradient of somebody's may use fewer bits
     """
-    kind, accumulates = narrow
-    own = not accumulates and kind.unit > _SINGLE.unit
+    own = not kind.accumulates and kind.unit > _SINGLE.unit
     formats = {node: _SINGLE for node, met in kinds.items() if own and met == _FLOAT32_ALONE}
-    first, *others = (
-        reaches(way, wrt, leaves, kind, accumulates, formats) for way in roots_each_way(root, leaves, bounded_in(kind.name))
-    )  # fmt: skip
-    for reach in others:
-        rooms = {name: np.maximum(first.rooms[name], reach.rooms[name]) for name in first.rooms}
-        terms = {name: np.maximum(first.terms[name], reach.terms[name]) for name in first.terms}
-        first = first._replace(rooms=rooms, terms=terms, overflows=first.overflows or reach.overflows)
-    return Room(kind, first, right)
+    ways = [reaches(way, wrt, leaves, kind, formats) for way in roots_each_way(root, leaves, bounded_in(kind.name))]
+    rooms = {name: np.maximum.reduce([way.rooms[name] for way in ways]) for name in wrt}
+    terms = {name: np.maximum.reduce([way.terms[name] for way in ways]) for name in wrt}
+    return Room(kind, Reach(rooms, terms, any(way.overflows for way in ways)), right)
 
 
 def bounded_in(kind: str) -> str:
@@ -91,8 +91,8 @@ def room_at_zeros(
     that is no larger, either; other entries get no room. To first order roundings are proportional
     to those of float32, which are propagated.
     """
-    room = reaches(root, wrt, leaves, _FLOAT32, accumulates=False).rooms
-    rounding = {name: room[name] * _PROPORTION for name in wrt}
+    room = reaches(root, wrt, leaves, _FLOAT32).rooms
+    rounding = {name: room[name] * (_DOUBLE.unit / _SINGLE.unit) for name in wrt}
     return {name: np.where(np.abs(right[name]) <= there, there, 0.0) for name, there in rounding.items()}
 
 
@@ -101,7 +101,7 @@ def rounding_of(results: Sequence[Expr], leaves: Mapping[Expr, Any], epsilon: fl
 
     To first order it is proportional to that of float32, which is propagated.
     """
-    return [far * (epsilon / (2 * _FLOAT32.unit)) for far in spreads(results, leaves, _FLOAT32)]
+    return [far * (epsilon / (2 * _SINGLE.unit)) for far in spreads(results, leaves, _FLOAT32)]
 
 
 def epsilon_of(kind: np.dtype[Any]) -> float:
@@ -109,7 +109,7 @@ def epsilon_of(kind: np.dtype[Any]) -> float:
     return float(dtypes.limits(kind).eps) if kind.kind in dtypes.FLOATS else 0.0
 
 
-def precision_of(subject: Subject, claims: Iterable[np.ndarray], inside: Iterable[np.dtype[Any]], by: str | None) -> Narrow | None:
+def precision_of(subject: Subject, claims: Iterable[np.ndarray], inside: Iterable[np.dtype[Any]], by: str | None) -> Format | None:
     """The format with the fewest digits among those of arguments, results, claims and of what the function computes; None for float64.
 
     And whether sums of 16 bits round their partial sums to these: what people write may, frameworks add up in float32.
@@ -118,28 +118,23 @@ def precision_of(subject: Subject, claims: Iterable[np.ndarray], inside: Iterabl
     narrow = [kind for kind in kinds if kind.kind in dtypes.FLOATS and kind.itemsize < 8]
     if not narrow:
         return None
-    limits = max(map(dtypes.limits, narrow), key=lambda found: float(found.eps))
-    name = dtypes.of_numpy(np.dtype(limits.dtype)).name
-    kind = Format(name, float(limits.eps) / 2, float(limits.smallest_normal), float(limits.max))
-    return kind, by is None
+    return replace(max(map(format_of, narrow), key=lambda found: found.unit), accumulates=by is None)
 
 
 def widened(subject: Subject) -> Subject:
     """The same function at the same arguments in float64, which all floats of fewer bits are among; itself if it is in float64."""
     if all(x.dtype.itemsize == 8 for x in subject.floats.values()):
         return subject
-    return replace(subject, arguments={name: _wide(value) for name, value in subject.arguments.items()})
+    wide = {
+        name: rebuilt(name, value, {leaf.name: leaf.numbers.astype(np.float64) for leaf in leaves_of(name, value)}, _as_was)
+        for name, value in subject.arguments.items()
+    }
+    return replace(subject, arguments=wide)
 
 
-def _wide(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _wide(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        parts = [_wide(part) for part in value]
-        return parts if isinstance(value, list) else type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in dtypes.FLOATS:
-        return value.astype(np.float64)
-    return value
+def _as_was(name: str, value: Any, numbers: np.ndarray) -> Any:
+    """Numbers as what stood there: an array, a float of NumPy's, or Python's, which is wide."""
+    return numbers if isinstance(value, np.ndarray) else numbers[()] if isinstance(value, np.generic) else value
 
 
 def _share(room: np.ndarray, size: np.ndarray) -> float:
@@ -147,13 +142,8 @@ def _share(room: np.ndarray, size: np.ndarray) -> float:
 
 
 def _length(x: np.ndarray) -> float:
-    return float(np.sqrt(np.sum(np.square(x, dtype=np.float64))))
+    return float(np.linalg.norm(np.ravel(x).astype(np.float64)))
 
 
 def _percent(share: float) -> str:
     return "any part" if not np.isfinite(share) else f"{100 * share:.2g} %"
-
-
-def exact_numbers(floats: Floats) -> Floats:
-    """The same numbers in float64."""
-    return {name: x.astype(np.float64) for name, x in floats.items()}

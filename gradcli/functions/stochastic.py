@@ -33,12 +33,16 @@ _SINGLE = 2.0**-24
 
 @dataclass(frozen=True)
 class Format:
-    """A format of floats: its name, its unit roundoff, the least of its normal numbers and the largest of all."""
+    """A format of floats: its name, its unit roundoff, the least of its normal numbers and the largest of all.
+
+    accumulates  whether sums of 16 bits round each partial sum to these, as loops in Python do
+    """
 
     name: str
     unit: float
     least: float
     largest: float
+    accumulates: bool = False
 
 
 class Moved(Carried):
@@ -60,15 +64,14 @@ class Moved(Carried):
 
 
 class Stochastic(Arithmetic):
-    """Floats of a format, of which each operation rounds once; functions and sums of 16 bits compute in float32 inside.
+    """Floats of a format, of which each operation rounds once; functions, and sums that do not accumulate, compute in float32 inside.
 
-    accumulates  whether sums of 16 bits round each partial sum to these instead, as loops in Python do
-    formats      of nodes that are computed in another format
+    formats  of nodes that are computed in another format
     """
 
-    def __init__(self, kind: Format, accumulates: bool, formats: Mapping[Expr, Format] = NO_FORMATS) -> None:
+    def __init__(self, kind: Format, formats: Mapping[Expr, Format] = NO_FORMATS) -> None:
         super().__init__("float32")
-        self.kind, self.formats, self.accumulates = kind, formats, accumulates
+        self.kind, self.formats = kind, formats
         self.overflows = False
         self._set(kind)
         self._known: list[tuple[Op, Any, Any, Any, Any]] = []  # what depends on no pass: results, and how far they are rounded
@@ -99,7 +102,7 @@ class Stochastic(Arithmetic):
         found = super().own(op, out, values, static, lambda: math.sqrt(additions()))
         if found is None or not self.narrow:
             return found
-        if self.accumulates and op.accuracy.rounding == "terms":
+        if self.kind.accumulates and op.accuracy.rounding == "terms":
             at = Names(self, op, static).at
             return found + self.unit * math.sqrt(additions()) * at(*[np.abs(x) if is_float(x) else x for x in values])
         return found + self.unit * np.abs(out)
@@ -213,11 +216,10 @@ class Reach(NamedTuple):
 
 
 def reaches(
-    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], kind: Format, accumulates: bool,
-    formats: Mapping[Expr, Format] = NO_FORMATS,
-) -> Reach:  # fmt: skip
+    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], kind: Format, formats: Mapping[Expr, Format] = NO_FORMATS
+) -> Reach:
     """How far rounding may take each gradient of a number that is computed in a format, but for nodes that have others."""
-    arithmetic = Stochastic(kind, accumulates, formats)
+    arithmetic = Stochastic(kind, formats)
     order = reachable([root])
     needed = depending(order, set(wrt.values()))
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
@@ -242,7 +244,7 @@ def reaches(
 
 def spreads(results: Sequence[Expr], leaves: Mapping[Expr, Any], kind: Format) -> list[Any]:
     """How far rounding may take each entry of results that are computed in a format."""
-    arithmetic, order = Stochastic(kind, accumulates=False), reachable(results)
+    arithmetic, order = Stochastic(kind), reachable(results)
     farthest = [np.zeros(node.shape) for node in results]
     with np.errstate(all="ignore"):
         for number in range(PASSES):

@@ -12,6 +12,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, InputTypeError, UsageError
 from gradcli.functions.arguments import is_number, parts_of
 from gradcli.functions.calls import arranged, by_names
+from gradcli.functions.points import cut, lengths_of
 
 try:
     from hypothesis import assume
@@ -71,24 +72,16 @@ def points(function: Callable[..., Any], **like: Any) -> SearchStrategy[dict[str
 def _points(draw: Any, function: Callable[..., Any], like: Mapping[str, Any], domain: Callable[[], Domain]) -> dict[str, Any]:
     ranges, cuts = domain()
     chosen = draw(st.sampled_from(ranges))
-    lengths = {n: draw(st.integers(1, n)) for n in _lengths(like)} if cuts else {}
+    lengths = {n: draw(st.integers(1, n)) for n in lengths_of(like)} if cuts else {}
     found = {}
     for (name, value), bounds in zip(like.items(), chosen, strict=True):
         if isinstance(value, SearchStrategy):
             found[name] = draw(value)
         else:
-            shorter = _cut(value, lengths)
+            shorter = cut(value, lengths)
             found[name] = draw(arrays_like(shorter, *bounds)) if is_number(shorter) else shorter
     assume(_is_inside(function, found))
     return found
-
-
-def _cut(value: Any, lengths: Mapping[int, int]) -> Any:
-    return value[tuple(slice(lengths.get(n, n)) for n in value.shape)] if isinstance(value, np.ndarray) else value
-
-
-def _lengths(like: Mapping[str, Any]) -> list[int]:
-    return sorted({n for value in like.values() if isinstance(value, np.ndarray) for n in value.shape if n > 1})
 
 
 def _domain(function: Callable[..., Any], like: Mapping[str, Any]) -> Domain:
@@ -100,11 +93,11 @@ def _domain(function: Callable[..., Any], like: Mapping[str, Any]) -> Domain:
         return everything[:1], False
 
     def inside(bounds: tuple[tuple[float, float], ...], lengths: Mapping[int, int]) -> bool:
-        at = {name: _sample(_cut(value, lengths), b, random) for (name, value), b in zip(like.items(), bounds, strict=True)}
+        at = {name: _sample(cut(value, lengths), b, random) for (name, value), b in zip(like.items(), bounds, strict=True)}
         return _is_inside(function, at)
 
     likely = [bounds for bounds in everything if all(inside(bounds, {}) for _ in range(3))] or everything
-    return likely, all(inside(likely[0], dict.fromkeys(_lengths(like), 1)) for _ in range(2))
+    return likely, all(inside(likely[0], dict.fromkeys(lengths_of(like), 1)) for _ in range(2))
 
 
 def _sample(value: Any, bounds: tuple[float, float], random: np.random.Generator) -> Any:

@@ -6,12 +6,11 @@
 
 from __future__ import annotations
 
-import inspect
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from typing import Any, Required, TypedDict, Unpack
 
@@ -19,12 +18,12 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, InputTypeError, UsageError, one_of
 from gradcli.functions.arguments import as_arrays, duplicate
-from gradcli.functions.asking import Asked, asked
+from gradcli.functions.asking import OPTIONS, Asked, asked, definition_of, differentiated, placed, smallest_of
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.implicit import is_operator
-from gradcli.functions.points import Arguments, gravest, text_of
+from gradcli.functions.points import Arguments, gravest
 from gradcli.query.bindings import Programs, by_form, names_given, option_of
 from gradcli.query.cases import outcome_of
 from gradcli.query.options import FAIL_ON
@@ -105,8 +104,7 @@ def check_gradient(
     forward       with by="torch" or "jax": its forward mode is held, along random directions
     Raises a `GradcliError` for what cannot be decided about: a function that raises, a result of another shape.
     """
-    given = {"gradient": gradient, "jvp_of": jvp_of, "adjoint": adjoint, "implicit": implicit, "fixed_point": fixed_point}
-    return _checked(function, given, at, wrt, by, points, rtol, atol, seed, random_state, order, parameters, forward)[0]
+    return _checked(function, locals())[0]
 
 
 def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Unpack[Options]) -> None:
@@ -115,12 +113,11 @@ def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] |
     strange = next((name for name in options if name not in _DEFAULTS), None)
     if strange is not None:
         raise TypeError(f"assert_gradient() got an unexpected keyword argument '{strange}'; it takes {', '.join(_DEFAULTS)}")
-    whole: dict[str, Any] = {**_DEFAULTS, **options}
-    given = {"gradient": gradient, **{name: whole.pop(name) for name in _GIVEN}}
-    check, arguments, what = _checked(function, given, **whole)
-    title = f"{_name(function)} with {what.title(whole['by'], whole['order'], _name)}"
+    given: dict[str, Any] = {"gradient": gradient, **_DEFAULTS, **options}
+    check, arguments, what = _checked(function, given)
+    title = f"{_name(function)} with {what.title(given['by'], given['order'], _name)}"
     record = Record(title, id=_name(function), check=check)
-    record.file, record.line = _place(function)
+    placed(record, definition_of(function))
     outcome = outcome_of(record, _name(function), fail_on=FAIL_ON)
     listener = _LISTENER.get()
     if listener is not None:
@@ -128,7 +125,7 @@ def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] |
         for said in (("verdict", check.verdict.word), ("seed", str(options.get("random_state", 0))), ("source", source)):
             listener(said)
     if outcome.bad:
-        outcome.details.append("at " + " ".join(f"{name}={text_of(value)}" for name, value in arguments.items()))
+        outcome.details.append(f"at {' '.join(smallest_of(arguments))}")
         raise GradientError(block(outcome), check)
 
 
@@ -174,20 +171,15 @@ _DEFAULTS: dict[str, Any] = {  # of all options; the arguments have none, and ar
 }
 
 
-_GIVEN = ("jvp_of", "adjoint", "implicit", "fixed_point")  # functions
-
-
-def _checked(
-    function: Any, given: Mapping[str, Any], at: Any, wrt: Any, by: str | None, points: int, rtol: float | None, atol: float, seed: Any,
-    random_state: int, order: int, parameters: Any, forward: bool,
-) -> tuple[Check, Arguments, Asked]:  # fmt: skip
-    """The verdict, the arguments that it is about, and what was asked."""
+def _checked(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments, Asked]:
+    """The verdict, the arguments that it is about, and what was asked: all options of `check_gradient` by their names."""
+    by, order, at, wrt, points = given["by"], given["order"], given["at"], given["wrt"], option_of("points", given["points"])
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
-    what = asked(given, by, order, str, alone=is_operator(function), forward=forward)
+    what = asked(given, by, order, str, alone=is_operator(function), forward=given["forward"])
     if by is not None:
         one_of("by", by, FRAMEWORKS)
-    functions = {name: one for name, one in given.items() if one is not None}
+    functions = {name: given[name] for name in OPTIONS if given[name] is not None}
     for name, one in functions.items() if is_operator(function) and not functions else {"function": function, **functions}.items():
         if not callable(one):
             raise InputTypeError(f"the {name} must be a function, not {type(one).__name__}")
@@ -197,25 +189,21 @@ def _checked(
     if not at and (functions or by is not None):
         raise ArgumentError("the function needs its arguments", help=help)
     at = by_form("at", at or {})
-    points, random_state = option_of("points", points), option_of("random_state", random_state)
-    rtol, atol = None if rtol is None else option_of("rtol", rtol), option_of("atol", atol)
-    names = list(at) if wrt is None else list(names_given("wrt", wrt, at) or ())
-    if not names and at:
-        raise ArgumentError("wrt: no argument to differentiate by", help=f"the arguments are {', '.join(at)}")
-    missing = next((name for name in names if name not in at), None) if by != "torch" else None
-    if missing is not None:
-        raise ArgumentError(f"wrt: at has no '{missing}'", help=f"the arguments are {', '.join(at)}")
-    question = Question({}, names, rtol, atol, by, seed, random_state, order, what.kind, what.solves, wrt is None)
+    state, atol = option_of("random_state", given["random_state"]), option_of("atol", given["atol"])
+    rtol = None if given["rtol"] is None else option_of("rtol", given["rtol"])
+    names = differentiated(list(at), None if wrt is None else names_given("wrt", wrt, at) or (), (), by, str)
+    question = Question({}, names, rtol, atol, by, given["seed"], state, order, what.kind, what.solves, wrt is None)
 
     def ask(arguments: Arguments) -> tuple[Check, Any]:
         at_these = replace(question, arguments=arguments)
-        answer: tuple[Check, Any] = guarded(lambda: at_these.check(function, what.claim, what.equation, parameters), interrupts=False)
+        called = partial(at_these.check, function, what.claim, what.equation, given["parameters"])
+        answer: tuple[Check, Any] = guarded(called, interrupts=False)
         return answer
 
     if points == 1:
-        drawn = _drawn(at, random_state, by)
+        drawn = _drawn(at, state, by)
         return ask(drawn)[0], drawn, what
-    arguments, check, _ = gravest(lambda number: _drawn(at, random_state + number, by), ask, points)
+    arguments, check, _ = gravest(lambda number: _drawn(at, state + number, by), ask, points)
     return check, arguments, what
 
 
@@ -239,15 +227,6 @@ def _numbers(value: Any) -> Any:
         except ValueError:  # of different lengths
             return value
     return value
-
-
-def _place(function: Any) -> tuple[str | None, int]:
-    """The file and line where a function begins; no file for one of C."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:
-        return None, 1
-    path, folder = code.co_filename, os.path.join(os.getcwd(), "")
-    return path.removeprefix(folder), code.co_firstlineno
 
 
 def _name(function: Any) -> str:

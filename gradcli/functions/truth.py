@@ -5,51 +5,43 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from gradcli.check.claims import RTOL
 from gradcli.check.rounding import DECIDES
 from gradcli.functions.arguments import Floats, Seeds, Subject
-from gradcli.functions.differences import TOLD, by_differences, is_of_symmetric, symmetrized, symmetrizing, taylor_order
+from gradcli.functions.differences import TOLD, by_differences, is_of_symmetric, symmetrized, symmetrizing
 from gradcli.functions.implicit import ADJOINT, by_units
-from gradcli.functions.precision import Narrow, bounded_in, precision_of, widened
+from gradcli.functions.precision import precision_of, widened
 from gradcli.functions.tracing.composition import Composition
-from gradcli.functions.tracing.exact import Exact, exact
+from gradcli.functions.tracing.exact import Claims, Exact, exact
 from gradcli.functions.tracing.runs import runs_of
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
-from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
+from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
 _NO_VALUE = "the function has no finite value here"
-TRACED = "the traced function"
 _FEW = 64  # entries of a claim that are looked at from both sides, where it does not fit the branch that was taken
-
-
-class Asked(Protocol):
-    """What of a question the truth depends on."""
-
-    @property
-    def by(self) -> str | None: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def rtol(self) -> float | None: ...
-    @property
-    def atol(self) -> float: ...
 
 
 @dataclass(eq=False)
 class Truth:
-    """What the derivative of a function is: asked of its trace, or of differences."""
+    """What the derivative of a function is: asked of its trace, or of differences.
+
+    by, kind    whose derivative it is, and which
+    rtol, atol  how far claims may be off
+    """
 
     subject: Subject
-    question: Asked
+    by: str | None
+    kind: str
+    rtol: float | None
+    atol: float
 
     def __post_init__(self) -> None:
         self.held: dict[str, None] = {}  # where the code says that a value is a constant
-        self.exact = traced(self.subject, self.question.by, self.held)
+        self.exact = traced(self.subject, self.by, self.held)
         self.composed = None if self.exact is None or not self.exact.trace.hidden else Composition(self.exact)
 
     def check(self, seeds: Seeds, claims: Floats) -> Check:
@@ -61,7 +53,7 @@ class Truth:
             found = {name: self._differences(name, seeds, said) for name, said in claims.items()}
             if self.held:  # which differences do not hold
                 found = {name: _open(part) for name, part in found.items()}
-        told = self._reason(seeds, claims)
+        told = self._reason()
         for name, part in found.items():
             if part.verdict is Verdict.MISMATCH and is_of_symmetric(self.subject, name) and self._symmetric(name, seeds, claims[name]):
                 found[name] = VariableCheck(Verdict.AGREE, part.decided_by, entries=part.entries, reason=TOLD.format(name))
@@ -76,42 +68,32 @@ class Truth:
     def _traced(self, seeds: Seeds, claims: Floats) -> dict[str, VariableCheck] | None:
         if self.exact is None:
             return None
-        narrow = precision_of(self.subject, claims.values(), self.exact.trace.kinds, self.question.by)
-        if self.composed is not None and self.question.kind == ADJOINT:  # a linear function needs no differences
+        narrow = precision_of(self.subject, claims.values(), self.exact.trace.kinds, self.by)
+        said = Claims(claims, self.rtol, self.atol, narrow)
+        if self.composed is not None and self.kind == ADJOINT:  # a linear function needs no differences
             return None
         if self.composed is not None:
-            parts = self.composed.check(seeds, claims, self.question.rtol, self.question.atol, narrow)
-            if parts is None:
+            found = self.composed.check(seeds, said)
+            if found is None:
                 self.exact = self.composed = None  # differences of the whole decide
                 return None
-            found = {
-                name: part if claim is None else replace(part_of(claim, part, claims[name]), decided_by=part.decided_by)
-                for name, (part, claim) in parts.items()
-            }
             for name, part in found.items():
                 if part.verdict is Verdict.UNDETERMINED and not self.held:  # steps of the whole may see more
                     whole = self._differences(name, seeds, claims[name])
                     found[name] = whole if whole.verdict is Verdict.AGREE else part
             return found
-        check = self.exact.check(self.subject.floats, seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
-        if check is None:
-            return None
-        found = {claim.of: part_of(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
-        return self._on_other_ways(found, seeds, claims, narrow)
+        found = self.exact.check(seeds, said)
+        return None if found is None else self._on_other_ways(found, seeds, said)
 
-    def _on_other_ways(
-        self, found: dict[str, VariableCheck], seeds: Seeds, claims: Floats, narrow: Narrow | None
-    ) -> dict[str, VariableCheck]:
+    def _on_other_ways(self, found: dict[str, VariableCheck], seeds: Seeds, claims: Claims) -> dict[str, VariableCheck]:
         """The verdicts with what is right on a branch in Python that rounding decides against, which is not wrong."""
         if self.exact is None or all(part.verdict is not Verdict.MISMATCH for part in found.values()):
             return found
-        for text, way in self.exact.other_ways("float64" if narrow is None else bounded_in(narrow[0].name)):
-            check = way.check(self.subject.floats, seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
-            for claim in [] if check is None else check.claims:
-                if found[claim.of].verdict is Verdict.MISMATCH and claim.verdict is not Verdict.MISMATCH:
-                    part = part_of(claim, None, claims[claim.of])
-                    reason = DECIDES.format(text)
-                    found[claim.of] = replace(part, verdict=Verdict.ILL_CONDITIONED, reason=reason)
+        for text, way in self.exact.other_ways(claims.precision):
+            there = way.check(seeds, claims)
+            for name, part in ({} if there is None else there).items():
+                if found[name].verdict is Verdict.MISMATCH and part.verdict is not Verdict.MISMATCH:
+                    found[name] = replace(part, verdict=Verdict.ILL_CONDITIONED, reason=DECIDES.format(text))
         return found
 
     def _without_value(self, claims: Floats) -> dict[str, VariableCheck] | None:
@@ -127,13 +109,13 @@ class Truth:
         return all(np.isfinite(part).all() for part in self.subject.value)
 
     def _differences(self, name: str, seeds: Seeds, said: np.ndarray) -> VariableCheck:
-        rtol = RTOL.get(str(said.dtype), 1e-6) if self.question.rtol is None else self.question.rtol
-        if self.question.kind == ADJOINT:
-            return by_units(self.subject, name, seeds, said, rtol, self.question.atol)
-        found = by_differences(self._wide, name, seeds, said, rtol, self.question.atol)
+        rtol = RTOL.get(str(said.dtype), 1e-6) if self.rtol is None else self.rtol
+        if self.kind == ADJOINT:
+            return by_units(self.subject, name, seeds, said, rtol, self.atol)
+        found = by_differences(self._wide, name, seeds, said, rtol, self.atol)
         if found.verdict is not Verdict.UNDETERMINED or self._wide is self.subject:
             return found
-        own = by_differences(self.subject, name, seeds, said, rtol, self.question.atol)  # it may compute in few bits, whatever it is given
+        own = by_differences(self.subject, name, seeds, said, rtol, self.atol)  # it may compute in few bits, whatever it is given
         return found if own.verdict is Verdict.UNDETERMINED else own
 
     @cached_property
@@ -143,7 +125,7 @@ class Truth:
     def _symmetric(self, name: str, seeds: Seeds, said: np.ndarray) -> bool:
         """Return whether a gradient by a symmetric matrix is right along the directions in which it stays one."""
         subject = replace(self.subject, make=symmetrizing(name, self.subject.make), wrt=[name])
-        truth = Truth(subject, self.question)
+        truth = replace(self, subject=subject)
         claims = {name: symmetrized(said)}
         found = truth._traced(seeds, claims) or {name: truth._differences(name, seeds, claims[name])}
         return found[name].verdict is Verdict.AGREE
@@ -157,7 +139,7 @@ class Truth:
         """Return whether what is chosen among whole arrays is chosen among equal entries; sums choose none."""
         if self.exact is None:
             return False
-        values = forward(self.exact.results, self.exact.scope(self.subject.floats).values)
+        values = forward(self.exact.results, self.exact.values)
         taken = [
             operand for node in reachable(self.exact.results)
             if node.op is not None and not node.op.elementwise and not node.op.linear
@@ -166,19 +148,14 @@ class Truth:
         arrays = [np.asarray(x) for operand in taken if not isinstance(x := values.get(operand), tuple)]
         return any(x.dtype.kind == "f" and np.unique(x).size < x.size for x in arrays)
 
-    def _reason(self, seeds: Seeds, claims: Floats) -> str | None:
+    def _reason(self) -> str | None:
         """Return what the verdict hangs on beside the numbers."""
         held = f"held constant where the code detaches it: {', '.join(self.held)}" if self.held else None
         if self.exact is not None:
             decisions = ", ".join(self._decided())
             said = [f"decided at the tested values: {decisions}"] if decisions else []
             return "; ".join([*said, *([held] if held else [])]) or None
-        if held:
-            return f"{held}; and the trace stops elsewhere"
-        if self.question.kind == ADJOINT:
-            return None
-        order = taylor_order(self._wide, seeds, claims)
-        return None if order is None else f"Taylor remainder of order {order:.2f} (2 if the gradient is right, 1 if not)"
+        return f"{held}; and the trace stops elsewhere" if held else None
 
 
 def traced(subject: Subject, by: str | None, held: dict[str, None]) -> Exact | None:
@@ -206,14 +183,3 @@ def _open(part: VariableCheck) -> VariableCheck:
         return part
     reason = "differences move what the code detaches"
     return VariableCheck(Verdict.UNDETERMINED, part.decided_by, entries=part.entries, worst=part.worst, reason=reason)
-
-
-def part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> VariableCheck:
-    """The verdict on a claim, as that on the gradient by a name."""
-    part = VariableCheck(claim.verdict, TRACED, entries=(said.size, said.size), worst=claim.worst, reason=claim.reason, mask=claim.mask)
-    part.wrong = 0 if claim.wrong is None else claim.wrong[0]
-    if engine is not None:
-        part.certified, part.kinks = engine.certified, engine.kinks if claim.verdict is Verdict.KINK else []
-        if claim.verdict is Verdict.UNDETERMINED and part.reason is None:
-            part.reason = engine.reason
-    return part

@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnknownNameError
+from gradcli.errors import ArgumentError, AxisError, ShapeError, TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
-from gradcli.language import index_makers as conversions
+from gradcli.language import constructors as conversions
 from gradcli.language.calls import call, result_of
 from gradcli.language.coercion import index_of
 from gradcli.language.constructors import array, full, item, ones, zeros
-from gradcli.language.index_makers import nonzero, nonzero_rows
-from gradcli.language.names import Function, Thing
+from gradcli.language.library_names import all_, any_
+from gradcli.language.names import Function, Indices, Thing
 from gradcli.language.scope import Builder, Routine, routines
 from gradcli.namespace import ufuncs
 from gradcli.ops.arrays import shapes
 from gradcli.ops.arrays.joining_and_splitting import mixed
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, scatter_add
+from gradcli.ops.arrays.shapes import broadcast_to, getitem, reshape, scatter_add
 from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType
 from gradcli.ops.elementwise import bounds
@@ -34,7 +34,7 @@ from gradcli.spelling import words
 # -- JAX's updates: ``x.at[index].set(v)`` is x with other entries there, and x stays as it is.
 # Differentiated by x and by v.
 #
-# Where an index names an entry several times, the updates follow one another, as in JAX.
+# Where an index names an entry several times, what is added there is, as in JAX.
 
 
 _PARAMETERS = "-indices_are_sorted, -unique_indices, -bounds_mode|mode"
@@ -73,7 +73,7 @@ class Entries(Thing):
         )
 
     def _updated(self, values: Expr, update: Callable[[Any, Any], Any] | None) -> Expr:
-        """The array with values in the place of what is at the index, or with what an update makes of both, one after the other.
+        """The array with values in the place of what is at the index, or with what an update makes of both.
 
         Raises ShapeError for an index out of bounds, and for values that do not fit.
         """
@@ -88,13 +88,11 @@ class Entries(Thing):
             result: Expr = self.base + scatter_add(given, index=self.index, shape=self.base.shape)
             return result
         places = np.ravel(numbered(self.base.shape)[numpy_index(self.index)])
-        if update is None:
-            return self._put(self.base, places, given)
-        result, given = self.base, reshape(given, shape=(-1,))
-        for chosen in _rounds(places):
-            old = getitem(reshape(result, shape=(-1,)), index=(StaticArray(places[chosen]),))
-            result = self._put(result, places[chosen], update(old, getitem(given, index=(StaticArray(chosen),))))
-        return result
+        if update is not None:
+            if np.unique(places).size < places.size:
+                raise ShapeError("an index names an entry twice, of which only add makes one", help="write one update after the other")
+            given = update(getitem(self.base, index=self.index), given)
+        return self._put(self.base, places, given)
 
     @staticmethod
     def _put(x: Expr, places: np.ndarray, values: Expr) -> Expr:
@@ -110,27 +108,6 @@ def _updates() -> dict[str, Callable[[Any, Any], Any]]:
         "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "mul": operator.mul, "divide": operator.truediv,
         "div": operator.truediv, "power": operator.pow, "pow": operator.pow, "min": bounds.minimum, "max": bounds.maximum,
     }  # fmt: skip
-
-
-def _rounds(places: np.ndarray) -> list[np.ndarray]:
-    """Which updates can be made at once: the first of each place, then the second, and so on."""
-    left, found = np.arange(places.size), []
-    while left.size:
-        _, first = np.unique(places[left], return_index=True)
-        found.append(left[np.sort(first)])
-        left = np.delete(left, first)
-    return found
-
-
-_BYTES = {"float64": 8, "float32": 4, "bool": 1, "int64": 8}
-
-
-def _item_size(builder: Builder, x: Expr) -> Expr:
-    return builder.graph.constant(_BYTES[conversions.dtype_in(builder, x).name])
-
-
-def _bytes(builder: Builder, x: Expr) -> Expr:
-    return builder.graph.constant(math.prod(x.shape) * _BYTES[conversions.dtype_in(builder, x).name])
 
 
 def _itself(builder: Builder, x: Expr) -> Expr:
@@ -151,6 +128,16 @@ def _axes(builder: Builder, x: Expr) -> Expr:
     return builder.graph.constant(x.ndim)
 
 
+def _extent(builder: Builder, x: Expr, axis: Any = None) -> Any:
+    """``x.size()``, which is the shape, and ``x.size(0)``. Raises ShapeError for an axis that there is none of."""
+    if axis is None:
+        return Indices(map(builder.graph.constant, x.shape))
+    place = builder.integer(axis, "an axis")
+    if not -x.ndim <= place < x.ndim:
+        raise AxisError(place, x.ndim)
+    return builder.graph.constant(x.shape[place])
+
+
 def _flat(builder: Builder, x: Expr) -> Any:
     return shapes.reshape(x, shape=(-1,))
 
@@ -164,9 +151,6 @@ PROPERTIES: dict[str, Callable[[Builder, Expr], Any]] = {
     "H": _adjoint,
     "mH": lambda builder, x: shapes.swapaxes(x, axis1=-1, axis2=-2),
     "flat": _flat,
-    "A1": _flat,
-    "nbytes": _bytes,
-    "itemsize": _item_size,
     "at": lambda builder, x: At(x),
 }
 
@@ -206,31 +190,26 @@ def _flattened(builder: Builder, x: Any, start_dim: Any = None, end_dim: Any = N
     return result_of(call(builder, "flatten", TORCH, [x], given))
 
 
-def _of_shape(fill: float) -> Callable[..., Any]:
-    made = ones if fill else zeros
-    return lambda builder, x, shape=(), dtype=None: made(builder, shape, _no_other(builder, dtype))
-
-
-def _no_other(builder: Builder, dtype: Any) -> Any:
-    return None if isinstance(dtype, DType) and dtype.name == builder.scope.precision else dtype
+def _new(make: Callable[..., Any]) -> Callable[..., Any]:
+    """What a constructor makes, beside a tensor whose dtype is the program's."""
+    return lambda builder, x, shape=(), dtype=None: make(builder, shape, dtype)
 
 
 def _new_full(builder: Builder, x: Any, shape: Any, value: Expr, dtype: Any = None) -> Any:
-    return full(builder, shape, value, _no_other(builder, dtype))
+    return full(builder, shape, value, dtype)
 
 
 def _new_tensor(builder: Builder, x: Any, data: Any, dtype: Any = None) -> Any:
-    return detach(array(builder, data, _no_other(builder, dtype)))
+    return detach(array(builder, data, dtype))
 
 
 _PLACED = "-device, -requires_grad, -layout, -pin_memory"
 
 METHODS: dict[str, Routine] = routines({
     **dict.fromkeys(("numel", "nelement"), ("x", _size)),
-    "element_size": ("x", _item_size),
-    "ndimension": ("x", _axes),
-    **dict.fromkeys(("cuda", "cpu"), ("x, -device, -non_blocking, -memory_format", _itself)),
-    **dict.fromkeys(("clone", "contiguous"), ("x, -memory_format", _itself)),
+    **dict.fromkeys(("ndimension", "dim"), ("x", _axes)),
+    "size": ("x, axis|dim", _extent),
+    "contiguous": ("x, -memory_format", _itself),
     "copy": ("x, -memory_order|order", _itself),
     **dict.fromkeys(words("conj conjugate resolve_conj resolve_neg block_until_ready pin_memory"), ("x", _itself)),
     "to": ("x, first, second, -non_blocking, -copy, -memory_format, dtype, device, other|tensor", conversions.to),
@@ -239,17 +218,15 @@ METHODS: dict[str, Routine] = routines({
     "type_as": ("x, other|tensor", conversions.like),
     **{name: ("x, -memory_format", _to(name)) for name in words("long int bool half bfloat16 short char byte")},
     **dict.fromkeys(("float", "double"), ("x, -memory_format", _float_of_pytorch)),
-    "new_zeros": (f"x, shape|size+, dtype, {_PLACED}", _of_shape(0.0)),
-    "new_ones": (f"x, shape|size+, dtype, {_PLACED}", _of_shape(1.0)),
+    "new_zeros": (f"x, shape|size+, dtype, {_PLACED}", _new(zeros)),
+    "new_ones": (f"x, shape|size+, dtype, {_PLACED}", _new(ones)),
     "new_full": (f"x, shape|size, value|fill_value, dtype, {_PLACED}", _new_full),
     "new_tensor": (f"x, data, dtype, {_PLACED}", _new_tensor),
-    "any": ("x, axis, -out, keepdims, where", conversions.any_),
-    "all": ("x, axis, -out, keepdims, where", conversions.all_),
+    "any": ("x, axis, -out, keepdims, where", any_),
+    "all": ("x, axis, -out, keepdims, where", all_),
     "item": ("x, ***index", _entry),
     "flatten": ("x, start_dim|order, end_dim", _flattened),
-    "argwhere": ("x", nonzero_rows),
 })  # fmt: skip
-METHODS["nonzero"] = Routine("nonzero", "x, as_tuple", nonzero, of_pytorch=nonzero_rows)
 
 
 # -- Methods of NumPy's functions of two arrays: ``np.add.reduce(x, axis=1)`` ----------------------

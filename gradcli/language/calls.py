@@ -11,7 +11,6 @@ from typing import Any
 from gradcli.errors import (
     AmbiguousError,
     ArgumentError,
-    AxisError,
     GradcliError,
     MissingValueError,
     ShapeError,
@@ -19,7 +18,6 @@ from gradcli.errors import (
     Span,
     TypeMismatchError,
     UnknownNameError,
-    UnreadArgumentError,
     suggestion,
 )
 from gradcli.graph import transforms
@@ -41,7 +39,10 @@ from gradcli.spelling import words
 # -- Derivatives inside expressions: ``grad(y, x)`` and its kin, and ``f'(x)`` ----------------------
 
 
-DERIVATIVES = {"grad": "vjp", "vjp": "vjp", "jvp": "jvp", "jacobian": "jacobian", "hessian": "hessian", "hvp": "hvp"}
+DERIVATIVES = {  # what they take, and the transformations that they are
+    "grad": ("y, x, seed", "vjp"), "vjp": ("y, x, v|seed", "vjp"), "jvp": ("y, x, v", "jvp"), "jacobian": ("y, x", "jacobian"),
+    "hessian": ("y, x", "hessian"), "hvp": ("y, x, v", "hvp"),
+}  # fmt: skip
 
 
 def primed(result: Expr, parameter: Expr, primes: int) -> Expr:
@@ -59,40 +60,36 @@ def derivative(builder: Builder, node: Call, name: str, arguments: list[Any], ke
     The shapes are those of `transforms`: of grad and vjp x's, of jvp y's, of jacobian y's axes and then x's; hessian and hvp need a y of
     one entry. Raises ArgumentError for other arguments, and where x is no name or has a constant value; ShapeError.
     """
-    vector = keywords.pop("seed", None) if name in ("grad", "vjp") else keywords.pop("v", None)
-    third = ", v" if name in ("vjp", "jvp", "hvp") else ""
-    usage = "grad(y, x) or grad(y, x, seed=v)" if name == "grad" else f"{name}(y, x{third})"
-    if len(arguments) == 3 and vector is None and name not in ("jacobian", "hessian"):
-        vector = arguments.pop()
-    if keywords or len(arguments) != 2 or (vector is None and name in ("vjp", "jvp", "hvp")):
-        raise ArgumentError(f"wrong arguments for {name}", help=f"write {usage}")
-    if not isinstance(node.arguments[1], Name):
-        raise ArgumentError(f"the second argument of {name} must be a name", help=f"write {usage}, with x a bound name").at(
-            node.arguments[1].span
-        )
-    y, x = (builder.value(a) for a in arguments)
+    parameters, transformation = DERIVATIVES[name]
+    function = signature(name, parameters)
+    given = binding.bind(builder, name, function, arguments, keywords)
+    required = [p.name for p in function.parameters if p.name != "seed"]
+    usage = f"write {name}({', '.join(required)})"
+    if not given.keys() >= set(required):
+        raise ArgumentError(f"{name} needs {' and '.join(required)}", help=usage)
+    variable = node.arguments[1] if len(node.arguments) > 1 else dict(node.keywords)["x"]
+    if not isinstance(variable, Name):
+        raise ArgumentError(f"the second argument of {name} must be a name", help=f"{usage}, with x a bound name").at(variable.span)
+    y, x, *vector = (builder.value(given[p.name]) for p in function.parameters if p.name in given)
     if x.is_constant:
-        name = node.arguments[1].name
-        raise ArgumentError(f"'{name}' is a constant; there is nothing to differentiate").at(node.arguments[1].span)
-    seed = None if vector is None else builder.value(vector)
-    return expanded(name, (y, x, seed), lambda: transforms.derive(DERIVATIVES[name], y, x, seed))
+        raise ArgumentError(f"'{variable.name}' is a constant; there is nothing to differentiate").at(variable.span)
+    seed = vector[0] if vector else None
+    return expanded(name, (y, x, seed), lambda: transforms.derive(transformation, y, x, seed))
 
 
 # -- Which names a program can call: the functions of libraries, those of the language itself, and
 # methods.
 
 
-IDENTITIES = words("requires_grad_ numpy cpu tolist")  # methods that give the value itself
 # Attributes and methods that array_methods.py has; of those that are in the catalogue, too, it is asked first.
 OF_VALUES = words("""
-    A1 H all any argwhere astype at bfloat16 block_until_ready bool byte char clone conj
-    conjugate contiguous copy cpu cuda data device double dtype element_size flat flatten float
-    half imag int item itemsize long mH nbytes ndimension nelement new_full new_ones new_tensor
-    new_zeros nonzero numel pin_memory real resolve_conj resolve_neg short to type type_as
+    H all any astype at bfloat16 block_until_ready bool byte char conj
+    conjugate contiguous copy data device dim double dtype flat flatten float
+    half imag int item long mH ndimension nelement new_full new_ones new_tensor
+    new_zeros numel pin_memory real resolve_conj resolve_neg short to type type_as
 """)
-OF_PYTHON = words("Ellipsis bool divmod float int list range slice sys tuple")
+OF_PYTHON = words("bool float int list range tuple")
 OF_SYMPY = words("Abs Heaviside Max Min Piecewise Rational piecewise")
-METHODS = IDENTITIES | {"dim", "detach"}  # of tensors, beside the functions of libraries
 
 
 @cache
@@ -114,7 +111,7 @@ def is_function(name: str) -> bool:
 
 def is_method(name: str) -> bool:
     """Return whether ``x.name(...)`` calls a function."""
-    return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in METHODS or name in OF_VALUES
+    return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in OF_VALUES
 
 
 @lru_cache(1024)
@@ -431,9 +428,7 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
     if library == MATH and name in ("max", "min"):
         library = NUMPY
     if name == "where" and len(arguments) == 1 and not keywords:
-        from gradcli.language.index_makers import nonzero
-
-        return expanded(name, arguments, lambda: nonzero(builder, arguments[0]))
+        return expanded(name, arguments, lambda: constructors.nonzero(builder, arguments[0]))
     found = lookup(name, library)
     if found is None:
         raise ArgumentError(f"'{name}' is no function of {library}")
@@ -498,37 +493,12 @@ def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[
     return composition(builder, **fitted(builder, composition, given))
 
 
-def _unchanged(builder: Builder, name: str, base: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """Return what a method that changes no entry gives: the value itself."""
-    if name == "requires_grad_":
-        given = binding.bind(builder, name, signature(name, "requires_grad"), arguments, keywords)
-        if builder.literal("requires_grad", given.get("requires_grad", True)) is not True:
-            raise UnreadArgumentError("requires_grad_ does not support requires_grad=False", help="write detach(x), or --freeze the name")
-    else:
-        binding.bind(builder, name, signature(name, "-force, -memory_format"), arguments, keywords)
-    return base
-
-
-def size(builder: Builder, base: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """``x.size()``, which is the shape, and ``x.size(0)``, which is an extent. Raises ShapeError for an axis that there is none of."""
-    given = binding.bind(builder, "size", signature("size", "axis|dim"), arguments, keywords)
-    extents = builder.value(base).shape
-    if given.get("axis") is None:
-        return Indices(builder.graph.constant(n) for n in extents)
-    place = builder.integer(given["axis"], "an axis")
-    if not -len(extents) <= place < len(extents):
-        raise AxisError(place, len(extents))
-    return builder.graph.constant(extents[place])
-
-
 def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """``np.float64(2.)``: a number, or an array of them, as one of a dtype."""
-    from gradcli.language.index_makers import converted, known_number
-
     if keywords or len(arguments) != 1:
         raise ArgumentError(f"{dtype.name} takes one number", help=f"write np.{dtype.name}(2)")
-    given = known_number(arguments[0]) if isinstance(arguments[0], str) else arguments[0]
-    return converted(builder, given, dtype, f"{dtype.name}()")
+    given = constructors.known_number(arguments[0]) if isinstance(arguments[0], str) else arguments[0]
+    return constructors.converted(builder, given, dtype, f"{dtype.name}()")
 
 
 def is_pair(node: Call, nodes: list[Node]) -> bool:
@@ -549,11 +519,6 @@ def call_method(builder: Builder, function: Function, arguments: list[Any], keyw
     name, base = function.name, function.base
     if isinstance(base, Instance):
         return base.method(builder, name, arguments, keywords)
-    if name in IDENTITIES:
-        return _unchanged(builder, name, base, arguments, keywords)
-    if name == "dim":
-        binding.bind(builder, name, Signature(name, ()), arguments, keywords)
-        return builder.graph.constant(builder.value(base).ndim)
     library = function.library
     own = f"Tensor.{name}" if library == TORCH else f"ndarray.{name}"
     found = next(

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, LimitError, ShapeError, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import missing_value
-from gradcli.language.names import FreeVariable, Thing, described, dtype_of
+from gradcli.language.names import FreeVariable, Thing, described, dtype_of, nodes_in
 from gradcli.language.scope import MASK, QUANTITY, WHOLE, Builder, Range, Scope, StaticUse
 from gradcli.language.tree import Slice, Subscript
 from gradcli.ops import structure
@@ -167,11 +167,7 @@ class Coercion:
 
     def varies(self, argument: Any) -> bool:
         """Return whether an argument in the place of a number depends on a name."""
-        if isinstance(argument, (list, tuple)):
-            return any(map(self.varies, argument))
-        if not isinstance(argument, Expr) or argument.is_constant:
-            return False
-        return argument.is_leaf or any(node.is_leaf for node in reachable([argument]))
+        return any(part.is_leaf for part in reachable([*nodes_in(argument)]))
 
     def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any:
         """An operation on nodes; of several results, a tuple."""

@@ -1,8 +1,14 @@
-"""Constructors: arrays of a shape, of evenly spaced numbers, of given entries; and what else a program calls that is no operation."""
+"""Constructors: arrays of a shape, of evenly spaced numbers, of given entries; conversions; what else programs call that is no operation.
+
+Everything is computed in the program's one precision. A conversion to it changes nothing; one to whole numbers cuts the fraction off,
+and no derivative flows through it; one to booleans says what is not 0; one to another precision of floats rounds what is known
+beforehand, and is refused where it would round what depends on a name.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
@@ -11,18 +17,21 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnreadArgumentError
 from gradcli.graph.nodes import Expr
-from gradcli.language.names import dtype_of
+from gradcli.language.names import FreeVariable, Indices, dtype_of
 from gradcli.language.scope import Builder
 from gradcli.namespace import compositions
 from gradcli.ops.arrays import shapes
 from gradcli.ops.arrays.reshaping import movedim
-from gradcli.ops.calling.prefixes import DTYPES, PRECISIONS
+from gradcli.ops.calling.inputs import BOOL, INT
+from gradcli.ops.calling.prefixes import PRECISIONS, DType
 from gradcli.ops.calling.textbook import SPELLINGS
 from gradcli.ops.elementwise import bounds, logic
+from gradcli.ops.elementwise.arithmetic import trunc
 from gradcli.ops.registry import named
+from gradcli.ops.structure import to_float
+from gradcli.spelling import words
 
 _MANY = 2.0**63  # entries: no limit allows as many
-_WHOLE = frozenset(name for name in DTYPES if name.startswith(("int", "long")))
 
 
 def shape_of(builder: Builder, *extents: Any, place: str = "an extent of a shape") -> tuple[int, ...]:
@@ -40,35 +49,20 @@ def shape_of(builder: Builder, *extents: Any, place: str = "an extent of a shape
 
 
 def _typed(builder: Builder, name: str, node: Expr, dtype: Any) -> Expr:
-    """Entries that a dtype leaves as they are: the program's own, or one for whole numbers of whole numbers."""
+    """Entries as numbers of a dtype, if there is one."""
     if dtype is None:
         return node
     kind = dtype_of(dtype)
     if kind is None:
         raise ArgumentError(f"{name}: dtype must be a dtype, such as np.float64")
-    known = node
-    while known.op is shapes.broadcast_to:
-        known = known.operand
-    if kind.name.startswith("bool"):
-        if node.kind == "bool":
-            return node
-        if known.is_constant:
-            made: Expr = logic.not_equal(node, 0)
-            return made
-    elif node.kind != "bool":
-        whole = builder.is_integral(node) or (known.is_constant and bool(np.all(np.mod(np.asarray(known.payload, float), 1) == 0)))
-        if PRECISIONS.get(kind.name) == builder.scope.precision or (kind.name in _WHOLE and whole):
-            return node
-    raise UnreadArgumentError(
-        f"{name} does not support dtype={kind.name} here",
-        help="leave it out: numbers have one precision, which --dtype chooses; comparisons (x != 0) give booleans",
-    )
+    made: Expr = converted(builder, node, kind, f"{name} with dtype={kind.name}")
+    return made
 
 
 def _spread(builder: Builder, name: str, value: Any, shape: tuple[int, ...], dtype: Any) -> Expr:
-    node = value if isinstance(value, Expr) else builder.graph.constant(value)
+    node = _typed(builder, name, value if isinstance(value, Expr) else builder.graph.constant(value), dtype)
     filled: Expr = shapes.broadcast_to(node, shape=shape) if shape else node
-    return _typed(builder, name, filled, dtype)
+    return filled
 
 
 def _filled(name: str, value: float) -> Callable[..., Expr]:
@@ -115,11 +109,6 @@ def eye(builder: Builder, n: Any, m: Any = None, k: Any = 0, dtype: Any = None) 
     rows, columns = shape_of(builder, n, n if m is None else m)
     builder.graph.limits.check_array((rows, columns))
     return _typed(builder, "eye", builder.graph.constant(np.eye(rows, columns, builder.integer(k, "'k' of eye"))), dtype)
-
-
-def identity(builder: Builder, n: Any, dtype: Any = None) -> Expr:
-    """The identity matrix of n rows."""
-    return eye(builder, n, dtype=dtype)
 
 
 def array(builder: Builder, x: Any, dtype: Any = None) -> Expr:
@@ -217,6 +206,155 @@ def _drawn(name: str) -> Callable[..., Expr]:
     return make
 
 
+# -- Numbers taken for numbers of another dtype: ``x.long()``, ``x.to(y)``, ``np.float32(2.)`` --------
+
+
+_WHOLE = words("int64 int32 long int")
+_NARROW = words("int16 int8 uint8 short char byte")  # numbers that do not fit wrap around there
+_BOOLEAN = frozenset({"bool", "bool_"})
+_ROUNDED = {"float64": np.float64, "double": np.float64, "float32": np.float32, "float16": np.float16, "half": np.float16}
+_DEVICE = re.compile(r"(cpu|cuda|mps|xpu|xla|gpu|tpu)(:\d+)?")
+
+
+def dtype_in(builder: Builder, node: Expr) -> DType:
+    """The dtype that a value has: the program's precision, booleans, or whole numbers."""
+    return DType("bool" if node.kind == BOOL else "int64" if node.kind == INT else builder.scope.precision)
+
+
+def converted(builder: Builder, given: Any, dtype: DType, written: str) -> Any:
+    """A value as one of a dtype. Raises UnreadArgumentError for another precision of floats than the program's."""
+    node = builder.value(given)
+    name = dtype.name
+    if name in _BOOLEAN:
+        return as_boolean(node)
+    if name in _WHOLE:
+        return as_whole(builder, node)
+    if name in _NARROW:
+        if node.kind == BOOL:
+            return as_whole(builder, node)
+        raise UnreadArgumentError(f"there are no numbers of {name} here", help="write .long() for whole numbers")
+    return as_float(builder, node, name, written)
+
+
+def as_boolean(node: Expr) -> Expr:
+    """Return what is not 0."""
+    made: Expr = node if node.kind == BOOL else logic.not_equal(node, 0)
+    return made
+
+
+def as_whole(builder: Builder, node: Expr) -> Expr:
+    """The whole numbers towards 0, as constants to every derivative."""
+    if node.kind == INT:
+        return node
+    if node.kind == BOOL:
+        truth: Expr = builder.graph.whole(_number(builder, node))
+        return truth
+    if node.is_constant and not isinstance(node.payload, np.ndarray) and np.isfinite(float(node.payload)):
+        return builder.graph.constant(int(node.payload))
+    whole: Expr = builder.whole(node if builder.is_integral(node) else trunc(node))
+    return whole
+
+
+def as_float(builder: Builder, node: Expr, name: str, written: str) -> Expr:
+    """Floats of a precision: booleans and whole numbers as they are, known numbers rounded to it."""
+    if node.kind != "float":
+        return _number(builder, node)
+    if PRECISIONS.get(name) == builder.scope.precision or name == "float":
+        return node
+    if name in _ROUNDED and node.is_constant:
+        with np.errstate(all="ignore"):
+            rounded = np.asarray(node.payload, _ROUNDED[name]).astype(np.float64)
+        kept = node.payload is not None and np.array_equal(rounded, np.asarray(node.payload, np.float64), equal_nan=True)
+        return node if kept else builder.graph.constant(rounded[()] if rounded.ndim == 0 else rounded)
+    raise UnreadArgumentError(f"{written} would round to {name}", help="leave it out: numbers have one precision, which --dtype chooses")
+
+
+def _number(builder: Builder, node: Expr) -> Expr:
+    """Booleans or whole numbers as floats."""
+    if node.is_constant and not isinstance(node.payload, np.ndarray):
+        return builder.graph.constant(int(node.payload))
+    made: Expr = builder.graph.apply(to_float, (node,))
+    return made
+
+
+def like(builder: Builder, x: Any, other: Any) -> Any:
+    """A value in the dtype of another: booleans, whole numbers or floats."""
+    return converted(builder, x, dtype_in(builder, builder.value(other)), "this conversion")
+
+
+def is_device(argument: Any) -> bool:
+    """Return whether an argument names where numbers are kept: all are kept in one place, so that moving them changes nothing."""
+    if isinstance(argument, FreeVariable):
+        return argument.name in ("device", "dev", "DEVICE")
+    return isinstance(argument, str) and _DEVICE.fullmatch(argument) is not None
+
+
+def to(builder: Builder, x: Expr, first: Any = None, second: Any = None, dtype: Any = None, device: Any = None, other: Any = None) -> Any:
+    """``x.to(dtype)``, ``x.to(device)``, ``x.to(device, dtype)``, ``x.to(other)``."""
+    if device is not None and not is_device(device):
+        raise ArgumentError("to: device must be a device, such as 'cpu'", help="leave it out: everything is computed in one place")
+    for given in (first, second, dtype, other):
+        if given is None or is_device(given):
+            continue
+        kind = dtype_of(given)
+        if kind is not None:
+            x = converted(builder, x, kind, f"to({kind.name})")
+        elif isinstance(given, str):
+            raise ArgumentError(f"to: {given!r} is neither a dtype nor a device", help="leave it out: numbers have one precision")
+        else:
+            x = like(builder, x, given)
+    return x
+
+
+def astype(builder: Builder, x: Any, dtype: Any) -> Any:
+    """``x.astype(dtype)``, ``x.type(dtype)``."""
+    kind = dtype_of(dtype)
+    if kind is None:
+        raise ArgumentError("a dtype is wanted here", help="write x.astype(float)")
+    return converted(builder, x, kind, f"astype({kind.name})")
+
+
+def known_number(text: str) -> float:
+    """The number that a string is for Python: ``float('-inf')``. Raises TypeMismatchError."""
+    try:
+        return float(text)
+    except ValueError:
+        raise TypeMismatchError(f"the string {text!r} is no number") from None
+
+
+def whole_numbers(builder: Builder, array: Any) -> Expr:
+    raw = np.asarray(array, np.int64)
+    builder.graph.limits.check_array(raw.shape)
+    return builder.graph.constant(raw if raw.ndim else int(raw))
+
+
+def indices_by_numpy(builder: Builder, name: str, *given: Any, rows: bool = False) -> Any:
+    """The indices that a function of NumPy's gives: an array for each axis, or, as rows of one matrix, together."""
+    try:
+        found = getattr(np, name)(*given)
+    except ValueError as error:
+        raise ShapeError(f"{name}: {error}") from None
+    if rows:
+        return whole_numbers(builder, np.stack(found))
+    return Indices(whole_numbers(builder, part) for part in found) if isinstance(found, tuple) else whole_numbers(builder, found)
+
+
+def mask_of(builder: Builder, x: Any) -> Any:
+    return np.asarray(builder.static(builder.value(x), "a mask"))
+
+
+def nonzero(builder: Builder, x: Any, as_tuple: Any = True) -> Any:
+    """The indices of the entries that are not 0, an array for each axis; as rows of one matrix where they are asked for so."""
+    if not builder.flag(as_tuple, "'as_tuple'"):
+        return nonzero_rows(builder, x)
+    return indices_by_numpy(builder, "nonzero", np.atleast_1d(mask_of(builder, x)))
+
+
+def nonzero_rows(builder: Builder, x: Any, as_tuple: Any = False) -> Any:
+    """The same as the rows of a matrix, which has a column for each axis."""
+    return nonzero(builder, x) if builder.flag(as_tuple, "'as_tuple'") else indices_by_numpy(builder, "argwhere", mask_of(builder, x))
+
+
 # -- Functions of the language that are compositions of operations ---------------------------------
 #
 # Each takes the lowering (for its graph, limits and random numbers), then arguments already
@@ -284,8 +422,8 @@ def cho_solve(builder: Builder, c_and_lower: Any, y: Expr) -> Any:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "zeros": zeros, "ones": ones, "zeros_like": _filled_alike("zeros_like", 0.0), "ones_like": _filled_alike("ones_like", 1.0),
     "rand": _drawn("rand"), "randn": _drawn("randn"),
-    **{f.__name__: f for f in (full, full_like, eye, identity, arange, linspace, logspace, geomspace, array, einsum, item)},
-    "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
+    **{f.__name__: f for f in (full, full_like, eye, arange, linspace, logspace, geomspace, array, einsum, item)},
+    "ndarray.nonzero": nonzero, "Tensor.nonzero": nonzero_rows, "len": length, "cho_factor": cho_factor, "cho_solve": cho_solve,
     **dict.fromkeys(("contiguous", "double", "float"), as_is),
 }  # fmt: skip
 ALIASES = {"random": "rand", "standard_normal": "randn", **SPELLINGS}

@@ -15,6 +15,7 @@ from gradcli.language.tokens import NAME, Token, end_of, outside
 _HELP = "write m = 1.0 ± 0.1, or x = [1, 2] ± [0.1, 0.2]: it stands once, between a whole value and its standard deviation"
 
 _CONCISE = re.compile(r"([-+−]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\(([0-9]+|[0-9]*\.[0-9]+)\)([eE][-+]?[0-9]+)?\Z")
+_PAIR = re.compile(r"(.+?)\+-(.+)", re.DOTALL)
 _WITH_DATA = re.compile(r"(.*?)[ \t]+(?:±|\+/-|\\pm(?![^\W\d_]))[ \t]*(.+)\Z", re.DOTALL)
 
 
@@ -47,14 +48,10 @@ def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: i
         error = format(Decimal(digits).scaleb(-places), "f")
         readings = f"{value}{exponent}±{error}{exponent} or {value}*{digits}{exponent}"
     else:
-        pair = next(
-            (at for at in range(start + 1, stop - 2) if tokens[at].text == "+" and tokens[at + 1][1:] == ("-", tokens[at].start + 1)), None
-        )
+        pair = _PAIR.fullmatch(text)
         if pair is None or any(token.kind == NAME for token in tokens[start:stop]):
             return
-        value = source.text[begin : tokens[pair].start].strip()
-        error = source.text[tokens[pair + 1].start + 1 : end_of(last)].strip()
-        readings = f"{value}±{error} or {value} + (-{error})"
+        readings = "{0}±{1} or {0} + (-{1})".format(*(part.strip() for part in pair.groups()))
     raise AmbiguousError(
         f"'{text}' has two readings: with a standard deviation, and without one",
         span=Span(begin, end_of(last)), source=source, help=f"write {readings}",

@@ -3,51 +3,300 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnknownNameError, UnreadArgumentError
+from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls
-from gradcli.language import index_makers as makers
-from gradcli.language.constructors import array, maximum_of, minimum_of
-from gradcli.language.index_makers import OBJECTS, as_boolean, as_float, as_whole, converted, known_number
-from gradcli.language.names import Function, Thing, dtype_of
-from gradcli.language.scope import Builder, routines
+from gradcli.language.constructors import (
+    arange,
+    array,
+    as_boolean,
+    as_float,
+    as_whole,
+    converted,
+    indices_by_numpy,
+    known_number,
+    mask_of,
+    maximum_of,
+    minimum_of,
+    nonzero,
+    nonzero_rows,
+    shape_of,
+    whole_numbers,
+)
+from gradcli.language.names import Function, Indices, Thing, dtype_of
+from gradcli.language.scope import Builder, Range, routines
+from gradcli.namespace import compositions
 from gradcli.ops import registry
-from gradcli.ops.arrays.shapes import flip, reshape
-from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType, library_of
-from gradcli.ops.constants import PI
+from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape, scatter_add
+from gradcli.ops.calling.binding import static_parameters
+from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType, library_of
 from gradcli.ops.elementwise import arithmetic, logic
-from gradcli.ops.elementwise.arithmetic import abs_, square
-from gradcli.ops.elementwise.exponential import sqrt
-from gradcli.ops.linalg.products import matmul
+from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.structure import detach
 from gradcli.spelling import words
 
 MISSING = object()
 
+# -- Indices: constants of the program; a condition is taken at the bound values, as a mask between
+# brackets is.
+
+
+def _places(builder: Builder, x: Any) -> np.ndarray:
+    known = np.asarray(builder.static(builder.value(x)))
+    if known.dtype.kind not in "iu":
+        raise ArgumentError("an index must be whole numbers")
+    return known
+
+
+def flatnonzero(builder: Builder, x: Any) -> Any:
+    """The indices, among all entries, of those that are not 0."""
+    return indices_by_numpy(builder, "flatnonzero", mask_of(builder, x))
+
+
+def _triangle(name: str, rows: bool = False) -> Callable[..., Any]:
+    """The indices of a triangle of n rows and m columns (n), from the k-th diagonal on."""
+
+    def indices(builder: Builder, n: Any, k: Any = 0, m: Any = None) -> Any:
+        shape = shape_of(builder, n, n if m is None else m)
+        builder.graph.limits.check_array(shape)
+        return indices_by_numpy(builder, name, shape[0], builder.integer(k, "a diagonal"), shape[1], rows=rows)
+
+    return indices
+
+
+def _triangle_of_pytorch(name: str) -> Callable[..., Any]:
+    of_rows = _triangle(name, rows=True)
+    return lambda builder, row, col, offset=0: of_rows(builder, row, offset, col)
+
+
+def diag_indices(builder: Builder, n: Any, ndim: Any = 2) -> Any:
+    """The indices of the main diagonal of an array of equal extents."""
+    (extent,), axes = shape_of(builder, n), builder.integer(ndim, "how many axes")
+    builder.graph.limits.check_shape((1,) * min(max(0, axes), builder.graph.limits.dimensions + 1))
+    builder.graph.limits.check_array((extent,))
+    return indices_by_numpy(builder, "diag_indices", extent, axes)
+
+
+def ix_(builder: Builder, lists: Any) -> Any:
+    """Lists of indices, each along an axis of its own: the entries at all their combinations."""
+    known = [mask_of(builder, part) for part in lists]
+    builder.graph.limits.check_shape((1,) * len(known))
+    return indices_by_numpy(builder, "ix_", *(part if part.size else part.astype(np.int64) for part in known))
+
+
+def unravel_index(builder: Builder, indices: Any, shape: Any) -> Any:
+    """The index along each axis of what is at a place among all entries."""
+    return indices_by_numpy(builder, "unravel_index", _places(builder, indices), shape_of(builder, shape))
+
+
+def block(builder: Builder, arrays: Any) -> Any:
+    """Nested lists of arrays, put together along the last axis and then along those before it."""
+    return _moved(builder, "block", np.block, arrays)
+
+
+def delete(builder: Builder, x: Any, obj: Any, axis: Any = None) -> Any:
+    """An array without the entries at indices along an axis."""
+    at, along = builder.static(obj), builder.static(axis, "an axis")
+    return _moved(builder, "delete", lambda places: np.delete(places, at, along), x)
+
+
+def insert(builder: Builder, x: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """An array with values put in before indices along an axis."""
+    at, along = builder.static(obj), builder.static(axis, "an axis")
+    return _moved(builder, "insert", lambda pair: np.insert(pair[0], at, pair[1], along), [x, values])
+
+
+def _moved(builder: Builder, name: str, function: Callable[..., Any], entries: Any) -> Any:
+    try:
+        return compositions.moving(function, builder.value)(entries)
+    except (ValueError, IndexError) as error:
+        raise ShapeError(f"{name}: {error}") from None
+
+
+def range_(builder: Builder, start: Any, stop: Any = None, step: Any = None) -> Any:
+    """Whole numbers from start (0) up to stop, by step."""
+    first, last = (0, start) if stop is None else (start, stop)
+    known = [builder.integer(first), builder.integer(last), 1 if step is None else builder.integer(step)]
+    if known[2] == 0:
+        raise ArgumentError("the step of a range cannot be 0")
+    places = range(*known)
+    builder.graph.limits.check_array((len(places),))
+    return whole_numbers(builder, np.array(places, np.int64))
+
+
+triu_indices, tril_indices = _triangle("triu_indices"), _triangle("tril_indices")
+triu_of_pytorch, tril_of_pytorch = _triangle_of_pytorch("triu_indices"), _triangle_of_pytorch("tril_indices")
+
+
+# -- What NumPy indexes in order to make arrays and indices: ``np.c_``, ``np.r_``, ``np.mgrid``,
+# ``np.ogrid``.
+
+
+class Joined(Thing):
+    """``np.r_[a, b, 1:4]``, everything one after the other; ``np.c_[a, b]``, vectors as columns, side by side."""
+
+    def __init__(self, written: str, columns: bool) -> None:
+        self.written, self.columns = written, columns
+
+    def subscript(self, builder: Builder, items: list[Any]) -> Any:
+        nodes = [_part(builder, item) for item in items]
+        depth = max(2 if self.columns else 1, *(node.ndim for node in nodes), 0)
+        shapes = [(node.shape, (1,) * (depth - node.ndim)) for node in nodes]
+        parts = [reshape(x, shape=own + more if self.columns else more + own) for x, (own, more) in zip(nodes, shapes, strict=True)]
+        return concatenate(*parts, axis=-1 if self.columns else 0)
+
+
+class Grid(Thing):
+    """``np.mgrid[0:3, 0:2]`` and ``np.ogrid``: the coordinates of a grid along each axis, whole or as lines."""
+
+    def __init__(self, written: str, sparse: bool) -> None:
+        self.written, self.sparse = written, sparse
+
+    def subscript(self, builder: Builder, items: list[Any]) -> Any:
+        lines = [_line(builder, item) for item in items]
+        shape, limits = tuple(line.size for line in lines), builder.graph.limits
+        (limits.check_shape if self.sparse else limits.check_array)((len(shape), *shape))
+        if len(lines) == 1:
+            return builder.graph.constant(lines[0])
+        grids = np.meshgrid(*lines, indexing="ij", sparse=self.sparse)
+        return Indices(map(builder.graph.constant, grids)) if self.sparse else builder.graph.constant(np.stack(grids))
+
+
+def _part(builder: Builder, item: Any) -> Expr:
+    if isinstance(item, str):
+        raise TypeMismatchError(f"the string {item!r} is not read between these brackets", help="write concatenate([x, y], axis=0)")
+    if isinstance(item, Range):
+        item = arange(builder, *_bounds(item))
+    node = builder.value(item)
+    if not node.ndim:
+        node = reshape(node, shape=(1,))
+    if not all(node.shape):
+        raise ShapeError("an empty array cannot be joined here")
+    return node
+
+
+def _bounds(item: Range) -> tuple[Any, Any, Any]:
+    if item.stop is None:
+        raise ArgumentError("a range needs an end here", help="write np.r_[0:4]")
+    return 0 if item.start is None else item.start, item.stop, item.step
+
+
+def _line(builder: Builder, item: Any) -> np.ndarray:
+    if not isinstance(item, Range):
+        raise ArgumentError("a grid is made of ranges", help="write np.mgrid[0:3, 0:2]")
+    made = arange(builder, *_bounds(item))
+    return np.asarray(made.payload if made.is_constant else builder.scope.evaluate(made))
+
+
+OBJECTS: dict[str, Thing] = {
+    "r_": Joined("np.r_", False), "c_": Joined("np.c_", True), "mgrid": Grid("np.mgrid", False), "ogrid": Grid("np.ogrid", True),
+}  # fmt: skip
+
+
+# -- Whether entries hold, and how many: ``any``, ``all``, ``count_nonzero``, ``isclose``,
+# ``allclose``. No derivative flows through them.
+
+
+def _holding(builder: Builder, x: Expr, axis: Any, keepdims: Any, where: Any, counted: float) -> Expr:
+    """Count the chosen entries that are (or are not) 0."""
+    ones = logic.where(as_boolean(x), counted, 1.0 - counted)
+    if where is not None:
+        ones = logic.where(as_boolean(builder.value(where)), ones, 0.0)
+    static = static_parameters(sum_, {"axis": builder.static(axis, "an axis"), "keepdims": builder.static(keepdims, "a flag")})
+    made: Expr = sum_(ones, **static)
+    return made
+
+
+def count_nonzero(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False) -> Any:
+    """Count the entries that are not 0."""
+    return _holding(builder, x, axis, keepdims, None, 1.0)
+
+
+def any_(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+    """Return whether an entry is not 0."""
+    return logic.greater(_holding(builder, x, axis, keepdims, where, 1.0), 0.0)
+
+
+def all_(builder: Builder, x: Expr, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
+    """Return whether no entry is 0."""
+    return logic.equal(_holding(builder, x, axis, keepdims, where, 0.0), 0.0)
+
+
+def isclose(builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    """Return whether entries differ by no more than ``atol + rtol*abs(y)``."""
+    near = logic.less_equal(abs_(x - y), builder.value(atol) + builder.value(rtol) * abs_(y))
+    close = logic.logical_or(logic.equal(x, y), logic.logical_and(near, logic.isfinite(y)))
+    if not builder.flag(equal_nan, "'equal_nan'"):
+        return close
+    return logic.logical_or(close, logic.logical_and(logic.isnan(x), logic.isnan(y)))
+
+
+def allclose(builder: Builder, x: Expr, y: Expr, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    """Return whether all entries are close."""
+    return all_(builder, isclose(builder, x, y, rtol, atol, equal_nan))
+
+
+def array_equal(builder: Builder, x: Expr, y: Expr) -> Any:
+    """Return whether shapes and entries are equal."""
+    return all_(builder, logic.equal(x, y)) if x.shape == y.shape else builder.graph.constant(False)
+
+
+# -- The names under which libraries have them -----------------------------------------------------
+
+
+_PAIR = "x, y|other, rtol, atol, equal_nan"
+SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
+    "nonzero": ("x, as_tuple", nonzero),
+    "argwhere": ("x", nonzero_rows),
+    "flatnonzero": ("x", flatnonzero),
+    "triu_indices": ("n, k, m", triu_indices),
+    "tril_indices": ("n, k, m", tril_indices),
+    "diag_indices": ("n, ndim", diag_indices),
+    "ix_": ("***lists", ix_),
+    "unravel_index": ("indices, shape|dims, -memory_order|order", unravel_index),
+    "block": ("arrays", block),
+    "delete": ("x|arr, obj, axis", delete),
+    "insert": ("x|arr, obj, values, axis", insert),
+    "any": ("x, axis, -out, keepdims, where", any_),
+    "all": ("x, axis, -out, keepdims, where", all_),
+    "count_nonzero": ("x, axis, keepdims", count_nonzero),
+    "isclose": (_PAIR, isclose),
+    "allclose": (_PAIR, allclose),
+    "array_equal": ("x|a1, y|a2", array_equal),
+}
+OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
+    **{name: SHARED[name] for name in words("argwhere any all count_nonzero isclose allclose unravel_index")},
+    "any": ("x, axis, keepdims", any_),
+    "all": ("x, axis, keepdims", all_),
+    "equal": ("x, y", array_equal),
+    "nonzero": ("x, as_tuple", nonzero_rows),
+    "triu_indices": ("row, col, offset, -dtype, -device, -layout", triu_of_pytorch),
+    "tril_indices": ("row, col, offset, -dtype, -device, -layout", tril_of_pytorch),
+}
+
 
 class Limits(Thing):
-    """``np.finfo(float)``, ``np.iinfo(np.int64)``, ``sys.float_info``: what is known of numbers of a precision."""
+    """``np.finfo(float)``, ``np.iinfo(np.int64)``: what is known of numbers of a precision."""
 
-    def __init__(self, written: str, info: Any, names: Mapping[str, str]) -> None:
+    def __init__(self, written: str, info: Any, names: Collection[str]) -> None:
         self.written, self.info, self.names = written, info, names
 
     def attribute(self, builder: Builder, name: str) -> Any:
         if name not in self.names:
             raise UnknownNameError(f"{self.written} has no attribute '{name}'", help=f"it has {', '.join(self.names)}")
-        value = getattr(self.info, self.names[name])
+        value = getattr(self.info, name)
         return builder.graph.constant(value if isinstance(value, int) else float(value))
 
 
 _SPELLED = {"double": "float64", "float": "float64", "half": "float16", "long": "int64", "int": "int32"}
-_PLATFORM = {"epsilon": "eps", "max": "max", "min": "tiny", "dig": "precision", "mant_dig": "nmant"}
 _LIMITS = {  # dtypes, names, and what is to be written for others
     "finfo": (
         words("float64 float32 float16"), words("eps max min tiny smallest_normal resolution bits epsneg smallest_subnormal"),
@@ -66,7 +315,7 @@ def _limits(function: str, library: str = NUMPY) -> Callable[..., Any]:
         name = "" if kind is None else _SPELLED.get(kind.name, kind.name)
         if name not in dtypes:
             raise ArgumentError(f"{function} takes a dtype of {of}", help=help)
-        return Limits(f"{function}({name})", getattr(np, function)(name), {field: field for field in names})
+        return Limits(f"{function}({name})", getattr(np, function)(name), names)
 
     return limits
 
@@ -87,38 +336,6 @@ _TENSOR_TYPES = {
 }  # fmt: skip
 _SEEDS = words("manual_seed seed default_rng PRNGKey set_printoptions set_default_dtype")
 _FORMATS = words("contiguous_format preserve_format channels_last strided")
-
-# -- Distances of two vectors, and of the rows of matrices, as scipy.spatial.distance has them -----
-
-
-def _distance(of: Callable[[Expr, Expr], Any]) -> Callable[..., Any]:
-    def distance(builder: Builder, u: Expr, v: Expr) -> Any:
-        if u.ndim != 1 or v.ndim != 1:
-            raise ShapeError("distances here are of two vectors", help="write scipy.spatial.distance.cdist(x, y) for all rows")
-        if u.shape != v.shape:
-            raise ShapeError(f"a distance of vectors of {u.shape[0]} and {v.shape[0]} entries")
-        return of(u, v)
-
-    return distance
-
-
-def _cosine(a: Expr, b: Expr) -> Any:
-    return 1 - sum_(a * b) / sqrt(sum_(square(a)) * sum_(square(b)))
-
-
-def cdist(builder: Builder, XA: Expr, XB: Expr) -> Any:
-    """The Euclidean distances of each row from each."""
-    return calls.result_of(calls.call(builder, "cdist", TORCH, [XA, XB], {}))
-
-
-_TWO = "u, v"
-_DISTANCES: dict[str, tuple[str, Callable[..., Any]]] = {
-    "euclidean": (_TWO, _distance(lambda a, b: sqrt(sum_(square(a - b))))),
-    "sqeuclidean": (_TWO, _distance(lambda a, b: sum_(square(a - b)))),
-    "cityblock": (_TWO, _distance(lambda a, b: sum_(abs_(a - b)))),
-    "cosine": (_TWO, _distance(_cosine)),
-    "cdist": ("XA, XB", cdist),
-}
 
 
 def piecewise(builder: Builder, x: Expr, condlist: Any, funclist: Any) -> Any:
@@ -144,116 +361,51 @@ def piecewise(builder: Builder, x: Expr, condlist: Any, funclist: Any) -> Any:
     return result
 
 
-def _unordered(written: str, help: str, why: str) -> Callable[..., Any]:
-    def refuse(builder: Builder, x: Any, **_: Any) -> Any:
-        raise UnreadArgumentError(f"{written} is not in the language: {why}", help=help)
-
-    return refuse
-
-
-def fsum(builder: Builder, x: Any) -> Any:
-    """The sum of a list of numbers."""
-    node = builder.value(list(x) if isinstance(x, tuple) else x)
-    if node.ndim != 1:
-        raise ShapeError("math.fsum takes a list of numbers", help="write np.sum(x)")
-    return sum_(node)
-
-
-def polyval(builder: Builder, x: Expr, c: Any) -> Any:
-    """A polynomial by its coefficients, from that of the lowest power on."""
-    falling = flip(builder.value(list(c) if isinstance(c, tuple) else c), axis=0)
-    return calls.result_of(calls.call(builder, "polyval", NUMPY, [falling, x], {}))
-
-
-def trapezoid(builder: Builder, y: Any, **given: Any) -> Any:
-    """The rule of trapezoids, as NumPy has it."""
-    return calls.result_of(calls.call(builder, "trapezoid", NUMPY, [y], given))
-
-
-def _length(builder: Builder, n: Any, of: str = "a length") -> int:
-    """Raise LimitError for more entries than a program may make."""
-    length = builder.integer(n, of)
-    builder.graph.limits.check_array((max(0, length),))
-    return length
-
-
-# -- counts and segments -----------------------------------------------------------------------------------------------
-
-
 def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, length: Any = None) -> Any:
     """Count how often each whole number occurs, or the sums of its weights."""
     places = np.asarray(builder.static(builder.whole(x)))
     if places.ndim != 1 or (places.size and places.min() < 0):
         raise ArgumentError("bincount takes a list of whole numbers of at least 0")
-    least = _length(builder, max(int(places.max(initial=-1)) + 1, builder.integer(minlength, "a length")))
-    count = least if length is None else _length(builder, length)
+    least = max(int(places.max(initial=-1)) + 1, builder.integer(minlength, "a length"))
+    (count,) = (least,) if length is None else shape_of(builder, length, place="a length")
+    builder.graph.limits.check_array((max(least, count),))
     if weights is None:
         return builder.graph.constant(np.bincount(places, minlength=count)[:count])
-    return _summed(builder, builder.value(weights), places, count)
-
-
-def segment_sum(builder: Builder, data: Expr, segment_ids: Any, num_segments: Any = None) -> Any:
-    """The sums of the rows that have the same number."""
-    places = np.asarray(builder.static(builder.whole(segment_ids)))
-    length = _length(builder, int(places.max(initial=-1)) + 1 if num_segments is None else num_segments, "a number of segments")
-    return _summed(builder, data, places, length)
-
-
-def _summed(builder: Builder, rows: Expr, places: np.ndarray[Any, Any], length: int) -> Any:
-    if places.ndim != 1 or rows.shape[:1] != places.shape:
-        raise ShapeError(f"{places.size} places for an array of shape {rows.shape}")
-    builder.graph.limits.check_array((max(0, length), places.size))
-    chosen = builder.graph.constant((np.arange(length)[:, None] == places).astype(float))
-    flat = reshape(rows, shape=(places.size, math.prod(rows.shape[1:])))
-    return reshape(matmul(chosen, flat), shape=(length, *rows.shape[1:]))
+    given = builder.value(weights)
+    if given.shape != places.shape:
+        raise ShapeError(f"{places.size} places for weights of shape {given.shape}")
+    summed = scatter_add(given, index=(StaticArray(places),), shape=(max(least, count),))
+    return getitem(summed, index=((None, count, None),))
 
 
 # -- What libraries have beside the catalogue -------------------------------------------------------
 
-_SORTED = "write sort(x)"
-_ORDER, _COUNT = "it leaves open in which order entries stand", "how many entries there are would depend on values"
 _OF_NUMPY: dict[str, tuple[str, Callable[..., Any]]] = {
-    **makers.SHARED,
+    **SHARED,
     "finfo": ("dtype", _limits("finfo")),
     "iinfo": ("dtype|int_type", _limits("iinfo")),
     "piecewise": ("x, condlist, funclist", piecewise),
     "bincount": ("x, weights, minlength", bincount),
-    "partition": ("x|a, kth, axis", _unordered("partition", _SORTED, _ORDER)),
-    "argpartition": ("x|a, kth, axis", _unordered("argpartition", "write argsort(x)", _ORDER)),
-    "unique": (
-        "x|ar, return_index, return_inverse, return_counts, axis",
-        _unordered("unique", _SORTED, _COUNT),
-    ),
 }
 _TABLES = {
     NUMPY: routines(_OF_NUMPY),
     JAX: routines({**_OF_NUMPY, "bincount": ("x, weights, minlength, length", bincount)}),
-    MATH: routines({"fsum": ("x|seq", fsum)}),
     TORCH: routines({
-        **makers.OF_PYTORCH,
+        **OF_PYTORCH,
         "finfo": ("dtype|type", _limits("finfo", TORCH)),
         "iinfo": ("dtype|type", _limits("iinfo")),
         "device": ("name|type, -index", lambda builder, name: name),
         "bincount": ("x|input, weights, minlength", bincount),
-        "unique": ("x|input, sorted, return_inverse, return_counts, axis", _unordered("unique", _SORTED, _COUNT)),
     }),
-}  # fmt: skip
-_OF_MODULES = {
-    "scipy.spatial.distance": routines(_DISTANCES),
-    "scipy.integrate": routines({"trapezoid": ("y, x, dx, axis", trapezoid)}),
-    "numpy.polynomial.polynomial": routines({"polyval": ("x, c", polyval)}),
-    "jax.ops": routines({"segment_sum": ("data, segment_ids, num_segments", segment_sum)}),
 }  # fmt: skip
 
 
 def of_library(builder: Builder, base: str, name: str) -> Any:
     """Return what a module of a library has under a name beside the catalogue; `MISSING` if nothing."""
     library = library_of(base)
-    routine = _OF_MODULES.get(base, {}).get(name) or _TABLES.get(library, {}).get(name)
+    routine = _TABLES.get(library, {}).get(name)
     if routine is not None:
         return routine
-    if name == "tau" and library == MATH:
-        return builder.graph.constant(2) * builder.graph.constant(PI)
     if library in (NUMPY, JAX) and name in OBJECTS:
         return OBJECTS[name]
     if library == TORCH and name in _TENSOR_TYPES:
@@ -263,19 +415,6 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
     if name in _SEEDS:
         raise UnknownNameError(f"'{name}' is not read: every run draws the same numbers", help="leave it out, and give --random-state 1")
     return name if library == TORCH and name in _FORMATS else MISSING
-
-
-class Interpreter(Thing):
-    """``sys``, of which the limits of floats are known."""
-
-    written = "sys"
-
-    def attribute(self, builder: Builder, name: str) -> Any:
-        if name == "float_info":
-            return Limits("sys.float_info", np.finfo(float), _PLATFORM)
-        if name == "maxsize":
-            return builder.graph.constant(sys.maxsize)
-        raise UnknownNameError(f"unknown name 'sys.{name}'")
 
 
 # -- Names of libraries that are known and out of the language, with what is to be written for them --
@@ -295,6 +434,8 @@ _REFUSED = {  # why, and what is to be written
         **dict.fromkeys(words("scan fori_loop while_loop map associative_scan"), "write sum(x**2) for a sum over all entries"),
         "cond": "write where(x > 0, x, 0)",
     },
+    "it leaves open in which order entries stand": {"partition": "write sort(x)", "argpartition": "write argsort(x)"},
+    "how many entries there are would depend on values": {"unique": "write sort(x)"},
     "it runs a function over and over": dict.fromkeys(
         words("minimize minimize_scalar root fsolve brentq newton curve_fit least_squares quad odeint solve_ivp"),
         "leave it out, and write the function itself: x**2",
@@ -350,11 +491,6 @@ def list_(builder: Builder, x: Any) -> Any:
     return list(x) if isinstance(x, (tuple, list)) else builder.value(x)
 
 
-def divmod_(builder: Builder, x: Expr, y: Expr) -> Any:
-    """The quotient, rounded down, and the rest."""
-    return tuple(builder.graph.apply(registry.OPERATORS[sign], (x, y)) for sign in ("//", "%"))
-
-
 # -- Names as sympy spells them: ``Abs``, ``Max``, ``Piecewise``, ``Rational(1, 3)`` ---------------
 
 
@@ -394,11 +530,9 @@ FUNCTIONS = routines({
     "float": ("x", float_),
     "int": ("x", int_),
     "bool": ("x", bool_),
-    "range": ("start, stop, step", makers.range_),
-    "slice": ("***parts", makers.slice_),
+    "range": ("start, stop, step", range_),
     "list": ("x", list_),
     "tuple": ("x", list_),
-    "divmod": ("x, y", divmod_),
     "Abs": ("x", lambda builder, x: arithmetic.abs_(builder.value(x))),
     "Max": ("***values", lambda builder, values: maximum_of(builder, *values)),
     "Min": ("***values", lambda builder, values: minimum_of(builder, *values)),
@@ -407,5 +541,3 @@ FUNCTIONS = routines({
     "piecewise": ("***pieces", first_holding),
     "Rational": ("p, q", rational),
 })  # fmt: skip
-
-NAMES = {"Ellipsis": ..., "sys": Interpreter()}

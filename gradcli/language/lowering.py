@@ -13,7 +13,6 @@ from typing import Any
 from gradcli.errors import ArgumentError, GradcliError, LimitError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls
-from gradcli.language.attributes import attribute
 from gradcli.language.calls import (
     DERIVATIVES,
     OF_PYTHON,
@@ -30,9 +29,9 @@ from gradcli.language.calls import (
 )
 from gradcli.language.coercion import subscript
 from gradcli.language.names import FreeVariable, Function, Module, Thing
-from gradcli.language.reading import Reading
+from gradcli.language.reading import Reading, attribute
 from gradcli.language.rewritten import as_read
-from gradcli.language.scope import Routine, Scope
+from gradcli.language.scope import Scope
 from gradcli.language.tree import (
     CONDITIONS,
     Attribute,
@@ -224,11 +223,6 @@ class Lowering(Reading):
             return self.graph.constant(NAMED[name])
         if name in ROOTS:
             return self._module(ROOTS[name])
-        if name in OF_PYTHON:
-            from gradcli.language.library_names import NAMES
-
-            if name in NAMES:
-                return NAMES[name]
         return FreeVariable(name)
 
     def _module(self, path: str) -> Module:
@@ -259,15 +253,15 @@ class Lowering(Reading):
     def _call_of(self, target: Any, node: Call, frame: Frame, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         callee = node.callee
         if isinstance(target, Thing):
-            if isinstance(target, Routine) and target.of_pytorch is not None and self.only_dialect(frame) == TORCH:
-                target = target.in_pytorch()
             return self.converted(target.call(self, arguments, keywords), node, frame, target.written, target.parts)
         if isinstance(target, Module) and (of := calls.class_at(target.path)) is not None:
             return calls.constructed(self, of, arguments, keywords)
         if isinstance(target, Function):
             return self._call_function(node, target, frame, arguments, keywords)
         if isinstance(callee, Attribute) and callee.name == "size":
-            return calls.size(self, frame.results[callee.base.place], arguments, keywords)
+            from gradcli.language.array_methods import METHODS
+
+            return METHODS["size"].of(frame.results[callee.base.place]).call(self, arguments, keywords)
         if isinstance(target, DType):
             return calls.conversion(self, target, arguments, keywords)
         raise TypeMismatchError("only a function can be called", help="write x*(y) to multiply").at(callee.span)
@@ -310,9 +304,7 @@ class Lowering(Reading):
         if name in OF_PYTHON or name in OF_SYMPY:
             from gradcli.language.library_names import FUNCTIONS
 
-            routine = FUNCTIONS.get(name)
-            if routine is not None:
-                return self.converted(routine.call(self, arguments, keywords), node, frame, name, arguments)
+            return self.converted(FUNCTIONS[name].call(self, arguments, keywords), node, frame, name, arguments)
         if exists(name, NUMPY) or exists(name, TORCH):
             if single and bound and not arguments[0].shape:
                 refuse_bound_function(scope, node, frame)

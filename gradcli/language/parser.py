@@ -33,7 +33,6 @@ with what it is by each: `beside` and the functions after it decide.
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from collections.abc import Callable
@@ -89,7 +88,6 @@ _PREFIXES = frozenset(("-", "+", "~", *ROOTS))
 _ENDS = frozenset(("", ")", "]", ",", "if", "else"))  # texts of tokens that an expression ends before
 _BEGINS = ("(", *ROOTS)
 
-_SIGNED = re.compile(r"[-+−]?[0-9.][0-9_.]*+(?:[eE][+-]?[0-9_]++)?+")
 _LONGEST_NUMBER = 300  # digits of numbers that are whole beyond doubt: floats end at 309
 _PRODUCTS = "(a*b)*c or a*(b*c)"
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
@@ -249,8 +247,6 @@ class _Parser:
             self.at += 1
             condition = self.binary(DISJUNCTION)
             after = self.tokens[self.at]
-            if after.text == "if":
-                self.fail("put the inner condition in brackets", after.span)
             if after.text != "else":
                 self.refuse_end(after)
                 self.fail("'if' without 'else'", token.span, "write: x if condition else y")
@@ -310,10 +306,6 @@ class _Parser:
             if token[1] in _PREFIXES:
                 if token.text in ROOTS:
                     self.implied = True
-                elif _under_root(waiting):
-                    sign = waiting[-1][1].text
-                    help = f"write {sign}(-x)"
-                    self.fail(f"a sign under '{sign}' needs brackets", token.span, help)
                 waiting.append((None, token))
                 continue
             node = self.atom(token)
@@ -462,8 +454,6 @@ class _Parser:
                 self.at += 1
                 node = self.arguments(node, token)
             elif text == "[":
-                if isinstance(node, Number) and self.tokens[self.at - 1].kind == NUMBER:
-                    self.fail("a number has no entries", token.span)
                 self.at += 1
                 node = self.subscripts(node, token)
             elif text == ".":
@@ -537,17 +527,9 @@ class _Parser:
 
     def number(self, token: Token) -> float:
         """NUMBER: digits, with a point, an exponent, and _ between digits. Whole numbers stay integers."""
-        text, after = token.text, self.tokens[self.at]
-        if text.isdigit() and len(text) < _LONGEST_NUMBER and text != "0":
+        text = token.text
+        if text.isdigit() and len(text) < _LONGEST_NUMBER:
             return int(text)
-        if text == "0" and after.start == end_of(token) and after.text[:1] in tuple("xXoObB"):
-            self.at += 1  # 0x10, 0b11, 0o17, as Python writes whole numbers in other bases
-            try:
-                whole = int(text + after.text, 0)
-            except ValueError:
-                help, span = "write 0x10, 0o17 or 0b11 for whole numbers in other bases", Span(token.start, end_of(after))
-                self.fail(f"'{text}{after.text}' is not a number", span, help)
-            return whole if whole.bit_length() < 1000 else math.inf if whole >= 2**1024 else float(whole)
         fraction = FRACTIONS.get(text[-1], 0)
         digits = (text[:-1] or "0") if fraction else text
         if fraction and not digits.isdigit():
@@ -707,10 +689,9 @@ class _Parser:
         """Refuse the text from start to end; ``instead`` is shown where the readings are no input."""
         text = " ".join(self.source.text[start:end].split())
         text = text if len(text) <= _LONGEST else text[: _LONGEST // 2] + "…"
-        message, help = f"'{text}' has two readings", f"write {instead}"
-        error = AmbiguousError(message, span=Span(start, end), source=self.source, help=help)
+        error = AmbiguousError(f"'{text}' has two readings", span=Span(start, end), source=self.source, help=f"write {instead}")
         if max(len(first), len(second)) <= _LONGEST and not set("\n#") & set(first + second):
-            error.readings = first, second
+            error.help, error.instead = f"write {first} or {second}", error.help
         raise error
 
     def refuse_going_on(
@@ -952,7 +933,7 @@ class _Parser:
         """Refuse what is no factor after a value: a string, a slice, a word, another line."""
         if token.text == "=":
             words = [before.text for before in self.tokens[: self.at] if before.kind == NAME]
-            declared = len(words) == self.at == 2  # let y = 2, var y = 2
+            declared = len(words) == self.at == 2 and words[0] != "assert"  # let y = 2, var y = 2
             help = f"leave '{words[0]}' out" if declared else "write x == y to compare"
             self.fail("'=' can only follow a name at the start of a statement", token.span, help)
         offer = None
@@ -960,6 +941,8 @@ class _Parser:
             left, right = self.written(node), self.next_text()
             if right and len(left) + len(right) < 60 and "\n" not in left + right:
                 offer = f"write {left}*{right}"
+        if token.text == "..":
+            offer = "write linspace(a, b, 5) for points of a range, x[a:b] for a slice"
         self.fail(f"no operator before {token.text!r}", token.span, offer)
 
     def refuse_chain(self, first: Token, left: Node, middle: Node) -> NoReturn:
@@ -991,19 +974,14 @@ class _Parser:
     def refuse_comma(self, token: Token) -> NoReturn:
         """Refuse a comma outside brackets: of decimals, or of an array without its brackets."""
         before, after = self.tokens[self.at - 1], self.tokens[self.at + 1]
-        first = self.tokens[self.first].start
-        numbers = [each.strip() for each in self.source.text[first : self.tokens[-1].start].split(",")]
-        if not all(map(_SIGNED.fullmatch, numbers)):
-            numbers = []
-        glued = before.kind == NUMBER and after.kind == NUMBER
-        listed = ", ".join(numbers or ([before.text, after.text] if glued else ["x", "y"]))
-        help = f"write [{listed}] for an array"
-        if glued and len(numbers) < 3:
-            if before.text.isdigit() and after.text.isdigit():
-                decimal = ".".join(numbers or (before.text, after.text))
-                help = f"write {decimal}, or [{listed}] for an array"
-            self.fail("a comma is never a decimal point", token.span, help)
-        self.fail("a comma outside brackets", token.span, help)
+        text = self.source.text[self.tokens[self.first].start : self.tokens[-1].start].strip()
+        parts = [part.strip() for part in text.split(",")]
+        listed = ", ".join(parts) if len(text) <= _LONGEST and "\n" not in text else "x, y"
+        help = f"[{listed}] for an array"
+        if before.kind == NUMBER == after.kind and len(parts) == 2:
+            decimal = f"{'.'.join(parts)}, or " if (before.text + after.text).isdigit() else ""
+            self.fail("a comma is never a decimal point", token.span, f"write {decimal}{help}")
+        self.fail("a comma outside brackets", token.span, f"write {help}")
 
 
 def _is_minus_one(exponent: Node) -> bool:

@@ -61,21 +61,9 @@ class Part(NamedTuple):
         """All from a place on, or up to another one, as an expression."""
         at = self.start + place
         stop = self.stop if end is None else self.start + end
-        if at < stop and self.source.text.find("..", self.tokens[at].start, self.tokens[stop - 1].start + 2) >= 0:
-            _refuse_ranges(self.source, self.tokens[at:stop])
         if "±" in self.source.text:
             refuse_sign(self.source, self.tokens[at:stop])
         return parsed(self.source, self.tokens, at, stop, values)
-
-
-def _refuse_ranges(source: Source, tokens: list[Token]) -> None:
-    """Two dots between numbers or names: a range, which is read behind ``for x in`` of an assert only."""
-    for _, text, start in tokens:
-        if text == "..":
-            raise ParseError(
-                "a range 'a..b' is not read here", span=Span(start, start + 2), source=source,
-                help="write x[a:b] for a slice, linspace(a, b, 5) for points",
-            )  # fmt: skip
 
 
 def ends(source: Source, tokens: list[Token]) -> Iterator[int]:
@@ -457,7 +445,8 @@ def unknown_module(path: str) -> UnknownNameError:
 
 def unknown_name(path: str, name: str, close: str | None) -> UnknownNameError:
     """The error of a name that a known module has not, or not here."""
-    return UnknownNameError(f"'{path}' has no '{name}' here", help=close or "leave it out: what it does is not in the language")
+    help = "leave it out: what it does is not in the language" if close is None or f"'{name}'" in close else close
+    return UnknownNameError(f"'{path}' has no '{name}' here", help=help)
 
 
 def modules_imported(source: Source) -> dict[str | None, str] | None:

@@ -1,19 +1,21 @@
-"""How calls are read: by which library's meaning, and what stops gradients where it was written."""
+"""How attributes and calls are read: by which library's meaning, and what stops gradients where it was written."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradcli.errors import AmbiguousError, ArgumentError, Source, UnknownNameError
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.attributes import of_library
-from gradcli.language.calls import exists, is_function, suggested
+from gradcli.language import calls
+from gradcli.language.calls import exists, is_function, missing_value, suggested
 from gradcli.language.coercion import Coercion
 from gradcli.language.dialect import PREFIX, Evidence, TwoDialectsError
-from gradcli.language.names import Function, Module
+from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing, nodes_in
 from gradcli.language.python_hints import everything_in, is_of_python, unknown_module, unknown_name
-from gradcli.language.scope import Scope
+from gradcli.language.scope import Builder, Scope
 from gradcli.language.tree import (
     Assertion,
     Attribute,
@@ -31,9 +33,10 @@ from gradcli.language.tree import (
     Statement,
 )
 from gradcli.ops import structure
+from gradcli.ops.arrays import shapes
 from gradcli.ops.calling import meanings, textbook
-from gradcli.ops.calling.meanings import CONVERSIONS, detaches, is_method_of_arrays, is_refused
-from gradcli.ops.calling.prefixes import JAX, MATH, MODULES, NUMPY, ROOTS, TORCH
+from gradcli.ops.calling.meanings import CONVERSIONS, detaches, is_method_of_arrays, is_part, is_refused, qualified
+from gradcli.ops.calling.prefixes import JAX, MATH, MODULES, NUMPY, ROOTS, TORCH, has, library_of, named_constant, owner
 
 # -- The names that stand in expressions, also through the functions that these call ---------------
 
@@ -119,6 +122,97 @@ def shown(frame: Frame, scope: Scope) -> Evidence:
         evidence.add(Source(text), {*frame.locals, *scope.names})
     result: Evidence = frame.shown
     return result
+
+
+# -- Attributes: names of a library, parts of a result, properties and methods of arrays ------------
+
+
+def attribute(builder: Builder, base: Any, name: str) -> Any:
+    """``base.name`` of what the base was lowered to. Raises UnknownNameError, and MissingValueError where the base has no value."""
+    if isinstance(base, FreeVariable):
+        of = calls.bare(base.name)
+        if of is not None and name in of.methods:
+            return Function(f"{of.name}.{name}", of.library)
+        error = missing_value(builder.scope, base)
+        if calls.is_function(name) and base.name not in builder.scope.failed:  # Math.sin, tf.exp
+            error.help = f"leave '{base.name}.' out: '{base.name}' is no library here"
+        raise error
+    if isinstance(base, Module):
+        return of_library(builder, base.path, name)
+    if isinstance(base, Thing):
+        return base.attribute(builder, name)
+    if isinstance(base, Results) and name in base.names:
+        return base[base.names.index(name)]
+    if name in ("T", "mT", "shape", "ndim", "size"):
+        return property_of(builder, name, builder.value(base))
+    if isinstance(base, Function) and base.base is None:
+        return _of_function(base, name)
+    if name in calls.OF_VALUES:
+        return _of_value(builder, base, name)
+    if name == "grad":
+        raise UnknownNameError("a value has no gradient of its own", help="write grad(y, x)")
+    if name.endswith("_") and calls.is_method(name[:-1]):
+        raise UnknownNameError(f"'{name}' changes a value in place: a value stays as it is", help=f"write x.{name[:-1]}(y) for a new one")
+    if calls.is_method(name):
+        return Function(name, NUMPY if calls.exists(name, NUMPY) else TORCH, base)
+    raise UnknownNameError(f"an array has no attribute '{name}'", help=calls.suggested(name))
+
+
+def of_library(builder: Builder, base: str, name: str) -> Any:
+    """``base.name`` of a module by its canonical path: a module, a function, a constant, a dtype. Raises UnknownNameError."""
+    path = f"{base}.{name}"
+    if path in MODULES or calls.class_at(path) is not None:
+        return Module(path)
+    for library in dict.fromkeys((owner(base), library_of(base))):
+        function = qualified(name, path, library)
+        if function != name or (library == library_of(base) and has(base, name) and calls.exists(name, library)):
+            return Function(function, library)
+    if is_part(name, library_of(base)) and name != "Tensor":  # whose methods are declared, and which is a type
+        return Module(path)
+    from gradcli.language import library_names
+
+    found = library_names.of_library(builder, base, name)
+    if found is not library_names.MISSING:
+        return found
+    calls.refuse(name, library_of(base))
+    known = library_names.refused(base, name)
+    if known is not None:
+        raise known
+    try:
+        value = named_constant(base, name)
+    except UnknownNameError:
+        raise unknown_name(base, name, suggested(name)) from None
+    return builder.graph.constant(value) if isinstance(value, float) else value
+
+
+def _of_value(builder: Builder, base: Any, name: str) -> Any:
+    """Return what code writes of values beside mathematics, which most programs do without."""
+    from gradcli.language.array_methods import METHODS, PROPERTIES
+
+    return PROPERTIES[name](builder, builder.value(base)) if name in PROPERTIES else METHODS[name].of(base)
+
+
+def _of_function(base: Function, name: str) -> Any:
+    """``np.add.reduce`` and its kin; other functions have no attributes."""
+    from gradcli.language.array_methods import is_ufunc, method_of_ufunc
+
+    if is_ufunc(base):
+        return method_of_ufunc(base, name)
+    raise UnknownNameError(f"the function '{base.name}' has no attribute '{name}'")
+
+
+def property_of(builder: Builder, name: str, base: Expr) -> Any:
+    """``x.T`` (axes reversed), ``x.mT`` (the last two exchanged, ShapeError if there are fewer), ``x.shape``, ``x.ndim``, ``x.size``."""
+    if name == "T":
+        return base if base.ndim < 2 else shapes.transpose(base, axes=None)
+    if name == "mT":
+        return shapes.swapaxes(base, axis1=-1, axis2=-2)
+    if name == "shape":
+        return Indices(builder.graph.constant(n) for n in base.shape)
+    return builder.graph.constant(len(base.shape) if name == "ndim" else int(np.prod(base.shape)))
+
+
+# -- Calls: whose function a name is, and what stops gradients ------------------------------------
 
 
 class Reading(Coercion):
@@ -251,11 +345,8 @@ class Reading(Coercion):
         return next(iter(found)) if len(found) == 1 else self.scope.dialect.wanted() if not found else None
 
     def _varies(self, argument: Any) -> bool:
-        if isinstance(argument, (list, tuple)):
-            return any(map(self._varies, argument))
-        if not isinstance(argument, Expr) or argument.kind != "float" or argument.is_constant:
-            return False
-        return any(node.is_leaf and node not in self.scope.frozen for node in reachable([argument]))
+        floats = [node for node in nodes_in(argument) if node.kind == "float"]
+        return any(node.is_leaf and node not in self.scope.frozen for node in reachable(floats))
 
     def _detached(self, result: Any, written: str) -> Any:
         if isinstance(result, (list, tuple)):
@@ -289,15 +380,7 @@ class Reading(Coercion):
             return
         value: Any = Module(item.path if item.aliased else item.alias)
         if item.name is not None:
-            try:
-                value = of_library(self, item.path, item.name)
-            except UnknownNameError:
-                from gradcli.language.library_names import refused
-
-                if (known := refused(item.path, item.name)) is not None:
-                    raise known from None
-                close = suggested(item.name)
-                raise unknown_name(item.path, item.name, None if close is None or f"'{item.name}'" in close else close) from None
+            value = of_library(self, item.path, item.name)
         if item.alias in self.scope.outside:
             raise UnknownNameError(f"'{item.alias}' is imported, and has a value from outside", help="give one of them another name")
         self.scope.names.pop(item.alias, None)

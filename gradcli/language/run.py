@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,9 +13,9 @@ import numpy as np
 
 from gradcli.characters import normalized
 from gradcli.containment import contained
-from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValueError, ParseError, Source, Span, TypeMismatchError
+from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValueError, Source, Span, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.calls import is_function, is_object, is_several
+from gradcli.language.calls import is_object, is_several
 from gradcli.language.deviations import deviations, has_sign, refuse_measured, sign_in
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
@@ -24,7 +23,7 @@ from gradcli.language.names import nodes_in
 from gradcli.language.python_hints import is_head, pieces
 from gradcli.language.reading import expressions_of, mentioned, names_bound_by, words_of
 from gradcli.language.scope import NO_RANGES, Bound, Quantity, Scope, StaticUse, quantified
-from gradcli.language.statements import parse_expression, parse_statements, parts_of, statements_of
+from gradcli.language.statements import parse_expression, parse_statements, parts_of, tried
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import (
     Assertion,
@@ -306,51 +305,6 @@ def statements(lines: Iterable[str], name: str | None = None, limits: Limits = D
         yield from parse_statements(source, limits.length)
 
 
-# -- Texts that helps offer to write: each is tried before it is shown, so that no help leads to the
-# next error.
-
-
-_LONGEST_HELP = 2_000  # characters of a help that is tried
-_OFFER = re.compile(r"(?:write:?|define it:|give it one(?: before)?:) ([^;]*(?:; \w+\()?.*)", re.DOTALL)
-_AROUND = re.compile(
-    r"^(or )?(.*value: )?| (for|to) [a-z'! ]*(;.*)?$| (for|of) the [a-z ]*$|; (?!\w+\().*$|  #.*$|: (functions|'\w+' is) .*$"
-)
-_NO_TEXT = ("with ", "power", "exclusive", "a comma", "list ", "give ", "each", "*", "# ", "the ", "@", "it with ")
-
-
-def offers(help: str) -> list[str]:
-    """The texts that a help says to write: between commas and "or", each perhaps with what it is for."""
-    found = _OFFER.match(help)
-    if found is None:
-        return []
-    parts, depth, start, text = [], 0, 0, found[1]
-    for place, char in enumerate(text):
-        depth += (char in "([{") - (char in ")]}")
-        if depth == 0 and (text.startswith(", ", place) or text.startswith(" or ", place)):
-            parts.append(text[start:place])
-            start = place + len(", " if char == "," else " or ")
-    shown = (_AROUND.sub("", part) for part in [*parts, text[start:]])
-    return [part for part in shown if part and not part.startswith(_NO_TEXT)]
-
-
-def tried(error: GradcliError, scope: Scope | None = None) -> GradcliError:
-    """The error without a help that offers what cannot be read, or calls what nobody knows."""
-    if error.help is not None and len(error.help) <= _LONGEST_HELP and not all(_can_be_read(text, scope) for text in offers(error.help)):
-        error.help = error.instead
-    return error
-
-
-def _can_be_read(text: str, scope: Scope | None) -> bool:
-    """Tell whether a text is a statement, or a value and its deviation, in which all that is called is something."""
-    found = statements_of(f"x = {text}" if "±" in text else text)
-    if found is None or scope is None:
-        return found is not None
-    own = {name for each in found if isinstance(each, Definition) for name in (each.name, *each.parameters)}
-    nodes = [node for each in found for expression in expressions_of(each) for node in expression.nodes]
-    called = {node.callee.name for node in nodes if isinstance(node, Call) and isinstance(node.callee, Name)}
-    return all(name in own or is_function(name) or scope.knows(name) for name in called)
-
-
 # -- Programs ---------------------------------------------------------------------------------------
 
 
@@ -564,8 +518,6 @@ class Program:
             refuse_measured(source, tokens, 0, len(tokens) - 1)
             return self.constant(text, f"<{name}>"), None
         begin, end = tokens[sign[0]].start, tokens[sign[1] - 1].start + 1
-        if not text[:begin].strip() or not text[end:].strip():
-            raise ParseError("'±' stands between a value and its standard deviation", span=tokens[sign[0]].span, source=source)
         value = self.constant(text[:begin], f"<{name}>")
         return value, self.deviation(text[end:], value, name)
 

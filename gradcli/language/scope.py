@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, Source, Span
+from gradcli.errors import Source, Span
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.dialect import Dialect
@@ -312,12 +312,9 @@ class Routine(Thing):
     body's own defaults, and those without one are required.
     """
 
-    def __init__(
-        self, name: str, parameters: str, body: Callable[..., Any], base: Sequence[Any] = (), of_pytorch: Callable[..., Any] | None = None
-    ) -> None:
+    def __init__(self, name: str, parameters: str, body: Callable[..., Any], base: Sequence[Any] = ()) -> None:
         self.written = name
         self.parameters, self.body, self.parts = parameters, body, base
-        self.of_pytorch = of_pytorch  # the body where PyTorch's method of the name is meant, if that is another
 
     @cached_property
     def signature(self) -> Signature:
@@ -325,11 +322,7 @@ class Routine(Thing):
 
     def of(self, base: Any) -> Routine:
         """The same as a method of something, which is the first argument."""
-        return Routine(self.written, self.parameters, self.body, (base,), self.of_pytorch)
-
-    def in_pytorch(self) -> Routine:
-        """The same as PyTorch has it."""
-        return Routine(self.written, self.parameters, self.of_pytorch or self.body, self.parts)
+        return Routine(self.written, self.parameters, self.body, (base,))
 
     def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """Raises ArgumentError for what it does not take."""
@@ -337,7 +330,7 @@ class Routine(Thing):
         given = binding.bind(builder, self.written, self.signature, arguments, keywords)
         missing = [name for name in self._required if name not in given]
         if missing:
-            raise ArgumentError(f"{self.written} needs the argument {missing[0]!r}", help=binding.usage(self.written, self.signature))
+            raise binding.missing(self.written, missing[0], self.signature)
         return expanded(self.written, (arguments, keywords), lambda: self.body(builder, **fitted(builder, self.body, given)))
 
     @cached_property

@@ -12,11 +12,13 @@ from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, LimitError, ParseError, ShapeError, Source, Span, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language.assertions import parse_assertion
+from gradcli.language.calls import is_function
 from gradcli.language.deviations import has_sign, of_data, refuse_measured, refuse_sign, sign_in
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.parser import first, parsed
 from gradcli.language.python_hints import Part, SaidError, ends, explained, import_line, lost, refused, usable
-from gradcli.language.scope import Builder
+from gradcli.language.reading import expressions_of
+from gradcli.language.scope import Builder, Scope
 from gradcli.language.tokens import (
     END,
     NAME,
@@ -69,13 +71,10 @@ def several(part: Part) -> Several:
     equals = equals_of(part)
     targets = _targets(part, equals)
     begin, stop = equals + 1, part.stop - part.start
-    in_brackets = part.token(begin).text in ("(", "[") and part.closing(begin) == stop - 1
-    if in_brackets and part.places(",", begin + 1, stop - 1):
-        begin, stop = begin + 1, stop - 1
     commas = part.places(",", begin, stop)
     if commas and commas[-1] == stop - 1:  # at the end
         stop = commas.pop()
-    if not commas and begin == equals + 1:
+    if not commas:
         if begin >= stop:
             raise SaidError("expected a value after '='", span=part.token(equals).span, source=part.source)
         whole = part.expression(begin, end=stop)
@@ -167,7 +166,7 @@ def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
             except ParseError as error:
                 begin, last = tokens[start].start, tokens[stop - 1]
                 end = last.start + len(last.text)
-                yield with_readings(error) if isinstance(error, AmbiguousError) else explained(source, begin, end, error)
+                yield tried(error) if isinstance(error, AmbiguousError) else explained(source, begin, end, error)
                 yield from lost(source, begin, source.text[begin:end])
         start = stop + 1
 
@@ -181,15 +180,7 @@ def parse_expression(source: Source, limit: int) -> Expression:
     try:
         return parsed(source, tokens, 0, len(tokens) - 1)
     except AmbiguousError as error:
-        raise with_readings(error) from None
-
-
-def with_readings(error: AmbiguousError) -> AmbiguousError:
-    """The error with the two readings in its help, if both can be read; if not, its help has others, of the same form."""
-    if error.readings and all(map(statements_of, error.readings)):
-        error.instead, error.help = error.help, f"write {' or '.join(error.readings)}"
-    error.readings = ()
-    return error
+        raise tried(error) from None
 
 
 def statements_of(text: str) -> list[Statement] | None:
@@ -211,6 +202,51 @@ def statements_in(source: Source) -> list[Statement]:
     return found
 
 
+# -- Texts that helps offer to write: each is tried before it is shown, so that no help leads to the
+# next error.
+
+
+_LONGEST_HELP = 2_000  # characters of a help that is tried
+_OFFER = re.compile(r"(?:write:?|define it:|give it one(?: before)?:) ([^;]*(?:; \w+\()?.*)", re.DOTALL)
+_AROUND = re.compile(
+    r"^(or )?(.*value: )?| (for|to) [a-z'! ]*(;.*)?$| (for|of) the [a-z ]*$|; (?!\w+\().*$|  #.*$|: (functions|'\w+' is) .*$"
+)
+_NO_TEXT = ("with ", "power", "exclusive", "a comma", "list ", "give ", "each", "*", "# ", "the ", "@", "it with ")
+
+
+def offers(help: str) -> list[str]:
+    """The texts that a help says to write: between commas and "or", each perhaps with what it is for."""
+    found = _OFFER.match(help)
+    if found is None:
+        return []
+    parts, depth, start, text = [], 0, 0, found[1]
+    for place, char in enumerate(text):
+        depth += (char in "([{") - (char in ")]}")
+        if depth == 0 and (text.startswith(", ", place) or text.startswith(" or ", place)):
+            parts.append(text[start:place])
+            start = place + len(", " if char == "," else " or ")
+    shown = (_AROUND.sub("", part) for part in [*parts, text[start:]])
+    return [part for part in shown if part and not part.startswith(_NO_TEXT)]
+
+
+def tried(error: GradcliError, scope: Scope | None = None) -> GradcliError:
+    """The error without a help that offers what cannot be read, or calls what nobody knows."""
+    if error.help is not None and len(error.help) <= _LONGEST_HELP and not all(_can_be_read(text, scope) for text in offers(error.help)):
+        error.help = error.instead
+    return error
+
+
+def _can_be_read(text: str, scope: Scope | None) -> bool:
+    """Tell whether a text is a statement, or a value and its deviation, in which all that is called is something."""
+    found = statements_of(f"x = {text}" if "±" in text else text)
+    if found is None or scope is None:
+        return found is not None
+    own = {name for each in found if isinstance(each, Definition) for name in (each.name, *each.parameters)}
+    nodes = [node for each in found for expression in expressions_of(each) for node in expression.nodes]
+    called = {node.callee.name for node in nodes if isinstance(node, Call) and isinstance(node.callee, Name)}
+    return all(name in own or is_function(name) or scope.knows(name) for name in called)
+
+
 @lru_cache(64)
 def read_again(expression: Expression, values: frozenset[str]) -> Expression:
     """An expression where some of the names before brackets are known to be values. Raises AmbiguousError for what has two readings."""
@@ -224,7 +260,7 @@ def read_again(expression: Expression, values: frozenset[str]) -> Expression:
     try:
         return (expression.read or plain)(part, values)
     except AmbiguousError as error:
-        raise with_readings(error) from None
+        raise tried(error) from None
 
 
 def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Statement | None:
@@ -318,16 +354,9 @@ def _deviation(part: Part, place: int) -> tuple[Expression, bool]:
 
 
 def augmented(part: Part) -> Binding:
-    """augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression: ``name = name + (expression)``"""
-    name, sign = part.token(0), part.token(1)
-    change = _changed(part, frozenset())
-    operator = sign.text.removesuffix("=")
-    if operator in ("//", "%"):
-        assert isinstance(change.root, Binary)
-        right = change.root.right
-        help = f"write {name.text} = {name.text} {operator} ({part.source.text[right.start : right.end]})"
-        raise ParseError(f"there is no '{sign.text}' here", span=sign.span, source=part.source, help=help)
-    return Binding(part.source, part.span, name.text, name.span, change)
+    """augmented = NAME ( "+=" | "-=" | "*=" | "/=" | "//=" | "%=" | "**=" | "@=" ) expression: ``name = name + (expression)``"""
+    name = part.token(0)
+    return Binding(part.source, part.span, name.text, name.span, _changed(part, frozenset()))
 
 
 def _changed(part: Part, values: frozenset[str]) -> Expression:
@@ -439,7 +468,7 @@ def _two_readings(part: Part, found: Head, place: int) -> AmbiguousError:
     joint = "*" if rest.startswith(("(", "[")) or tokens[place].kind in (NAME, NUMBER) else " " if rest[:1] in "+-" else ""
     error = AmbiguousError(
         f"'{operator}' has two readings: of all that follows, or of the first part", source=part.source, span=part.span,
-        help="write d/dx(x^2 + x) or grad(x^2, x) + x",
+        help=f"write {operator}({text[begin:end]}) or {first}{joint}{rest}",
     )  # fmt: skip
-    error.readings = f"{operator}({text[begin:end]})", f"{first}{joint}{rest}"
+    error.instead = "write d/dx(x^2 + x) or grad(x^2, x) + x"
     return error

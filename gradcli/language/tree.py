@@ -37,11 +37,21 @@ class Node:
                     yield inner
 
 
-class Number(Node):
+class Literal(Node):
+    """A value that is written out."""
+
     __slots__ = ("value",)
 
-    def __init__(self, value: float, start: int, end: int) -> None:
+    def __init__(self, value: Any, start: int, end: int) -> None:
         self.value, self.start, self.end = value, start, end
+
+
+class Number(Literal):
+    __slots__ = ()
+
+
+class Text(Literal):
+    __slots__ = ()
 
 
 class Name(Node):
@@ -49,13 +59,6 @@ class Name(Node):
 
     def __init__(self, name: str, start: int, end: int) -> None:
         self.name, self.start, self.end = name, start, end
-
-
-class Text(Node):
-    __slots__ = ("value",)
-
-    def __init__(self, value: str, start: int, end: int) -> None:
-        self.value, self.start, self.end = value, start, end
 
 
 class Dots(Node):

@@ -200,10 +200,7 @@ def refuse_exclusive(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None
 
 @contextmanager
 def naming(known: Collection[str], **options: Any) -> Iterator[None]:
-    """In errors about options that are also names of the expression, say how such a name gets a value.
-
-    options  those that were given
-    """
+    """In errors about options that are also names of the expression, say how such a name gets a value."""
     try:
         yield
     except UsageError as error:

@@ -18,7 +18,7 @@ from gradcli.language.run import Lowered, Program
 from gradcli.query.evaluate import answers
 from gradcli.query.uncertainty import left_out
 from gradcli.query.warnings import text_of
-from gradcli.report.bound_record import Bound, BoundNote, BoundRecord, Ends
+from gradcli.report.ranges import Bound, BoundNote, BoundRecord, Ends
 
 if TYPE_CHECKING:
     from gradcli.reference.ranges.search import Function, Place, Range
@@ -129,8 +129,7 @@ def _has_value(program: Program, function: Function, place: Place) -> bool:
     if node is None or not all(place.where[k].is_point for k in place.cell.leaves):
         return False
     point = {leaf: np.float64(float(place.where[k].middle)) for leaf, k in function.places.items()}
-    with np.errstate(all="ignore"):
-        found = forward([node], {**program.scope.values, **point}, program.scope.precision)[node]
+    found = forward([node], {**program.scope.values, **point}, program.scope.precision)[node]
     return bool(np.isfinite(found).all())
 
 

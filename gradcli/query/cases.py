@@ -39,8 +39,7 @@ from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order,
 from gradcli.query.names import UsedNames, names_among, refuse_glued
 from gradcli.query.options import FAIL_ON, Options, Policy
 from gradcli.report.data import id_text
-from gradcli.report.identities import given_of
-from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
+from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome, given_of
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 

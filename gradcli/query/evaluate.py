@@ -19,9 +19,9 @@ from gradcli.containment import contained
 from gradcli.errors import GradcliError, ShapeError, Source, Span, TypeMismatchError
 from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.run import Lowered, Program, tried
+from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope, StaticUse
-from gradcli.language.statements import parse_statements
+from gradcli.language.statements import parse_statements, tried
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.query.names import has_powers, missing, nowhere, remarks, variables
@@ -284,7 +284,7 @@ def _evaluated(program: Program, lowered: Lowered, options: Options, record: Rec
         record.warnings.append(f"the result is {'boolean' if root.kind == 'bool' else 'whole numbers'}: it has no gradient")
         record.grad, wrt = {}, {}
     if options.at:
-        record.at = {name: forward([x], scope.values, scope.precision)[x] for name, x in wrt.items()}
+        record.at = {name: scope.evaluate(x) for name, x in wrt.items()}
     if options.mode == "jvp":
         record.jvp = jvp(program, root, values, options, record)
     elif options.mode == "jacobian":

@@ -11,7 +11,6 @@ from gradcli.errors import GradcliError
 from gradcli.exports.subject import Parameter, Subject
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.transforms import ones_like, vjp
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Statement
@@ -22,6 +21,7 @@ from gradcli.query.free_variables import needs_of
 from gradcli.query.names import refuse_glued, variables
 from gradcli.query.options import Options
 from gradcli.query.uncertainty import left_out
+from gradcli.query.warnings import slopes_of
 from gradcli.report.records import Answer
 
 _ANY = np.float64(0.5)  # a number, of which a function has the shape and the dtype
@@ -77,8 +77,7 @@ def subject(program: Program, lowered: Lowered, options: Options, text: list[str
     words, gradients = "", {}
     if root.kind == FLOAT and wrt:
         seed, given = seed_of(program, root, options)
-        node = root.graph.constant(np.asarray(seed)) if given else ones_like(root)
-        gradients = dict(zip(wrt, vjp(root, list(wrt.values()), node), strict=True))
+        gradients = slopes_of(root, wrt, root.graph.constant(np.asarray(seed)) if given else None)
         words = "the given seed" if given else "ones" if root.shape else ""
     made = Subject(
         "\n".join(text), root, gradients, [], {node: b.name for node, b in scope.bindings.items() if not node.is_leaf}, scope.precision,

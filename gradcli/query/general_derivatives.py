@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.containment import contained
-from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, did_you_mean
+from gradcli.errors import AmbiguousError, GradcliError, UnknownNameError, did_you_mean
 from gradcli.files.jsonl import ClaimInput
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.inert import shell_word
 from gradcli.language.calls import is_function
 from gradcli.language.reading import expressions_of, mentioned, words_of
 from gradcli.language.rewritten import as_read
@@ -49,7 +48,7 @@ from gradcli.report.verdicts import Check, Claim, Verdict
 _PLACE = re.compile(r"(\w+) = (-?\w+)")
 _LIMIT = 40  # nodes of a side that is written
 _GRID = np.sort(np.concatenate([np.linspace(-9.7, 9.9, 96), *np.outer((-1, 1), np.geomspace(11, 3e6, 40))]))
-_HALVINGS = 30
+_HALVINGS = 40
 _HOLDS = 1e-6  # relative to a place and the slope: how far from 0 a function is beside its zero
 _STEPS = np.array([1e-5, 1e-7])  # to both sides of a place, relative
 _POLE = 50  # times a value or a derivative grows, where a step becomes a hundredth: as 1/x does, and log(x) in its slope
@@ -255,7 +254,6 @@ _TRIALS = 12  # points at which forms of a formula are compared
 _MORE = 96  # of them where the domain is small
 _ENOUGH = 3  # of them with a finite value
 _LISTED = 20  # names in a help
-_SHORT = 60  # characters of one that is repeated in a help
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,10 +341,7 @@ def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None)
         if asked.check and record.formulas:
             Judging(program, record, asked, subject.names or ()).judge(subject.query)
     except Exception as unforeseen:
-        error = contained(unforeseen)
-        if isinstance(error, ShapeError) and error.help is None and len(said.text) <= _SHORT and "\n" not in said.text:
-            error.help = f"gradcli diff {shell_word(f'sum({said.text})')}, or one entry: {shell_word(f'({said.text})[0]')}"
-        return record.fail(locate(error, program.scope, subject.query))
+        return record.fail(locate(contained(unforeseen), program.scope, subject.query))
     return record
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +21,7 @@ from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.structure import alias, detach
+from gradcli.query.warnings import slopes_of
 from gradcli.report.derivative_record import Formula, Path
 
 # -- Derivative formulas of a query: text of the language, printed only if it evaluates to the
@@ -108,11 +109,6 @@ def copy_of(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
     return Copy(graph, interpret(order, Unnamed(graph), dict(leaves))[root], leaves, labels, entrywise)
 
 
-def value_of(scope: Scope, node: Expr) -> Any:
-    """The value of a leaf, or of a part that is constant."""
-    return scope.evaluate(node) if node.op is not None or node.is_constant else scope.values[node]
-
-
 def is_entrywise(order: list[Expr]) -> bool:
     """Return True for an expression that works entry by entry."""
     return all(node.op is None or node.op.elementwise or node.op is alias or node.op is detach for node in order)
@@ -176,14 +172,14 @@ class _Query:
         """The elementwise partials: the gradient of a copy on numbers. Second ones are derivatives of the first as they are printed."""
         copy = copy_of(self.scope, self.root, {})
         wrt = {name: copy.leaves[x] for name, x in self.wrt.items() if x in copy.leaves}
-        found = exact = _gradients_of(copy.root, wrt, None)
+        found = exact = slopes_of(copy.root, wrt)
         if twice:
             write = Textbook(copy.graph, "quick")
             found, exact = (
-                {f"{a},{b}": block for a, slope in slopes.items() for b, block in _gradients_of(slope, wrt, None).items()}
+                {f"{a},{b}": block for a, slope in slopes.items() for b, block in slopes_of(slope, wrt).items()}
                 for slopes in ({a: write(slope) for a, slope in exact.items()}, exact)
             )
-        values = {leaf: _sample(value_of(self.scope, node)) for node, leaf in copy.leaves.items()}
+        values = {leaf: _sample(self.scope.evaluate(node)) for node, leaf in copy.leaves.items()}
         return _Derived(copy.graph, found, exact, values, copy.labels, {})
 
     def gradients(self, seed_given: bool) -> _Derived:
@@ -192,7 +188,7 @@ class _Query:
         if "seed" in scope.names:
             raise GradcliError("the name of the seed has another meaning")
         seed = scope.graph.leaf("seed", root.shape) if seed_given or math.prod(root.shape) != 1 else None
-        engine = exact = _gradients_of(root, self.wrt, seed)
+        engine = exact = slopes_of(root, self.wrt, seed)
         names = {node: name for node in self.order if (name := _constant_name(scope, node)) is not None}
         values, leaves = dict(scope.values), dict[Expr, Expr]()
         if any(np.size(value) > _SAMPLED for value in values.values()):
@@ -203,7 +199,7 @@ class _Query:
             (root,) = rebuild([root], leaves, graph)
             if seed is not None:
                 leaves[seed] = graph.leaf("seed", root.shape)
-            exact = _gradients_of(root, {name: leaves[x] for name, x in self.wrt.items()}, None if seed is None else leaves[seed])
+            exact = slopes_of(root, {name: leaves[x] for name, x in self.wrt.items()}, None if seed is None else leaves[seed])
         if seed is not None:
             values[leaves.get(seed, seed)] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
         return _Derived(scope.graph, engine, exact, values, names, leaves)
@@ -212,24 +208,18 @@ class _Query:
         """Blocks of the Jacobian, or if ``twice`` of the Hessian, in the program's own graph, of those that have few entries."""
         wanted = {name: (self.root, x) for name, x in self.wrt.items()}
         if twice:
-            slopes = _gradients_of(self.root, self.wrt, None)
+            slopes = slopes_of(self.root, self.wrt)
             wanted = {f"{a},{b}": (slopes[a], x) for a in self.wrt for b, x in self.wrt.items()}
         found = {key: block for key, (y, x) in wanted.items() if (block := _block(y, x)) is not None}
         return _Derived(self.scope.graph, found, found, dict(self.scope.values), {}, {})
 
 
-def _gradients_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None) -> dict[str, Expr]:
-    slopes = transforms.vjp(root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed)
-    return dict(zip(wrt, slopes, strict=True))
-
-
 def _block(y: Expr, x: Expr) -> Expr | None:
     """The derivative of y by x; None if it has many entries."""
-    if y.shape and x.shape:
-        return transforms.jacobian(y, x) if math.prod(y.shape) * math.prod(x.shape) <= _MOST_ENTRIES else None
-    if x.shape:
-        return transforms.grad(y, x)
-    return transforms.jvp(y, {x: transforms.ones_like(x)})
+    if not x.shape:
+        return transforms.jvp(y, {x: transforms.ones_like(x)})
+    few = not y.shape or math.prod(y.shape) * math.prod(x.shape) <= _MOST_ENTRIES
+    return transforms.jacobian(y, x) if few else None
 
 
 def _sample(value: Any) -> Any:
@@ -258,8 +248,7 @@ def _evaluates_to(simple: Expr, raw: Expr, point: _Derived, precision: str) -> b
 
 def _sides(printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str) -> tuple[np.ndarray, np.ndarray]:
     """The values of two forms, in one shape."""
-    with np.errstate(all="ignore"):
-        table = forward([printed, raw], values, precision)
+    table = forward([printed, raw], values, precision)
     x, y = np.broadcast_arrays(_entries(table[printed]), _entries(table[raw]))
     return x, y
 
@@ -332,7 +321,7 @@ class General:
         for length in range(1, order + 1):
             for path in combinations_with_replacement(names, length - 1):
                 later = names[names.index(path[-1]) if path else 0 :]
-                nodes.update({(*path, name): slope for name, slope in zip(later, self._slopes(nodes[path], later), strict=True)})
+                nodes |= {(*path, name): slope for name, slope in self._slopes(nodes[path], later).items()}
         found = {path: _printed(node, LARGEST, self.labels, self.taken, latex) for path, node in nodes.items() if path}
         if all(found[path].text is None for path in found):
             raise LimitError(f"the derivative has more than {LARGEST:,} operations, and no short formula", help="gradcli eval has numbers")
@@ -347,12 +336,11 @@ class General:
 
         return latex(self.root, self.labels)
 
-    def _slopes(self, node: Expr, names: Sequence[str]) -> Iterator[Expr]:
+    def _slopes(self, node: Expr, names: Sequence[str]) -> dict[str, Expr]:
         """The derivatives of a node by names, each in its simplest form that is the same function."""
-        present = [self.names[name] for name in names if name in self.names]
-        raw = iter(transforms.vjp(node, present, transforms.ones_like(node)) if node.kind == "float" else ())
-        for name in names:
-            yield self._simplest(next(raw)) if name in self.names else best(self.graph.constant(0.0), self.graph)
+        present = {name: self.names[name] for name in names if name in self.names}
+        found = slopes_of(node, present) if node.kind == "float" else {}
+        return {name: self._simplest(found[name]) if name in found else best(self.graph.constant(0.0), self.graph) for name in names}
 
     def _simplest(self, raw: Expr) -> Expr:
         if tree_size(reachable([raw])) > _LARGEST_TREE:
@@ -398,7 +386,8 @@ def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[
 def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
     """Raise ShapeError for what has a formula for each entry, where no entry is like the others."""
     if root.shape:
-        raise ShapeError(f"the result has the shape {root.shape}, and its entries no formula in common")
+        help = "take a sum of its entries, sum(...), or one of them, (...)[0]"
+        raise ShapeError(f"the result has the shape {root.shape}, and its entries no formula in common", help=help)
     arrays = [name for name, node in wrt.items() if node.shape]
     if arrays and order > 1:
         message = f"'{arrays[0]}' is an array: the second derivatives by its entries have no formula in common"
@@ -407,10 +396,6 @@ def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
 
 def _values(scope: Scope, leaves: Mapping[Expr, Expr], point: Mapping[str, Any]) -> dict[Expr, Any]:
     """The values of the copy's leaves at a point."""
-    before = {scope.leaves[name]: scope.values[scope.leaves[name]] for name in point}
-    scope.values.update({scope.leaves[name]: value for name, value in point.items()})
-    try:
-        with np.errstate(all="ignore"):
-            return {leaf: value_of(scope, node) for node, leaf in leaves.items()}
-    finally:
-        scope.values.update(before)
+    moved = {scope.leaves[name]: value for name, value in point.items()}
+    table = forward(leaves, {**scope.values, **moved}, scope.precision)
+    return {leaf: table[node] for node, leaf in leaves.items()}

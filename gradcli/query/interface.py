@@ -83,11 +83,10 @@ def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, ob
     allowed, usual = {"expression", *_usual(function)}, _usual(evaluate)
     what = function.__name__
     known = given.words(given.text_of(expression))
-    changed = {name: value for name, value in options.items() if value is not usual[name]}
     options = {**usual, **options}
     directions = {word: options[word] for word in ("jvp", "hvp")}
     moving = [name for direction in directions.values() if isinstance(direction, Mapping) for name in direction]
-    with given.naming(known, **changed):
+    with given.naming(known, **options):
         by, frozen = (given.names_given(word, options[word], known) for word in ("wrt", "freeze"))
         asked = {*(by or ()), *(frozen or ()), *moving}
         given.refuse_unknown(bindings, known | asked, allowed, what)

@@ -18,13 +18,12 @@ import numpy as np
 from gradcli.graph.interpret import forward, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import Compression, Pattern, dependence, of_hessian, of_jacobian, symmetric
-from gradcli.graph.transforms import one_hot, vjp, zeros_like
-from gradcli.ops.arrays.shapes import reshape, stack
-from gradcli.plans.linearized import Linearized, Runs, pushed
+from gradcli.graph.transforms import jacobian, one_hot
+from gradcli.plans.linearized import Linearized, Runs
 from gradcli.query.warnings import swept
 
 _SHORT = 2_000  # nodes of a program that has every direction in it
-_FEW = 32  # directions of one
+_FEW, _MOST_BLOCKS = 32, 128  # directions of one, and blocks, each of which is derived by itself
 
 
 @dataclass(eq=False)
@@ -106,7 +105,7 @@ class Short:
         self.of = of
         self.graph = of.graph
         self.decides = True
-        self.roots = [*of.beside, *self._blocks()]
+        self.roots = [*of.beside, *(jacobian(out, x) for out, x in of.blocks)]
         self._many = len(of.beside)
         self._plan = of.runs.plan(self, of.leaves, derived=len(of.blocks))
 
@@ -118,26 +117,7 @@ class Short:
     @staticmethod
     def suits(of: Derivatives) -> bool:
         directions = min(of.shape)
-        return directions <= _FEW and directions * len(reachable(of.outs)) <= _SHORT
-
-    def _blocks(self) -> list[Expr]:
-        """The blocks, in the graph: row by row on the way back, or column by column where these are fewer."""
-        of = self.of
-        rows, columns = of.shape
-        if rows <= columns:
-            back = {out: [vjp(out, of.wrt, unit) for unit in _units(out)] for out in of.outs}
-            return [self._join([row[of.wrt.index(x)] for row in back[out]], out, x, axis=0) for out, x in of.blocks]
-        ahead = {x: [pushed(of.outs, {x: unit}) for unit in _units(x)] for x in of.wrt}
-        return [self._join([column[of.outs.index(out)] for column in ahead[x]], out, x, axis=-1) for out, x in of.blocks]
-
-    def _join(self, parts: Sequence[Expr], out: Expr, x: Expr, axis: int) -> Expr:
-        shape = (*out.shape, *x.shape)
-        if not parts or not math.prod(shape):
-            return zeros_like(self.graph.leaf("nothing", shape))
-        if len(parts) == 1 and parts[0].shape == shape:
-            return parts[0]
-        joined: Expr = reshape(stack(*parts, axis=axis), shape=shape)
-        return joined
+        return directions <= _FEW and len(of.blocks) <= _MOST_BLOCKS and directions * len(reachable(of.outs)) <= _SHORT
 
     def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
         """Row by row."""
@@ -207,12 +187,6 @@ def entries_in(node: Expr) -> int:
 def slices_of(nodes: Iterable[Expr]) -> list[slice]:
     """The places of each node's entries among those of all."""
     return [slice(*ends) for ends in pairwise(np.cumsum([0, *map(entries_in, nodes)]).tolist())]
-
-
-def _units(node: Expr) -> list[Expr]:
-    """The directions along each entry of a node."""
-    constant = node.graph.constant
-    return [constant(one_hot(i, node.shape)) for i in range(entries_in(node))] if node.shape else [constant(1.0)]
 
 
 def csr(data: np.ndarray, pattern: Pattern) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, Source, TypeMismatchError, did_you_mean, text_lines
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Leaf, reachable
-from gradcli.graph.sweep import flowing
+from gradcli.graph.sweep import depending, flowing
 from gradcli.language.calls import glued, is_function
 from gradcli.language.reading import expressions_of, names_bound_by, words_of
 from gradcli.language.run import statements
@@ -451,10 +451,7 @@ def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr]) -> d
     powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]
     found: dict[str, str] = {}
     for name, x in names.items() if powers else ():
-        above: set[Expr | None] = {x}
-        for node in order:
-            if node.op is not None and not above.isdisjoint(node.operands):
-                above.add(node)
+        above = depending(order, [x])
         power = next((node for node in powers if node.operands[1] in above and node.operand not in above), None)
         if power is not None:
             found[name] = f"no derivative by {name}: the base of {text_of(scope, power)} is negative; --freeze {name} leaves it out"

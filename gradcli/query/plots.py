@@ -24,8 +24,7 @@ from gradcli.query.names import missing
 from gradcli.query.options import Options
 from gradcli.query.uncertainty import left_out
 from gradcli.query.warnings import text_of
-from gradcli.report.bound_record import BoundNote
-from gradcli.report.plot_record import VALUE, Curve, Field, Mark, PlotRecord
+from gradcli.report.ranges import VALUE, BoundNote, Curve, Field, Mark, PlotRecord
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 

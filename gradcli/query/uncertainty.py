@@ -22,8 +22,7 @@ from gradcli.graph.sweep import flowing
 from gradcli.language.scope import Scope
 from gradcli.query.matrices import slices_of
 from gradcli.query.warnings import hessian, jacobian
-from gradcli.report.records import Record
-from gradcli.report.uncertainty import Uncertainty
+from gradcli.report.records import Record, Uncertainty
 
 Given = Sequence[tuple[tuple[str, ...], Any]]  # names, and their covariance: a number of two, or a matrix over the entries of all
 
@@ -108,8 +107,7 @@ class Propagation:
     def __post_init__(self) -> None:
         self.places = dict(zip(self.leaves, slices_of(self.leaves.values()), strict=True))
         self.values = forward([self.root], self.scope.values, self.scope.precision)
-        with np.errstate(all="ignore"):
-            blocks = [jacobian(self.scope, self.root, x, self.values) for x in self.leaves.values()]
+        blocks = [jacobian(self.scope, self.root, x, self.values) for x in self.leaves.values()]
         parts = [np.reshape(block, (math.prod(self.root.shape), -1)) for block in blocks]
         self.slopes = np.where(np.diag(self.covariances) > 0, np.concatenate(parts, axis=1).astype(np.float64), 0.0)
 

@@ -179,28 +179,33 @@ def jacobian(scope: Scope, root: Expr, x: Expr, values: Values) -> Any:
     dtype = numpy_dtype("float", scope.precision)
     out = np.zeros((rows, columns), dtype)
     open_: Iterable[int] = range(rows)  # those that are still to be found
-    with np.errstate(all="ignore"):
-        if rows > columns:
-            tangent = scope.graph.leaf("tangent", x.shape)
-            pushed = transforms.jvp(root, {x: tangent})
-            for i in range(columns):
-                direction = transforms.one_hot(i, x.shape).astype(dtype)[()]
-                out[:, i] = np.ravel(forward([pushed], {**values, tangent: direction}, scope.precision)[pushed])
-            open_ = np.flatnonzero(np.isnan(out).any(axis=1)).tolist()  # zero times infinity is decided on the way back
-        order = reachable([root])
-        for i in open_:
-            seed = transforms.one_hot(i, root.shape).astype(dtype)[()]
-            found = swept(root, seed, [x], values, order).get(x)
-            out[i] = 0 if found is None else np.ravel(found)
+    if rows > columns:
+        tangent = scope.graph.leaf("tangent", x.shape)
+        pushed = transforms.jvp(root, {x: tangent})
+        for i in range(columns):
+            direction = transforms.one_hot(i, x.shape).astype(dtype)[()]
+            out[:, i] = np.ravel(forward([pushed], {**values, tangent: direction}, scope.precision)[pushed])
+        open_ = np.flatnonzero(np.isnan(out).any(axis=1)).tolist()  # zero times infinity is decided on the way back
+    order = reachable([root])
+    for i in open_:
+        seed = transforms.one_hot(i, root.shape).astype(dtype)[()]
+        found = swept(root, seed, [x], values, order).get(x)
+        out[i] = 0 if found is None else np.ravel(found)
     return out.reshape((*root.shape, *x.shape))[()]
 
 
 def hessian(scope: Scope, root: Expr, wrt: dict[str, Expr], values: Values) -> dict[str, dict[str, Any]]:
     if math.prod(root.shape) != 1:
         raise ShapeError(f"a Hessian needs a scalar, not an array of shape {root.shape}", help="take sum(...), or use --jacobian")
-    gradients = transforms.vjp(root, list(wrt.values()), transforms.ones_like(root))
-    table = forward(gradients, values, scope.precision)
-    return {name: {other: jacobian(scope, slope, x, table) for other, x in wrt.items()} for name, slope in zip(wrt, gradients, strict=True)}
+    slopes = slopes_of(root, wrt)
+    table = forward([*slopes.values()], values, scope.precision)
+    return {name: {other: jacobian(scope, slope, x, table) for other, x in wrt.items()} for name, slope in slopes.items()}
+
+
+def slopes_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None = None) -> dict[str, Expr]:
+    """The vector-Jacobian products of a node as nodes, by name; with a seed of ones, if there is no other."""
+    found = transforms.vjp(root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed)
+    return dict(zip(wrt, found, strict=True))
 
 
 def hvp(program: Program, root: Expr, wrt: dict[str, Expr], values: Values, options: Options, record: Record) -> dict[str, Any]:

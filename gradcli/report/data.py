@@ -50,8 +50,8 @@ def _numbers(array: np.ndarray) -> Any:
     return plain(found) if array.dtype.kind == "f" and not np.isfinite(array).all() else found
 
 
-Members = tuple[Callable[[Any], tuple[Any, ...]], list[tuple[str, Any, bool]]]
 _DEFAULTS: dict[Any, dict[str, Any]] = {}
+Members = tuple[Callable[[Any], tuple[Any, ...]], list[tuple[str, Any, bool]]]
 _MEMBERS: dict[tuple[Any, str], Members] = {}
 
 

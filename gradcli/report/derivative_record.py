@@ -45,13 +45,6 @@ class DerivativeRecord(Answer):
     def _told(self) -> list[str]:
         return ["derivative", "check", "warnings", "error"]
 
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        from gradcli.report.notebook import block, table
-
-        rows = [(" ".join(path), formula.text or "") for path, formula in self.formulas.items()]
-        return block(self.expr, self.error, table(("by", "derivative"), rows))
-
     def equations(self, digits: int | None = None) -> list[str]:
         """The formulas of the order that was asked for."""
         picture = self.picture or "f"

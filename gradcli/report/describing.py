@@ -6,7 +6,7 @@ from gradcli.errors import text_lines
 from gradcli.inert import clipped, one_line, printable, shown
 from gradcli.report.data import id_text
 from gradcli.report.outcomes import XPASSED, Outcome
-from gradcli.report.places import Place, place_of, stands_in
+from gradcli.report.places import place_of, stands_in
 from gradcli.report.records import Record
 from gradcli.report.verdicts import ALGEBRA
 
@@ -15,18 +15,10 @@ _LONGEST, _MOST_DETAILS = 1000, 20  # of details
 REPEAT = "repeat: "  # what stands before the command
 
 
-def location(outcome: Outcome) -> str:
-    """``file:line:column``, or ``file:line`` of a record, with the file as the user named it."""
-    return _in_file(outcome.suite, place_of(outcome))
-
-
-def location_in_repository(outcome: Outcome) -> str:
-    """The same, with the path from the root of the repository."""
+def location(outcome: Outcome, in_repository: bool = False) -> str:
+    """``file:line:column``, or ``file:line`` of a record, with the file as the user named it, or from the root of the repository."""
     place = place_of(outcome)
-    return _in_file(place.path or outcome.suite, place)
-
-
-def _in_file(file: str, place: Place) -> str:
+    file = (in_repository and place.path) or outcome.suite
     return f"{printable(file)}:{place.line}" + ("" if place.column is None else f":{place.column}")
 
 
@@ -46,7 +38,7 @@ def notes(outcome: Outcome) -> list[str]:
 
 
 _TRACED = "the traced function"
-_SOURCES = (_TRACED, "differences", "complex step", "unit vectors", "the implicit function theorem")
+_SOURCES = (_TRACED, "differences", "unit vectors", "the implicit function theorem")
 _PASSING = ("agree", "kink", "ill-conditioned")
 _SURPRISING = ("held constant where", "in training mode")
 

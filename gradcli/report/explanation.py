@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError, Source
+from gradcli.inert import ends_of
 from gradcli.report.data import Data, plain
 from gradcli.report.records import Failure, Record
 
 DIGITS = 6  # to which text rounds numbers
+_LABEL = 36  # columns of a node's text
 
 LARGEST = 1_000  # entries of an array that is written out; of a larger one there is a summary
 _EXACT = 1 << 53  # whole numbers up to which every reader of JSON has them exactly
@@ -92,6 +95,11 @@ class ExplainedNode(Summed):
     def label(self) -> str:
         """Return what the node is called among others: its name, its text, or its operation."""
         return self.name or self.text or self.op
+
+    @property
+    def is_definition(self) -> bool:
+        """Tell whether a statement has bound a name to it."""
+        return self.name is not None and self.text is not None and self.name != self.text
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -253,6 +261,46 @@ class Explanation(Summed):
         """The id of the result, if there are nodes."""
         return self.result or None
 
+    def node(self, id: int) -> ExplainedNode:
+        return self.nodes[id - 1]
+
+    def label(self, id: int, limit: int = _LABEL) -> str:
+        """Return what a node is called: its name, or its text, on one line and cut where it is long; of a function's body with the call."""
+        node = self.node(id)
+        text = node.text or f"· {node.op}"
+        if node.call is not None and self.source is not None:  # names in a body are the function's own
+            text = f"{text} in {self.source.text[slice(*node.call)]}"
+        return ends_of(node.name or text, limit)
+
+    def route(self, nodes: Sequence[int], limit: int = _LABEL) -> str:
+        """Return a path in words."""
+        labels = [self.label(id, limit) for id in nodes]
+        if len(labels) > 6:
+            labels[3:-2] = [f"… {len(labels) - 5:,} more …"]
+        return " → ".join(labels)
+
+    def arrived(self) -> dict[int, list[Contribution]]:
+        """Return what is passed back to each node."""
+        found: dict[int, list[Contribution]] = {}
+        for each in self.backward:
+            found.setdefault(each.operand, []).append(each)
+        return found
+
+    def leaving(self) -> dict[int, list[Contribution]]:
+        """Return what each node passes back, the nodes in the sweep's order."""
+        found: dict[int, list[Contribution]] = {}
+        for each in self.backward:
+            found.setdefault(each.node, []).append(each)
+        return found
+
+    def users(self) -> dict[int, list[int]]:
+        """Return the nodes that each node is an operand of."""
+        found: dict[int, list[int]] = {}
+        for node in self.nodes:
+            for operand in dict.fromkeys(node.operands):
+                found.setdefault(operand, []).append(node.id)
+        return found
+
     @property
     def stories(self) -> Why | list[Why]:
         """A story, or a list of several."""
@@ -264,5 +312,7 @@ class Explanation(Summed):
         self.nodes, self.backward, self.gradients, self.steps, self.why, self.result = [], [], {}, {}, [], 0
         return self
 
-    def node(self, id: int) -> ExplainedNode:
-        return self.nodes[id - 1]
+
+def count_text(number: int) -> str:
+    """A count of paths, which grows exponentially with the depth of a graph."""
+    return f"{number:,}" if number < 10**15 else f"about 10**{Decimal(number).adjusted()}"

@@ -14,16 +14,10 @@ from gradcli.report.rules import rule_of
 
 def outcome_dict(outcome: Outcome) -> dict[str, Any]:
     """The record as ``gradcli eval`` prints it, and what became of it."""
-    decided: dict[str, Any] = {"name": outcome.name, "status": outcome.status, "reason": outcome.reason, "details": outcome.details}
-    if outcome.repeat is not None:
-        decided["repeat"] = outcome.repeat
-    if outcome.drawn is not None:
-        decided["drawn"] = outcome.drawn
-    if outcome.memory is not None:
-        decided["memory"] = outcome.memory
-    if not outcome.reached:
-        decided["reached"] = False
-    return {**outcome.record.to_dict(), "outcome": decided}
+    decided = {"name": outcome.name, "status": outcome.status, "reason": outcome.reason, "details": outcome.details}
+    further = {"repeat": outcome.repeat, "drawn": outcome.drawn, "memory": outcome.memory, "reached": None if outcome.reached else False}
+    known = {key: value for key, value in further.items() if value is not None}
+    return {**outcome.record.to_dict(), "outcome": decided | known}
 
 
 def interruption(summary: Summary) -> dict[str, Any]:

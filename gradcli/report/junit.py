@@ -15,8 +15,7 @@ from typing import TextIO
 
 from gradcli.inert import one_line, printable, xml_text
 from gradcli.report.describing import block, location
-from gradcli.report.identities import Tally, digest_of
-from gradcli.report.outcomes import ERROR, FAILED, SKIPPED, XFAILED, XPASSED, Outcome, Report, Summary
+from gradcli.report.outcomes import ERROR, FAILED, SKIPPED, XFAILED, XPASSED, Outcome, Report, Summary, Tally, digest_of
 from gradcli.report.places import relative
 
 _COUNTED = {ERROR: "errors", FAILED: "failures", XPASSED: "failures", SKIPPED: "skipped", XFAILED: "skipped"}

@@ -79,12 +79,17 @@ def _beside_label(line: Line, width: int) -> list[str]:
     return [f"  {padded(line.label, width)}{first}", *(f"{'':{width + 2}}{text}" for text in rest)]
 
 
+def cells_of(table: Table) -> list[tuple[str, ...]]:
+    """Return the rows of a table below its head, without columns that say nothing."""
+    head = Row("", table.heading, "check" if table.checked else "", "derivative" if any(row.formula for row in table.rows) else "")
+    return [*zip(*filter(any, zip(head, *table.rows, strict=True)), strict=True)]
+
+
 def _columns(table: Table) -> Iterator[str]:
     """Aligned columns; a cell may have several lines."""
-    header = Row("", table.heading, "check" if table.checked else "", "derivative" if any(row.formula for row in table.rows) else "")
-    cells = [[cell.split("\n") for cell in column] for column in zip(header, *table.rows, strict=True) if any(column)]
-    widths = [max(display_width(text) for cell in column for text in cell) for column in cells]
-    for row in zip(*cells, strict=True):
+    rows = [[cell.split("\n") for cell in row] for row in cells_of(table)]
+    widths = [max(display_width(text) for cell in column for text in cell) for column in zip(*rows, strict=True)]
+    for row in rows:
         for depth in range(max(map(len, row))):
             parts = (padded(cell[depth] if depth < len(cell) else "", width) for cell, width in zip(row, widths, strict=True))
             yield f"  {'  '.join(parts)}"

@@ -2,24 +2,80 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from bisect import insort
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from heapq import heappush, heappushpop
-from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
+from importlib import import_module
+from typing import Any, Generic, TextIO, TypeVar
 
 from gradcli.errors import InternalError
 from gradcli.inert import printable
+from gradcli.report.data import canonical
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from gradcli.report.identities import Identity
 
 PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED = "passed", "failed", "error", "skipped", "xfailed", "xpassed"
 STATUSES = (PASSED, FAILED, ERROR, SKIPPED, XFAILED, XPASSED)
 BAD = frozenset({FAILED, ERROR, XPASSED})
 
 T = TypeVar("T")
+
+
+# -- What a case is known by from run to run: what it says, never where it stands -------------------
+
+_LONGEST = 400  # characters of a text that is told as it is
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A case by its file (from the folder of its project, with ``/``), id, text, and what it was given; equal ones by their number."""
+
+    file: str
+    id: str | None  # as JSON
+    text: str
+    given: str | None  # a digest of claims, values, seed and wrt
+    number: int = 1
+
+    @property
+    def digest(self) -> bytes:
+        return digest_of(json.dumps([self.file, self.id, self.text, self.given, self.number]))
+
+
+def identity_of(record: Record, file: str) -> Identity:
+    """The identity of a case among others that differ from it."""
+    text = record.expr.replace("\r\n", "\n")
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]}… sha256 {_digest(text)}"
+    return Identity(file, None if record.id is None else canonical(record.id), text, record.given)
+
+
+def given_of(given: Any) -> str | None:
+    """Return what identifies a case beside its text, in short; None if there is nothing."""
+    return _digest(canonical(given)) if given else None
+
+
+def _digest(text: str) -> str:
+    return digest_of(text).hex()[:32]
+
+
+class Tally(Counter[bytes]):
+    """Counts of many things, each known by 64 bits of a hash."""
+
+    def add(self, digest: bytes) -> int:
+        """Count one more of what has this digest; gives how many there are now."""
+        self[digest[:8]] += 1
+        return self[digest[:8]]
+
+
+def digest_of(text: Any) -> bytes:
+    """A digest of a text, as a tally counts."""
+    return hashlib.sha256(str(text).encode("utf-8", "surrogatepass")).digest()
+
+
+# -- What became of a case, and of the whole run ---------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -68,7 +124,7 @@ class Outcome:
         return None if self.record.check is None else self.record.check.worst
 
     @property
-    def _false(self) -> bool:
+    def is_false_assert(self) -> bool:
         return self.record.asserted is not None and self.record.asserted.holds is False
 
     @property
@@ -87,7 +143,7 @@ class Outcome:
             return f"error[{self.record.error.code}]: {self.why}"
         if self.status == XPASSED:
             return self.why
-        word = "assert is false" if self._false else self.verdict.word if self.verdict is not None else ""
+        word = "assert is false" if self.is_false_assert else self.verdict.word if self.verdict is not None else ""
         return f"{word}: {self.why}" if self.details else word or self.status
 
     @property
@@ -97,7 +153,7 @@ class Outcome:
             return f"error-{self.record.error.code}"
         if self.status == XPASSED:
             return "xpass"
-        if self._false:
+        if self.is_false_assert:
             return "assert"
         return self.verdict.word if self.verdict is not None else "none"
 
@@ -156,16 +212,49 @@ def _without_digits(record: Record) -> bool:
     return check is not None and check.worst.word == "ill-conditioned" and bool(check.without_digits)
 
 
+# -- Reports ---------------------------------------------------------------------------------------
+
+KINDS = {
+    "text": "text_report.TextReport", "json": "json_report.JsonReport", "jsonl": "json_report.JsonLinesReport",
+    "junit": "junit.JUnitReport", "github": "pages.GitHubReport", "gitlab": "json_report.GitLabReport", "sarif": "sarif.SarifReport",
+    "markdown": "pages.MarkdownReport", "html": "pages.HtmlReport",
+}  # fmt: skip
+"""The kinds of reports by the names that ``gradcli check --report KIND=FILE`` takes, each imported when it is asked for."""
+
+
+def make(kind: str, stream: TextIO, **how: bool) -> Report:
+    """A report of one of the `KINDS`; that for people takes ``verbose`` and ``quiet``."""
+    module, _, name = KINDS[kind].partition(".")
+    report: Report = getattr(import_module(f"gradcli.report.{module}"), name)(stream, **(how if kind == "text" else {}))
+    return report
+
+
 class Report:
-    """One kind of output. ``add`` is called for each case as it is decided, ``close`` once at the end."""
+    """One kind of output. ``add`` is called for each case as it is decided, ``close`` once at the end.
+
+    One that is a page of what is wrong has `MOST` of the findings, the worst first, and a `text` at the end.
+    """
+
+    MOST = 0
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
+        self.worst: Worst[Any] = Worst(self.MOST)
 
     def add(self, outcome: Outcome) -> None:
-        raise NotImplementedError
+        if outcome.bad:
+            self.worst.add(outcome, self.finding)
 
     def close(self, summary: Summary) -> None:
+        self.stream.write(self.text(summary))
+        self.stream.flush()
+
+    def finding(self, outcome: Outcome) -> Any:
+        """Return what is said of a case that is not as it should be."""
+        raise NotImplementedError
+
+    def text(self, summary: Summary) -> str:
+        """The whole page."""
         raise NotImplementedError
 
 
@@ -177,9 +266,7 @@ def gravity(outcome: Outcome) -> int:
     if not outcome.reached:
         return 1
     if outcome.status == FAILED:
-        asserted = outcome.record.asserted is not None and outcome.record.asserted.holds is False
-        verdict = Verdict.MISMATCH if asserted else outcome.verdict or Verdict.SKIPPED
-        return 4 + verdict.gravity
+        return 4 + (Verdict.MISMATCH if outcome.is_false_assert else outcome.verdict or Verdict.SKIPPED).gravity
     return {ERROR: 3, XPASSED: 2}.get(outcome.status, 0)
 
 
@@ -189,23 +276,22 @@ class Worst(Generic[T]):
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.seen = 0
-        self._heap: list[tuple[int, int, T]] = []  # the mildest and latest on top
+        self._kept: list[tuple[tuple[int, int], T]] = []
 
     def add(self, outcome: Outcome, make: Callable[[Outcome], T]) -> None:
         """Keep what ``make`` makes of the outcome, unless enough graver ones are known."""
-        grave, place = gravity(outcome), -self.seen
-        if len(self._heap) < self.limit:
-            heappush(self._heap, (grave, place, make(outcome)))
-        elif (grave, place) > self._heap[0][:2]:
-            heappushpop(self._heap, (grave, place, make(outcome)))
+        key = -gravity(outcome), self.seen
+        if len(self._kept) < self.limit or key < self._kept[-1][0]:
+            insort(self._kept, (key, make(outcome)))
+            del self._kept[self.limit :]
         self.seen += 1  # at last: one of which nothing can be made is not among them
 
     @property
     def left_out(self) -> int:
-        return self.seen - len(self._heap)
+        return self.seen - len(self._kept)
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return len(self._kept)
 
     def __iter__(self) -> Iterator[T]:
-        return (item for _, _, item in sorted(self._heap, key=lambda entry: entry[:2], reverse=True))
+        return (finding for _, finding in self._kept)

@@ -10,8 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from gradcli.inert import uri
-from gradcli.report.identities import Tally, identity_of
-from gradcli.report.outcomes import Outcome
+from gradcli.report.outcomes import Outcome, Tally, identity_of
 from gradcli.report.records import Failure, Record
 from gradcli.storage.whole_files import absolute, here
 

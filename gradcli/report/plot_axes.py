@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.inert import one_line
-from gradcli.report.plot_record import VALUE, Curve, Mark, PlotRecord
+from gradcli.report.ranges import VALUE, Curve, Mark, PlotRecord
 
 _LONGEST = 40  # characters of a label
 _MARGIN = 0.04  # above and below what is shown
@@ -18,7 +18,7 @@ _LARGEST = 1e300  # of an axis: what libraries can still calculate with
 _STEPS = (1, 2, 2.5, 5, 10)
 
 
-class Line(NamedTuple):
+class DrawnLine(NamedTuple):
     """A curve in a panel; ``number`` tells it apart in all of them."""
 
     number: int
@@ -32,7 +32,7 @@ class Panel(NamedTuple):
     """One set of axes: the value, or a derivative."""
 
     heading: str
-    lines: list[Line]
+    lines: list[DrawnLine]
     view: tuple[float, float]
     marks: list[tuple[int, Mark]]  # with the numbers of their curves
 
@@ -48,14 +48,14 @@ def panels(records: Sequence[PlotRecord]) -> list[Panel]:
             if heading in curve.heights:
                 parts = [record.expr] if several else []
                 label = one_line(" ".join([*parts, curve.label]).strip(), _LONGEST)
-                lines.append(Line(number, label, curve.xs, curve.heights[heading], curve))
+                lines.append(DrawnLine(number, label, curve.xs, curve.heights[heading], curve))
         log = any("y" in record.log for record in records) and heading == VALUE
         marks = [(line.number, mark) for line in lines for mark in line.curve.marks]
         found.append(Panel(heading, lines, _view(lines, heading, log), marks))
     return found
 
 
-def _view(lines: Sequence[Line], heading: str, log: bool) -> tuple[float, float]:
+def _view(lines: Sequence[DrawnLine], heading: str, log: bool) -> tuple[float, float]:
     """The heights that are shown: all, but where curves leave every picture."""
     lows, highs = [], []
     for line in lines:
@@ -126,3 +126,36 @@ def label(number: float) -> str:
     """A round number on an axis."""
     text = f"{number:.6g}"
     return text.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+
+
+# -- Two names -------------------------------------------------------------------------------------
+
+_FLAT = 1e-9  # of the largest slope: where no arrow is drawn
+
+
+def axes_of(record: PlotRecord) -> tuple[Axis, Axis]:
+    """The axes of a field."""
+    grid = record.grid
+    assert grid is not None
+    return Axis.over((grid.xs[0], grid.xs[-1]), "x" in record.log), Axis.over((grid.ys[0], grid.ys[-1]), "y" in record.log)
+
+
+def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...]:
+    """Points of a field in so many columns and rows, and the way that the value grows there, in parts of the axes."""
+    grid, axes = record.grid, axes_of(record)
+    assert grid is not None
+    known_slopes = [slopes for slopes in grid.gradient if slopes is not None]
+    if len(known_slopes) < 2:
+        return (np.empty(0),) * 4
+    places = [
+        np.unique(np.linspace(0, len(ends) - 1, n + 2).round().astype(int))[1:-1] for ends, n in ((grid.ys, rows), (grid.xs, columns))
+    ]
+    points = np.meshgrid(grid.xs[places[1]], grid.ys[places[0]])
+    with np.errstate(all="ignore"):
+        across, up = (
+            slopes[np.ix_(*places)] * (at if axis.log else 1.0) / (axis.high - axis.low)
+            for slopes, at, axis in zip(known_slopes, points, axes, strict=True)
+        )
+        size = np.hypot(across, up)
+        known = np.isfinite(size) & (size > _FLAT * np.max(size, where=np.isfinite(size), initial=0.0))
+    return points[0][known], points[1][known], across[known], up[known]

@@ -1,15 +1,118 @@
-"""Curves in a terminal: dots of Braille, or marks where there are no colours to tell several apart, with axes of round numbers."""
+"""Curves and contours in a terminal: dots of Braille, or marks where there are no colours to tell several apart, with round numbers.
+
+Colours are told as names; what makes them visible is for those who know the terminal.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from gradcli.inert import display_width, printable
-from gradcli.report.plot_axes import Axis, Line, Panel, panels
-from gradcli.report.plot_canvas import Row, Sheet, Style
-from gradcli.report.plot_record import VALUE, PlotRecord
+from gradcli.report.lines import Line, Part
+from gradcli.report.plot_axes import Axis, DrawnLine, Panel, arrows, axes_of, label, panels
+from gradcli.report.ranges import VALUE, Field, PlotRecord
+
+# -- A sheet of dots and characters, with the colour of each character -----------------------------
+
+Row = list[tuple[str, str]]  # parts of a line, each with the name of its colour, or none
+_BITS = np.array([[64, 128], [4, 32], [2, 16], [1, 8]])  # of the dots of a character in Braille, from below
+
+
+class Style(NamedTuple):
+    """What a terminal can show."""
+
+    width: int
+    height: int
+    unicode: bool
+    colour: bool
+
+
+class Sheet:
+    """A rectangle of characters over ranges of two numbers."""
+
+    def __init__(self, columns: int, rows: int, across: tuple[float, float], up: tuple[float, float]) -> None:
+        self.columns, self.rows = columns, rows
+        self.left, self.low = across[0], up[0]
+        self.wide = (math.nextafter(across[1], math.inf) - self.left) / (2 * columns)  # between dots
+        self.tall = (math.nextafter(up[1], math.inf) - self.low) / (4 * rows)
+        self.dots = np.zeros((4 * rows, 2 * columns), bool)
+        self.characters: dict[tuple[int, int], str] = {}
+        self.colours: dict[tuple[int, int], str] = {}
+        self.behind: set[tuple[int, int]] = set()  # characters that give way to points
+
+    def _dots_from_corner(self, x: float, y: float) -> tuple[int, int]:
+        return round((x - self.left) / self.wide), round((y - self.low) / self.tall)
+
+    def nearest(self, x: float, y: float) -> tuple[int, int]:
+        """The column and the row, from below, of the nearest dot; points beyond the sheet are on its edge."""
+        column, row = self._dots_from_corner(x, y)
+        return min(max(column, 0), 2 * self.columns - 1), min(max(row, 0), 4 * self.rows - 1)
+
+    def cell(self, x: float, y: float) -> tuple[int, int]:
+        """The column and the row, from below, of the character at a point."""
+        column, row = self.nearest(x, y)
+        return column // 2, row // 4
+
+    def dot(self, column: int, row: int, colour: str = "", mark: str | None = None) -> None:
+        """A dot, or a character in its place."""
+        cell = column // 2, row // 4
+        if cell in self.behind:
+            self.behind.remove(cell)
+            del self.characters[cell]
+        self.dots[row, column] = True
+        if mark is not None:
+            self.characters[cell] = mark
+        self.colours[cell] = colour
+
+    def line(self, x0: float, y0: float, x1: float, y1: float, colour: str = "", mark: str | None = None) -> None:
+        """Points from one to another."""
+        begin, end = self._dots_from_corner(x0, y0), self._dots_from_corner(x1, y1)
+        steps = max(abs(begin[0] - end[0]), abs(begin[1] - end[1]), 1)
+        for k in range(steps + 1):
+            self.dot(*self.nearest(x0 + (x1 - x0) * (k / steps), y0 + (y1 - y0) * (k / steps)), colour, mark)
+
+    def text(self, column: int, row: int, text: str, colour: str = "", *, behind: bool = False) -> None:
+        """Characters, in the place of all dots; of those ``behind``, points take the place."""
+        for cell in ((place, row) for place in range(column, min(column + len(text), self.columns))):
+            self.characters[cell] = text[cell[0] - column]
+            self.colours[cell] = colour
+            if behind:
+                self.behind.add(cell)
+
+    def rows_of_parts(self) -> list[Row]:
+        """The sheet from above, each line in parts of one colour."""
+        codes = (self.dots.reshape(self.rows, 4, self.columns, 2) * _BITS[:, None]).sum(axis=(1, 3))
+        found = []
+        for row in reversed(range(self.rows)):
+            parts: Row = []
+            for column, code in enumerate(codes[row].tolist()):
+                character = self.characters.get((column, row), chr(0x2800 + code) if code else " ")
+                colour = "" if character == " " else self.colours.get((column, row), "")
+                if parts and (parts[-1][1] == colour or character == " "):
+                    parts[-1] = (parts[-1][0] + character, parts[-1][1])
+                else:
+                    parts.append((character, colour))
+            found.append(parts)
+        return found
+
+
+class Chart(NamedTuple):
+    """Rows of a picture as a result, which stands above those that it is of."""
+
+    rows: list[Row]
+    error: None = None
+    failed: bool = False
+
+    def lines(self, digits: int | None = None, width: int | None = None) -> list[Line]:
+        """The rows, each in parts with a colour."""
+        return [Line(None, [Part(text, colour) for text, colour in row]) for row in self.rows]
+
+
+# -- Curves ----------------------------------------------------------------------------------------
 
 Point = tuple[float, float]
 DIM = "bright_black"
@@ -17,7 +120,6 @@ COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red", "white")
 MARKS = "*+ox#@%&=~$?"  # of curves without colours
 _PER_LABEL = 10  # columns along the axis below
 _PER_TICK = 3  # rows
-
 
 SIDE, TICK, CORNER, FLOOR, NOTCH, ZERO, POLE, KINK, JUMP, POINT = "│┤└─┴┈┊◆○●"
 _ASCII = str.maketrans("│┤└─┴┈┊◆○●→↗↑↖←↙↓↘", "|++-+.:^o@>/^\\</v\\")
@@ -84,7 +186,7 @@ def framed(heading: str, sheet: Sheet, up: Axis, margin: int) -> list[Row]:
         for at, text in up.ticks(max(3, rows // _PER_TICK))
     }
     found: list[Row] = [[(" " * (margin + 1) + printable(heading), "")]]
-    for place, parts in enumerate(sheet.lines()):
+    for place, parts in enumerate(sheet.rows_of_parts()):
         tick = beside.get(place, "")
         found.append([(f"{tick:>{margin}}{TICK if tick else SIDE}", DIM), *parts])
     return found
@@ -133,7 +235,7 @@ def below(name: str, across: Axis, columns: int, margin: int) -> list[Row]:
     return [axis, [("".join(labels).rstrip(), DIM)], [(" " * (margin + 1) + printable(name).center(columns).rstrip(), "")]]
 
 
-def _legend(lines: Sequence[Line], style: Style) -> list[Row]:
+def _legend(lines: Sequence[DrawnLine], style: Style) -> list[Row]:
     """Which curve is which."""
     rows: list[Row] = []
     used = 0
@@ -148,3 +250,76 @@ def _legend(lines: Sequence[Line], style: Style) -> list[Row]:
         rows[-1] += [(gap + sample, COLOURS[line.number % len(COLOURS)]), (f" {line.label}", "")]
         used += len(gap) + width
     return rows
+
+
+# -- Contours --------------------------------------------------------------------------------------
+
+_HEIGHTS = ("blue", "bright_blue", "cyan", "green", "bright_green", "yellow", "bright_yellow", "red", "bright_red")
+_ARROWS = "→↗↑↖←↙↓↘"
+_APART = (10, 3)  # columns and rows between arrows
+
+
+def contours(record: PlotRecord, style: Style) -> list[Row]:
+    """A field as lines of text: lines of equal value with their heights, and arrows the way that the value grows."""
+    grid = record.grid
+    assert grid is not None
+    (name, _), (upward, _) = record.ranges.items()
+    across, up = axes_of(record)
+    rows = max(5, style.height - 4)
+    margin = margin_of([up], rows)
+    columns = max(16, style.width - margin - 1)
+    sheet = Sheet(columns, rows, across[:2], up[:2])
+    shown = _draw_levels(sheet, grid, across.at(grid.xs), up.at(grid.ys), not style.unicode)
+    for x, y, wide, tall in zip(*arrows(record, columns // _APART[0], rows // _APART[1]), strict=True):
+        angle = math.atan2(tall * rows * 2, wide * columns)  # characters are twice as high as wide
+        column, row = sheet.cell(float(across.at(x)), float(up.at(y)))
+        sheet.text(column - 1, row, f" {_ARROWS[round(angle / (math.pi / 4)) % 8]} ")
+    _label_levels(sheet, shown, grid.levels)
+    return for_terminal([*framed(upward, sheet, up, margin), *below(name, across, columns, margin)], style)
+
+
+def _nearest(axis: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarray:
+    """The places of some points of an axis among so many that are evenly spaced, and those before them."""
+    at = (axis[chosen] - axis[0]) / (axis[-1] - axis[0]) * (count - 1)
+    return np.unique(np.concatenate([np.floor(at), np.ceil(at)]).astype(int))
+
+
+def _draw_levels(sheet: Sheet, grid: Field, xs: np.ndarray, ys: np.ndarray, letters: bool) -> list[list[tuple[int, int]]]:
+    """The characters of each level: of those dots beside which the value is on its other side. Letters stand where there are no dots."""
+    rows, columns = sheet.dots.shape
+    with np.errstate(all="ignore"):
+        wide = np.stack([np.interp(np.linspace(xs[0], xs[-1], columns), xs, row) for row in grid.values])
+        fine = np.stack([np.interp(np.linspace(ys[0], ys[-1], rows), ys, column) for column in wide.T], axis=1)
+    known = np.isfinite(fine)
+    lost = np.isnan(grid.values)
+    known[:, _nearest(xs, lost.all(axis=0), columns)] = False  # lines that are too thin to be met
+    known[_nearest(ys, lost.all(axis=1), rows), :] = False
+    found = []
+    for number, level in enumerate(grid.levels):
+        above = fine > level
+        edge = np.zeros(fine.shape, bool)
+        edge[:, :-1] |= (above[:, :-1] != above[:, 1:]) & known[:, :-1] & known[:, 1:]
+        edge[:-1] |= (above[:-1] != above[1:]) & known[:-1] & known[1:]
+        mark = chr(ord("a") + number % 26) if letters else None
+        places = [(column, row) for row, column in np.argwhere(edge).tolist()]
+        for column, row in places:
+            sheet.dot(column, row, _height_colour(number, len(grid.levels)), mark)
+        found.append([(column // 2, row // 4) for column, row in places])
+    return found
+
+
+def _height_colour(number: int, count: int) -> str:
+    return _HEIGHTS[round(number * (len(_HEIGHTS) - 1) / max(1, count - 1))]
+
+
+def _label_levels(sheet: Sheet, shown: list[list[tuple[int, int]]], levels: Sequence[float]) -> None:
+    """The height of each level on its line, as far from the others as can be."""
+    placed: list[tuple[int, int]] = []
+    for number, (level, places) in enumerate(zip(levels, shown, strict=True)):
+        text = label(level)
+        room = [(x, y) for x, y in places[:: max(1, len(places) // 200)] if x + len(text) < sheet.columns]
+        if room:
+            far = [min([math.hypot((x - a) / 2, y - b) for a, b in placed], default=x) for x, y in room]
+            x, y = room[int(np.argmax(far))]
+            placed.append((x, y))
+            sheet.text(x, y, f"{text} ", _height_colour(number, len(levels)))

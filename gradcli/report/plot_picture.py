@@ -12,9 +12,10 @@ import numpy as np
 
 from gradcli.errors import UsageError
 from gradcli.inert import one_line, xml_text
+from gradcli.report.documents import html_page
 from gradcli.report.lines import Line
-from gradcli.report.plot_axes import Panel, label, panels
-from gradcli.report.plot_record import VALUE, Field, PlotRecord
+from gradcli.report.plot_axes import Panel, arrows, label, panels
+from gradcli.report.ranges import VALUE, PlotRecord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -160,41 +161,18 @@ def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
         ax.contourf(grid.xs, grid.ys, values, levels=steps, cmap="viridis", norm=norm, alpha=0.55)
         lines = ax.contour(grid.xs, grid.ys, values, levels=grid.levels, colors=_TEXT, linewidths=0.8, linestyles="solid")
         ax.clabel(lines, fmt=label, fontsize=8)
-    _arrows(ax, grid, record)
+    _arrows(ax, record)
     ax.set_xlabel(one_line(across, 40))
     ax.set_ylabel(one_line(upward, 40))
     ax.set_title(one_line(record.expr, _LONGEST), loc="left", fontweight="bold")
 
 
-def _arrows(ax: Axes, grid: Field, record: PlotRecord) -> None:
+def _arrows(ax: Axes, record: PlotRecord) -> None:
     """Arrows the way that the value grows, longer where it does so faster, but not in proportion: slopes differ by magnitudes."""
-    if grid.gradient[0] is None or grid.gradient[1] is None:
-        return
-    columns = np.unique(np.linspace(0, len(grid.xs) - 1, _ARROWS + 2).round().astype(int))[1:-1]
-    rows = np.unique(np.linspace(0, len(grid.ys) - 1, _ARROWS + 2).round().astype(int))[1:-1]
-    places = np.ix_(rows, columns)
-    wide, tall = grid.gradient[0][places], grid.gradient[1][places]
-    spans = [
-        math.log(end / begin) if axis in record.log else end - begin
-        for axis, (begin, end) in zip("xy", record.ranges.values(), strict=True)
-    ]
-    if "x" in record.log:
-        wide = wide * grid.xs[columns][None, :]
-    if "y" in record.log:
-        tall = tall * grid.ys[rows][:, None]
-    with np.errstate(all="ignore"):
-        across, up = wide / spans[0], tall / spans[1]
-        size = np.hypot(across, up)
-        most = float(np.nanmax(np.where(np.isfinite(size), size, np.nan))) if np.isfinite(size).any() else 0.0
-        if not most:
-            return
-        share = (0.35 + 0.65 * np.sqrt(size / most)) / np.where(size > 0, size, 1.0)
-    known = np.isfinite(size) & (size > 1e-9 * most)
-    xs, ys = np.meshgrid(grid.xs[columns], grid.ys[rows])
-    ax.quiver(
-        xs[known], ys[known], (across * share)[known], (up * share)[known], angles="uv", color=_TEXT, scale=_ARROWS * 1.6,
-        width=0.0028, pivot="mid", alpha=0.9,
-    )  # fmt: skip
+    xs, ys, across, up = arrows(record, _ARROWS, _ARROWS)
+    size = np.hypot(across, up)
+    share = (0.35 + 0.65 * np.sqrt(size / size.max(initial=0.0))) / size
+    ax.quiver(xs, ys, across * share, up * share, angles="uv", color=_TEXT, scale=_ARROWS * 1.6, width=0.0028, pivot="mid", alpha=0.9)
 
 
 # -- A page with a picture and its table: a file of HTML that fetches nothing and runs nothing ------
@@ -220,18 +198,11 @@ th { position: sticky; top: 0; background: var(--back); }
 
 def page(records: Sequence[PlotRecord], width: int | None = None, height: int | None = None) -> str:
     """The whole page. Raises UsageError without matplotlib."""
-    name = xml_text(_title(records[0])[0] if records else "plot")
     alt = xml_text("; ".join(" ".join(_title(record)) for record in records))
     drawn = picture(records, "svg", width, height).decode()
-    parts = [
-        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>', f"<title>{name}</title>", f"<style>{_STYLE}</style>",
-        "</head>", "<body>", "<main>", f'<div role="img" aria-label="{alt}">',
-        drawn[drawn.index("<svg") :].strip(), "</div>",
-    ]  # fmt: skip
-    for record in records:
-        parts += _record(record)
-    return "\n".join([*parts, "</main>", "</body>", "</html>", ""])
+    content = [f'<div role="img" aria-label="{alt}">', drawn[drawn.index("<svg") :].strip(), "</div>"]
+    content += [part for record in records for part in _record(record)]
+    return html_page(_title(records[0])[0] if records else "plot", _STYLE, content)
 
 
 def _title(record: PlotRecord) -> list[str]:

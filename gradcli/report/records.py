@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,7 +18,6 @@ from gradcli.report.lines import Line, Part, Row, Table, labelled, notes
 from gradcli.report.number_text import array_text
 
 if TYPE_CHECKING:
-    from gradcli.report.uncertainty import Uncertainty
     from gradcli.report.verdicts import Check, VariableCheck, Worst
 
 Array = Any  # a NumPy array or scalar
@@ -33,6 +32,11 @@ _LAYOUTS = {
     **{mode: _LAYOUT.format(f"seed {mode} derivative=derivative_or_none latex? derivative_kind?") for mode in _HEADINGS},
     "assert": _LAYOUT.format("assert=asserted"),
 }
+
+
+def box_text(box: Mapping[str, tuple[float, float]]) -> str:
+    """``0.0 <= x <= 1.0, y = 2.0``."""
+    return ", ".join(f"{name} = {low!r}" if low == high else f"{low!r} <= {name} <= {high!r}" for name, (low, high) in box.items())
 
 
 @cache
@@ -77,8 +81,47 @@ class Asserted(Data):
         """Return where it is not decided, and why."""
         if self.left_open is None:
             return self.reason or ""
-        box = ", ".join(f"{low!r} <= {name} <= {high!r}" for name, (low, high) in self.left_open.items())
-        return f"open for {box}" + (f": {self.reason}" if self.reason else "")
+        return f"open for {box_text(self.left_open)}" + (f": {self.reason}" if self.reason else "")
+
+
+@dataclass(eq=False, repr=False)
+class Uncertainty(Data):
+    """What first order makes of the standard deviations of names, for each entry of a result."""
+
+    JSON = "std contributions covariances=contributions_of_pairs? second_order=with_second_order notes"
+
+    std: Any
+    variances: dict[str, Any] = field(default_factory=dict)  # of each name alone, the largest first
+    covariances: dict[tuple[str, str], Any] = field(default_factory=dict)  # what each pair adds to the variance, which may be less than 0
+    second_order: tuple[float, float] | None = None  # bias and standard deviation with it, of normal distributions
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def contributions(self) -> dict[str, dict[str, Any]]:
+        """The part of each name in the variance, as JSON has it."""
+        return {name: {"variance": part, "share": self._share(part)} for name, part in self.variances.items()}
+
+    @property
+    def contributions_of_pairs(self) -> dict[str, dict[str, Any]]:
+        """The same of pairs of names."""
+        return {",".join(pair): {"variance": part, "share": self._share(part)} for pair, part in self.covariances.items()}
+
+    @property
+    def with_second_order(self) -> dict[str, float] | None:
+        """The bias and the deviation of second order, as JSON has them."""
+        return None if self.second_order is None else dict(zip(("bias", "std"), self.second_order, strict=True))
+
+    def share(self, name: str) -> float:
+        """The part of the variance, added up over entries, that comes from a name."""
+        return self._share(self.variances[name])
+
+    def share_of_pair(self, pair: tuple[str, str]) -> float:
+        """The part that comes from two names moving together."""
+        return self._share(self.covariances[pair])
+
+    def _share(self, part: Any) -> float:
+        whole = float(np.sum(np.square(self.std)))
+        return float(np.sum(part)) / whole if whole else 0.0
 
 
 @dataclass(eq=False, repr=False)
@@ -177,15 +220,21 @@ class Answer(Data):
 
     def to_latex(self, digits: int | None = None) -> str:
         """The result as a part of a document in LaTeX."""
-        from gradcli.report.latex import document
+        from gradcli.report.documents import latex_document
 
-        return document(self.expr, self.equations(digits))
+        return latex_document(self.expr, self.equations(digits))
 
     def _repr_latex_(self) -> str:
         """Return the formulas for notebooks."""
-        from gradcli.report.latex import aligned
+        from gradcli.report.documents import latex_in_notebook
 
-        return aligned(self.equations())
+        return latex_in_notebook(self.equations())
+
+    def _repr_html_(self) -> str:
+        """Return the lines for notebooks."""
+        from gradcli.report.documents import html_of
+
+        return html_of(self.lines() if self.error is None else [Line(None, [Part(self.error_text())])])
 
     @property
     def source(self) -> dict[str, Any]:

@@ -36,15 +36,6 @@ class Result(Record, Generic[Checked_co]):
     precise: dict[str, Any]
     check: Checked_co
 
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        from gradcli.report.notebook import block, paragraphs, table, written
-
-        formulas = self.formulas()
-        rows = [("value", written(self.value), "", "" if self.check is None else self.check.verdict.word)]
-        rows += [(f"by {by}", written(numbers), formulas.get(by, ""), "") for by, numbers in self.derivatives().items()]
-        return block(self.expr, self.error, table(("", "value", "formula", "check"), rows) + paragraphs(self.warnings))
-
 
 class GradientRecord(Result[Checked_co]):
     """A value and its gradient by each name."""

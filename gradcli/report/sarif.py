@@ -10,12 +10,11 @@ from typing import Any, TextIO
 from gradcli.inert import one_line, sarif_message, uri
 from gradcli.report.data import encoded, id_text
 from gradcli.report.describing import message
-from gradcli.report.outcomes import XFAILED, Outcome, Report, Summary, Worst
+from gradcli.report.outcomes import XFAILED, Outcome, Report, Summary
 from gradcli.report.places import Fingerprints, Place, place_of
 from gradcli.report.rules import RULES, Rule
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_MOST = 25_000  # results; GitHub refuses a file with more
 _ROOT, _ROOT_IS = "%SRCROOT%", {"text": "The root of the repository."}  # where that is on this machine is nobody's business
 _INDEX = {name: index for index, name in enumerate(RULES)}
 
@@ -23,31 +22,29 @@ _INDEX = {name: index for index, name in enumerate(RULES)}
 class SarifReport(Report):
     """One run with its results, the worst first."""
 
+    MOST = 25_000  # results; GitHub refuses a file with more
+
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
-        self.results: Worst[str] = Worst(_MOST)
         self.fingerprints = Fingerprints()
 
     def add(self, outcome: Outcome) -> None:
         if outcome.bad or outcome.status == XFAILED:
             fingerprint = self.fingerprints.of(outcome)
-            self.results.add(outcome, lambda outcome: encoded(_result(outcome, fingerprint)))
+            self.worst.add(outcome, lambda outcome: encoded(_result(outcome, fingerprint)))
 
-    def close(self, summary: Summary) -> None:
+    def text(self, summary: Summary) -> str:
         run = {"tool": {"driver": driver()}, "columnKind": "unicodeCodePoints", "originalUriBaseIds": {_ROOT: {"description": _ROOT_IS}}}
         head = encoded({**run, "invocations": [self._invocation(summary)]})
-        self.stream.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n')
-        for number, result in enumerate(self.results):
-            self.stream.write(",\n" + result if number else result)
-        self.stream.write("\n]}\n]}\n")
-        self.stream.flush()
+        results = ",\n".join(self.worst)
+        return f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n{results}\n]}}\n]}}\n'
 
     def _invocation(self, summary: Summary) -> dict[str, Any]:
         notes = []
         if summary.interrupted:
             notes.append({"level": "error", "message": {"text": summary.line()}})
-        if self.results.left_out:
-            notes.append({"level": "warning", "message": {"text": f"{self.results.left_out:,} more results are left out"}})
+        if self.worst.left_out:
+            notes.append({"level": "warning", "message": {"text": f"{self.worst.left_out:,} more results are left out"}})
         return {"executionSuccessful": not summary.interrupted, "toolExecutionNotifications": notes}
 
 
@@ -103,22 +100,22 @@ _SEMANTIC = re.compile(r"\d+\.\d+\.\d+")
 @cache
 def driver() -> dict[str, Any]:
     """The tool component; without what the installed package does not say."""
+    from email.message import Message
     from importlib.metadata import PackageNotFoundError, metadata
 
     try:
-        package = metadata("gradcli")
+        package: Any = metadata("gradcli")
     except PackageNotFoundError:
-        known, addresses = {}, {}
-    else:
-        known = {"version": package["Version"]}
-        addresses = dict(line.split(", ", 1) for line in package.get_all("Project-URL") or ())
-    if _SEMANTIC.fullmatch(known.get("version", "")):
-        known["semanticVersion"] = known["version"]
+        package = Message()
+    version, addresses = package["Version"], dict(line.split(", ", 1) for line in package.get_all("Project-URL") or ())
     documentation = addresses.get("Documentation")
-    home = next((addresses[name] for name in ("Homepage", "Repository", "Documentation") if name in addresses), None)
-    if home is not None:
-        known["informationUri"] = home
-    return {"name": "gradcli", **known, "rules": [_descriptor(name, rule, documentation) for name, rule in RULES.items()]}
+    known = {
+        "version": version,
+        "semanticVersion": version if version and _SEMANTIC.fullmatch(version) else None,
+        "informationUri": next((addresses[name] for name in ("Homepage", "Repository", "Documentation") if name in addresses), None),
+    }
+    rules = [_descriptor(name, rule, documentation) for name, rule in RULES.items()]
+    return {"name": "gradcli", **{key: text for key, text in known.items() if text is not None}, "rules": rules}
 
 
 def _descriptor(name: str, rule: Rule, documentation: str | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from gradcli.report.data import id_text
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:
-    from gradcli.report.plot_record import PlotRecord
+    from gradcli.report.ranges import PlotRecord
 
 _FIELDS = ("id", "line", "expr", "variable", "index", "at", "gradient", "value")
 HEADER = ",".join(_FIELDS) + "\n"

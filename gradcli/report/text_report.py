@@ -6,9 +6,8 @@ from typing import TextIO
 
 from gradcli.inert import one_line, shown
 from gradcli.report.describing import block, id_of, location, notes, remark
-from gradcli.report.outcomes import Outcome, Report, Summary, Worst
+from gradcli.report.outcomes import Outcome, Report, Summary
 
-_MOST = 1000  # failures that are shown in full
 _MOST_NOTES = 100  # of claims that are right
 _MOST_UNREACHED = 10  # cases that are named
 
@@ -20,10 +19,11 @@ class TextReport(Report):
     What a report is made of is put by methods of their own, which a terminal has in colour.
     """
 
+    MOST = 1000  # failures that are shown in full
+
     def __init__(self, stream: TextIO, verbose: bool = False, quiet: bool = False) -> None:
         super().__init__(stream)
         self.verbose, self.quiet = verbose, quiet
-        self.worst: Worst[str] = Worst(_MOST)
         self.notes: list[str] = []
         self.unreached: list[str] = []  # the first of them, each on a line
 

@@ -34,8 +34,7 @@ from gradcli.query.cases import CheckedLines, checked, claimed, left_undecided, 
 from gradcli.query.names import UsedNames, refuse_unknown_in
 from gradcli.query.options import CHECKING, Options, Policy, policy_of
 from gradcli.reference.deadline import OutOfTime, deadline
-from gradcli.report.identities import given_of
-from gradcli.report.outcomes import Outcome
+from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 from gradcli.spelling import words

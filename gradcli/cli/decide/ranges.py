@@ -25,9 +25,8 @@ from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
 from gradcli.query.free_variables import needs_of
 from gradcli.query.options import Options, names_of
 from gradcli.query.plots import AskedPlot, plots
-from gradcli.report.bound_record import BoundRecord, Ends
-from gradcli.report.plot_canvas import Chart, Row, Style
-from gradcli.report.plot_record import PlotRecord
+from gradcli.report.plot_chart import Chart, Row, Style
+from gradcli.report.ranges import BoundRecord, Ends, PlotRecord
 from gradcli.report.table import plot_rows
 from gradcli.storage.whole_files import write_whole
 
@@ -262,8 +261,7 @@ def _picture(records: Sequence[PlotRecord], request: PlotRequest, suffix: str) -
 
 def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:
     """All curves together; contours one after the other."""
-    from gradcli.report.plot_chart import chart
-    from gradcli.report.plot_contours import contours
+    from gradcli.report.plot_chart import chart, contours
 
     rows: list[Row] = chart([record for record in records if record.curves], style)
     for record in records:

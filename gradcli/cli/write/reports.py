@@ -18,8 +18,7 @@ from gradcli.errors import UsageError, one_of
 from gradcli.files.option_table import REPORTS
 from gradcli.files.settings import Settings
 from gradcli.inert import one_line
-from gradcli.report.kinds import make
-from gradcli.report.outcomes import Outcome, Report, Summary
+from gradcli.report.outcomes import Outcome, Report, Summary, make
 from gradcli.storage.whole_files import Replacement, cannot_write, real
 
 

@@ -190,12 +190,10 @@ class Writer:
             from gradcli.report.page.assembly import page
 
             return page(self.found, self.digits)
+        from gradcli.report.pictures import mermaid, svg
+
         if self.form == "svg":
-            from gradcli.report.pictures.svg import svg
-
             return svg(self.found[0])
-        from gradcli.report.pictures.mermaid import mermaid
-
         text = mermaid(self.found[0])
         return text if self.out is None else f"```mermaid\n{text}```\n"
 

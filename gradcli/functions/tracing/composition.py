@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.functions.arguments import OUTSIDE, Floats, Seeds
-from gradcli.functions.differences import held
+from gradcli.functions.arguments import Floats, Seeds
+from gradcli.functions.differences import JVP, along, derivative, held
 from gradcli.functions.extrapolation import Slope, slope
-from gradcli.functions.precision import Narrow, epsilon_of
-from gradcli.functions.tracing.exact import REFUSED, Exact, run_at
+from gradcli.functions.precision import epsilon_of
+from gradcli.functions.tracing.exact import REFUSED, TRACED, Claims, Exact, part_of, run_at
 from gradcli.functions.tracing.passage import Exit, Passage
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sweep import backward
-from gradcli.report.verdicts import Claim, VariableCheck, Verdict
+from gradcli.graph.nodes import Expr
+from gradcli.report.verdicts import VariableCheck, Verdict
 
 _MOST_ENTRIES, _MOST_STEPS = 2_000, 300  # numbers that leave the graph, and of these times steps of the trace: else all is differenced
 _MOVE = 2.0**-14  # relative: how far the whole function is moved to confirm its derivative
@@ -58,53 +56,47 @@ class Composition:
         steps = len(trace.steps) + self.exact.passage.price * len(self.exact.passage.exits)
         self.feasible = entries <= _MOST_ENTRIES and entries * steps <= _MOST_STEPS
 
-    def check(
-        self, seeds: Seeds, claims: Floats, rtol: float | None, atol: float, narrow: Narrow | None
-    ) -> dict[str, tuple[VariableCheck, Claim | None]] | None:
-        """The verdict on each claim, with that of the judge where a kink decides; None where it takes differences of the whole.
+    def check(self, seeds: Seeds, claims: Claims) -> dict[str, VariableCheck] | None:
+        """The verdict on each claim; None where it takes differences of the whole.
 
-        narrow  the format of the claims, if that has few bits: what it rounds in the calls that are not traced is not known, and is
-                given the room of a tolerance
+        What a format of few bits rounds in the calls that are not traced is not known, and is given the room of a tolerance.
         """
         if not self.feasible:
             return None
-        root, floats = self.exact.sum(seeds), self.subject.floats
-        if rtol is None and narrow is not None:
-            rtol = RTOL[narrow[0].name]
-        adjoints = self._adjoints(root, 0.0 if narrow is None else 2 * narrow[0].unit)
+        root, narrow = self.exact.sum(seeds), claims.narrow
+        if claims.rtol is None and narrow is not None:
+            claims = claims._replace(rtol=RTOL[narrow.name])
+        adjoints = self._adjoints(root, 0.0 if narrow is None else 2 * narrow.unit)
         if adjoints is None:
             return None
         whole = self.exact.added([(root, np.ones(())), *((adjoint.exit.node, adjoint.numbers) for adjoint in adjoints)])
         room = self._errors(adjoints)
-        judged = self.exact.judged(whole, floats, claims, rtol, atol + max(float(part.max(initial=0.0)) for part in room.values()), narrow)
+        unsure = max(float(part.max(initial=0.0)) for part in room.values())
+        judged = self.exact.judged(whole, claims._replace(atol=claims.atol + unsure))
         if judged is None:
             return None
         check, grad = judged
         if not self.exact.passage.held and not self._confirmed(seeds, grad, room):
             return None
-        found: dict[str, tuple[VariableCheck, Claim | None]] = {}
-        source = f"the traced function, with differences at {self._places(adjoints)}"
+        found: dict[str, VariableCheck] = {}
+        source = f"{TRACED}, with differences at {self._places(adjoints)}"
         for claim in check.claims:
-            part, said = check.variables[claim.of], claims[claim.of]
+            part, said = check.variables[claim.of], claims.numbers[claim.of]
             if part.verdict is not Verdict.AGREE:
-                part.decided_by = source
-                found[claim.of] = part, claim
+                found[claim.of] = replace(part_of(claim, part, said), decided_by=source)
                 continue
             errors = np.ravel(room[claim.of]) + (part.max_abs_error or 0.0)
             slopes = np.ravel(grad[claim.of])
-            tolerance = RTOL.get(str(said.dtype), 1e-6) if rtol is None else rtol
+            tolerance = RTOL.get(str(said.dtype), 1e-6) if claims.rtol is None else claims.rtol
             estimates = [Slope(float(value), float(error), source=source) for value, error in zip(slopes, errors, strict=True)]
-            found[claim.of] = held(said, estimates.__getitem__, tolerance, atol), None
-        if any(part.verdict is Verdict.MISMATCH for part, _ in found.values()):
-            self._explain(root, claims, rtol, atol, narrow, {name: part for name, (part, _) in found.items()}, self._places(adjoints))
+            found[claim.of] = held(said, estimates.__getitem__, tolerance, claims.atol)
+        if any(part.verdict is Verdict.MISMATCH for part in found.values()):
+            self._explain(root, claims, found, self._places(adjoints))
         return found
 
-    def _explain(
-        self, root: Expr, claims: Floats, rtol: float | None, atol: float, narrow: Narrow | None, found: dict[str, VariableCheck],
-        places: str,
-    ) -> None:  # fmt: skip
+    def _explain(self, root: Expr, claims: Claims, found: dict[str, VariableCheck], places: str) -> None:
         """Say of wrong gradients that what leaves the graph is a constant to them, if it is that."""
-        judged = self.exact.judged(root, self.subject.floats, claims, rtol, atol, narrow)
+        judged = self.exact.judged(root, claims)
         if judged is not None and all(claim.verdict is Verdict.AGREE for claim in judged[0].claims):
             for part in found.values():
                 if part.verdict is Verdict.MISMATCH:
@@ -115,15 +107,12 @@ class Composition:
 
         coarse  the distance of numbers, relative, in the format of the claims, in which the calls may compute whatever they are given
         """
-        hidden, scope, found = self.exact.trace.hidden, self.exact.scope(self.subject.floats), list[Adjoint]()
-        nodes = [root, *(exit.node for exit in self.exits.values())]
-        order, values = reachable(nodes), forward(nodes, scope.values)
+        hidden, found = self.exact.trace.hidden, list[Adjoint]()
         unsure = 0.0  # the relative error of adjoints that come later, which those before are made of
         for exit in reversed(self.exits.values()):
             seeds: dict[Expr, Any] = {later.exit.node: later.numbers for later in found}
             seeds[root] = seeds.get(root, 0.0) + np.float64(1)
-            with np.errstate(all="ignore"):
-                adjoints = backward(order, seeds, list(hidden.values()), values.__getitem__)
+            adjoints = self.exact.pulled(seeds, hidden.values())
             weights = {number: np.asarray(adjoints[leaf]) for number, leaf in hidden.items() if leaf in adjoints}
             epsilon = max(epsilon_of(array.dtype) for array in (exit.numbers, *(self.exact.trace.constants[n] for n in weights)))
             numbers, errors = np.zeros(exit.numbers.size), np.zeros(exit.numbers.size)
@@ -145,16 +134,13 @@ class Composition:
 
     def _errors(self, adjoints: list[Adjoint]) -> Floats:
         """How far the errors of adjoints may take each entry of the gradient."""
-        leaves, scope = self.exact.trace.leaves, self.exact.scope(self.subject.floats)
+        leaves = self.exact.trace.leaves
         room = {name: np.zeros(leaf.shape) for name, leaf in leaves.items()}
-        nodes = [adjoint.exit.node for adjoint in adjoints]
-        order, values = reachable(nodes), forward(nodes, scope.values)
-        for node, adjoint in zip(nodes, adjoints, strict=True):
+        for adjoint in adjoints:
             for entry in np.flatnonzero(adjoint.errors):
                 seed = np.zeros(adjoint.errors.size)
                 seed[entry] = adjoint.errors.reshape(-1)[entry]
-                with np.errstate(all="ignore"):
-                    moved = backward(order, {node: seed.reshape(node.shape)}, list(leaves.values()), values.__getitem__)
+                moved = self.exact.pulled({adjoint.exit.node: seed.reshape(adjoint.errors.shape)}, leaves.values())
                 for name, leaf in leaves.items():
                     room[name] += np.abs(moved.get(leaf, 0.0))
         return room
@@ -162,20 +148,14 @@ class Composition:
     def _confirmed(self, seeds: Seeds, grad: Floats, room: Floats) -> bool:
         """Return whether the function moves along a direction as this gradient says: nothing has left the graph unseen."""
         random = np.random.default_rng(7)
-        along = {name: _MOVE * random.uniform(-1, 1, x.shape) * np.where(x == 0, 1.0, x) for name, x in self.subject.floats.items()}
-        ends = [{name: (x + side * along[name]).astype(x.dtype) for name, x in self.subject.floats.items()} for side in (1, -1)]
-        try:
-            up, down = (np.asarray(self.subject.along(seeds, end)) for end in ends)
-        except OUTSIDE:
-            return True
-        if not (np.isfinite(up).all() and np.isfinite(down).all()):
+        direction = {name: random.uniform(-1, 1, x.shape) * np.where(x == 0, 1.0, x) for name, x in self.subject.floats.items()}
+        estimate = derivative(along(self.subject, direction), JVP, seeds, 0, _MOVE)
+        if not math.isfinite(estimate.value):
             return True  # the end of the domain is near
-        said = [np.ravel(grad[name] * (ends[0][name] - ends[1][name])) for name in grad]
-        unsure = sum(float((np.abs(along[name]) * errors).sum()) for name, errors in room.items())
-        size = float(np.abs(np.concatenate(said)).sum())
-        epsilon = max(epsilon_of(x.dtype) for x in self.subject.floats.values())
-        rounding = 64 * epsilon * float(np.abs(up).sum() + np.abs(down).sum())
-        return abs(float(up.sum() - down.sum()) - float(np.concatenate(said).sum())) <= _OFF * size + 2 * unsure + rounding
+        said = np.concatenate([np.ravel(grad[name] * far) for name, far in direction.items()])
+        unsure = sum(float((np.abs(far) * room[name]).sum()) for name, far in direction.items())
+        off = abs(estimate.value - float(said.sum()))
+        return off <= _OFF * float(np.abs(said).sum()) + 2 * unsure + 4 * estimate.error
 
     def _moved(self, exit: Exit, entry: int, weights: Mapping[int, np.ndarray], step: float) -> list[float]:
         """The hidden constants times their weights, with one number of an exit moved and all others as they were."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from gradcli.check.crosscheck import cross_check
 from gradcli.check.rounding import is_unsure, roots_each_way
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import OUTSIDE, Floats, Seeds, Subject
-from gradcli.functions.precision import Narrow, Room, bounded_in, epsilon_of, exact_numbers, room_at_zeros, room_of, rounding_of
+from gradcli.functions.precision import Room, bounded_in, epsilon_of, room_at_zeros, room_of, rounding_of
+from gradcli.functions.stochastic import Format
 from gradcli.functions.tracing.passage import Passage
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
@@ -24,12 +26,13 @@ from gradcli.language.scope import Scope
 from gradcli.ops.registry import find
 from gradcli.ops.structure import clone
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace, traced
 
+TRACED = "the traced function"
 _MOST_BRANCHES = 4
 _NEARBY = 2.0**-20  # relative: values at which a constant that hides a dependence is another, and no branch
 _ALIKE = 1e-9  # relative, of what the function gives to its own libraries and to tensors
@@ -37,6 +40,23 @@ _ALIKE = 1e-9  # relative, of what the function gives to its own libraries and t
 # A function that takes tensors: its arguments, and what its run says beside the results.
 Run = Callable[[Mapping[str, Tensor], Passage], list[Any]]
 REFUSED = Exception  # whatever a function, or a library, raises that was not made for tensors of ours, or not for these numbers
+
+
+class Claims(NamedTuple):
+    """Gradients that somebody claims, and how far they may be off.
+
+    narrow  the format in which they were computed, if that is not float64
+    """
+
+    numbers: Floats
+    rtol: float | None
+    atol: float
+    narrow: Format | None
+
+    @property
+    def precision(self) -> str:
+        """The dtype of NumPy's in which errors of the format are bounded."""
+        return "float64" if self.narrow is None else bounded_in(self.narrow.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,39 +72,43 @@ class Exact:
     results: list[Expr]
     passage: Passage
 
-    def check(
-        self, floats: Floats, seeds: Seeds, claims: Floats, rtol: float | None, atol: float, along: Floats | None = None,
-        narrow: Narrow | None = None,
-    ) -> Check | None:  # fmt: skip
-        """The verdict of the judge of expressions on claims about the gradient; None where it cannot decide.
+    def check(self, seeds: Seeds, claims: Claims, along: Floats | None = None) -> dict[str, VariableCheck] | None:
+        """The verdicts of the judge of expressions on claims about the gradient; None where it cannot decide.
 
-        along   a direction, by names: then the claims are about the Hessian times it
-        narrow  the format in which they were computed, if that is not float64, and whether sums of 16 bits round in it
+        along  a direction, by names: then the claims are about the Hessian times it
         """
         try:
             root = self.sum(seeds) if along is None else self._slope(self.sum(seeds), along)
         except (GradcliError, *OUTSIDE):
             return None
-        found = self.judged(root, floats, claims, rtol, atol, narrow)
-        return None if found is None else found[0]
+        found = self.judged(root, claims)
+        if found is None:
+            return None
+        check, _ = found
+        return {claim.of: part_of(claim, check.variables.get(claim.of), claims.numbers[claim.of]) for claim in check.claims}
 
-    def judged(
-        self, root: Expr, floats: Floats, claims: Floats, rtol: float | None, atol: float, narrow: Narrow | None = None
-    ) -> tuple[Check, Floats] | None:
+    @cached_property
+    def values(self) -> dict[Expr, Any]:
+        """The values of nodes at the subject's arguments: of the leaves, and of all that was asked for."""
+        return dict(self.scope(self.subject.floats).values)
+
+    def pulled(self, cotangents: Mapping[Expr, Any], targets: Iterable[Expr]) -> dict[Expr, Any]:
+        """Return what flows back from some nodes to others at the subject's arguments."""
+        self.values.update(forward(cotangents, self.values))
+        with np.errstate(all="ignore"):
+            return backward(reachable(cotangents), cotangents, targets, self.values.__getitem__)
+
+    def judged(self, root: Expr, claims: Claims) -> tuple[Check, Floats] | None:
         """The verdict on claims about the gradient of a node that is one number, and that gradient; None where there is none."""
-        scope = self.scope(floats)
-        leaves = self.trace.leaves
+        scope, leaves = self.scope(self.subject.floats), self.trace.leaves
         try:
-            values = forward([root], scope.values)
-            with np.errstate(all="ignore"):
-                found = backward(reachable([root]), {root: np.float64(1)}, list(leaves.values()), values.__getitem__)
+            found = self.pulled({root: np.float64(1)}, leaves.values())
             grad = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape)[()] for name, x in leaves.items()}
-            record = Record("", value=values[root], seed=np.float64(1), grad=grad)
-            room = None if narrow is None else room_of(root, leaves, scope.values, grad, narrow, self.trace.kinds_of)
-            precision = None if narrow is None else bounded_in(narrow[0].name)
-            given = [self._given(name, numbers, rtol, atol, room, precision) for name, numbers in claims.items()]
+            record = Record("", value=self.values[root], seed=np.float64(1), grad=grad)
+            room = None if claims.narrow is None else room_of(root, leaves, scope.values, grad, claims.narrow, self.trace.kinds_of)
+            given = [self._given(name, claims, room) for name in claims.numbers]
             check = cross_check(scope, root, dict(leaves), record, None, given)
-            if narrow is None and check.worst is Verdict.MISMATCH:
+            if room is None and check.worst is Verdict.MISMATCH:
                 zeros = room_at_zeros(root, leaves, scope.values, grad)
                 if any(part.any() for part in zeros.values()):
                     given = [replace(claim, room=zeros[claim.of]) for claim in given]
@@ -94,13 +118,15 @@ class Exact:
         if room is not None:
             for claim in check.claims:
                 room.judge(claim)
-        return (check, grad) if len(check.claims) == len(claims) else None
+        return (check, grad) if len(check.claims) == len(given) else None
 
     @staticmethod
-    def _given(name: str, numbers: np.ndarray, rtol: float | None, atol: float, room: Room | None, precision: str | None) -> Given:
+    def _given(name: str, claims: Claims, room: Room | None) -> Given:
+        numbers, rtol, atol, _ = claims
         if room is None:
-            return Given(name, numbers=numbers, rtol=rtol, atol=atol)
-        return Given(name, numbers=numbers.astype(np.float64), rtol=rtol or 0.0, atol=atol, room=room.of[name], precision=precision)
+            return Given(name, numbers=numbers[name], rtol=rtol, atol=atol)
+        wide, rooms = numbers[name].astype(np.float64), room.reach.rooms
+        return Given(name, numbers=wide, rtol=rtol or 0.0, atol=atol, room=rooms[name], precision=claims.precision)
 
     def other_ways(self, precision: str) -> list[tuple[str, Exact]]:
         """The function on the branches that its code in Python would take but for rounding in a precision, each with the condition."""
@@ -145,7 +171,7 @@ class Exact:
         """The values of the leaves, at these numbers of the arguments, exactly."""
         scope = Scope()
         scope.graph = self.trace.graph
-        values = {self.trace.leaves[name]: array for name, array in exact_numbers(floats).items()}
+        values = {self.trace.leaves[name]: array.astype(np.float64) for name, array in floats.items()}
         values |= {leaf: self.trace.constants[number].astype(np.float64) for number, leaf in self.trace.hidden.items()}
         for leaf, array in values.items():
             scope.values[leaf] = array[()]
@@ -251,15 +277,14 @@ def _believed(subject: Subject, run: Run, floats: Floats, held: dict[str, None],
     arrays = [_array(result) for result in results]
     if any(x.shape != right.shape or x.dtype.kind not in (*FLOATS, *"iub") for x, right in zip(arrays, wanted, strict=True)):
         return None
-    rows = list(zip(arrays, wanted, nodes, strict=True))
-    room: Any = [0.0] * len(nodes)
-    for rounded in (False, True):  # which is asked for where it decides
-        if rounded:
-            room = rounding_of(nodes, found.scope(floats).values, max(map(epsilon_of, trace.kinds)))
-        if all(_alike(x, right, trace.kinds, off) for (x, right, _), off in zip(rows, room, strict=True)):
-            return found
-    turned = all(_alike(x, right, trace.kinds, 0.0) or found.turns(node, floats, right) for x, right, node in rows)
-    return found if turned else None
+    rounding = cache(lambda: rounding_of(nodes, found.scope(floats).values, max(map(epsilon_of, trace.kinds))))  # asked where it decides
+
+    def fits(i: int) -> bool:
+        x, right = arrays[i], wanted[i]
+        near = _alike(x, right, trace.kinds, 0.0) or _alike(x, right, trace.kinds, rounding()[i])
+        return near or found.turns(nodes[i], floats, right)
+
+    return found if all(map(fits, range(len(nodes)))) else None
 
 
 def _array(result: Any) -> np.ndarray:
@@ -275,3 +300,14 @@ def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]], o
     size = float(np.abs(other[np.isfinite(other)]).max(initial=0.0))
     with np.errstate(all="ignore"):
         return bool(np.allclose(one, other, rtol=room, atol=room * size + off, equal_nan=True))
+
+
+def part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> VariableCheck:
+    """The verdict on a claim, as that on the gradient by a name."""
+    part = VariableCheck(claim.verdict, TRACED, entries=(said.size, said.size), worst=claim.worst, reason=claim.reason, mask=claim.mask)
+    part.wrong = 0 if claim.wrong is None else claim.wrong[0]
+    if engine is not None:
+        part.certified, part.kinks = engine.certified, engine.kinks if claim.verdict is Verdict.KINK else []
+        if claim.verdict is Verdict.UNDETERMINED and part.reason is None:
+            part.reason = engine.reason
+    return part

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.functions.places import Place, chosen, place_in
-from gradcli.functions.tracing.jax_rules import FACTORS, PLACED, RULES, Untraceable
+from gradcli.functions.tracing.jax_rules import ASKING, Untraceable, rule_of
 from gradcli.functions.tracing.numpy_arrays import Traced
 from gradcli.functions.tracing.passage import Passage
-from gradcli.ops.structure import detach
 
 
 class Chosen(np.ndarray):
@@ -64,15 +63,16 @@ class _Run:
         if name in _FLOWS:
             return _FLOWS[name](self, parameters, operands)
         if name == "stop_gradient":
-            return [operands[0] if self.custom or not _is_declared(equation) else _held(self.passage, operands[0])]
-        if name in PLACED:
-            return [PLACED[name](equation.primitive, *operands, **parameters)]
-        if name in FACTORS and isinstance(operands[0], Traced):
-            return list(FACTORS[name](equation.primitive, *operands, **parameters))
-        if name not in RULES:
+            (x,) = operands
+            free = self.custom or not isinstance(x, Traced) or not _is_declared(equation)
+            return [x if free else Traced(self.passage.held_constant(x.tensor), self.passage)]
+        if not any(isinstance(x, Traced) for x in operands):
             return self._outside(equation, operands)
+        rule = partial(ASKING[name], equation.primitive) if name in ASKING else rule_of(name)
         try:
-            found = RULES[name](*operands, **parameters)
+            if rule is None:
+                raise Untraceable(f"no rule for {name}")
+            found = rule(*operands, **parameters)
         except Untraceable:
             return self._outside(equation, operands)
         return found if equation.primitive.multiple_results else [found]
@@ -142,14 +142,6 @@ def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any], pa
 def _plain(x: Any) -> Any:
     """An array of NumPy's; keys of random numbers, which are none, as they are."""
     return x if str(getattr(x, "dtype", "")).startswith("key<") else np.asarray(x)
-
-
-def _held(passage: Passage, x: Any) -> Any:
-    """A value as a constant."""
-    if not isinstance(x, Traced) or x.dtype.kind != "f":
-        return x
-    passage.hold()
-    return Traced(x.tensor.apply_op(detach, (x.tensor,), {}), passage)
 
 
 def _place(equation: Any, around: Callable[[], Place | None]) -> Place | None:

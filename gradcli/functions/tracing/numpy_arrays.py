@@ -18,9 +18,11 @@ import numpy as np
 from gradcli.functions.arguments import of_torch
 from gradcli.functions.places import is_theirs, name_called
 from gradcli.functions.tracing.passage import Passage
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import cast, get, rows, write
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_functions import function_on_tensors, ufunc_on_tensors
+from gradcli.tensors.transforms.vectorizing import mapped
 
 _IN_PLACE = ("partition", "put", "resize", "sort")  # methods of arrays that are not NumPy's function of their name
 
@@ -40,31 +42,23 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     # -- NumPy's functions -------------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, how: str, *inputs: Any, out: tuple[Any, ...] | None = None, **keywords: Any) -> Any:
-        operands = [_plain(x) for x in inputs]
+        operands = _plain(inputs)
         first = next((x for x in operands if isinstance(x, Tensor)), self.tensor)
-        keywords = {name: _plain(value) for name, value in keywords.items()}
-        result = ufunc_on_tensors(first, ufunc, how, *operands, **keywords)
+        result = self.traced(ufunc_on_tensors(first, ufunc, how, *operands, **_plain(keywords)))
         if out is None or result is NotImplemented:
-            return self._traced(result)
+            return result
         (target,) = out
-        if not isinstance(target, Traced):  # an array of NumPy's cannot hold what is recorded
-            target[...] = np.asarray(self._traced(result))
-            return target
-        target[...] = self._traced(result)
+        target[...] = result if isinstance(target, Traced) else np.asarray(result)  # which cannot hold what is recorded
         return target
 
     def __array_function__(self, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if keywords.get("order") is not None and function.__name__ in _ORDERED and isinstance(arguments[0], Traced):
             return getattr(arguments[0], function.__name__)(*arguments[1:], **keywords)
-        plain = _plain(arguments), {name: _plain(value) for name, value in keywords.items()}
-        return self._traced(function_on_tensors(self.tensor, function, types, *plain))
+        return self.traced(function_on_tensors(self.tensor, function, types, *_plain((arguments, keywords))))
 
-    def _traced(self, result: Any) -> Any:
-        if isinstance(result, Tensor):
-            return Traced(result, self.passage)
-        if isinstance(result, (tuple, list)):
-            return type(result)(*map(self._traced, result)) if hasattr(result, "_fields") else type(result)(map(self._traced, result))
-        return result
+    def traced(self, result: Any) -> Any:
+        """Return a result, in which tensors are traced arrays."""
+        return mapped(lambda part: Traced(part, self.passage) if isinstance(part, Tensor) else part, result)
 
     # -- entries -----------------------------------------------------------------------------------------------------
 
@@ -148,9 +142,9 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, **keywords: Any) -> Any:
         kind = np.dtype(dtype)
-        if kind.kind == "f":
+        if kind.kind in FLOATS:
             return Traced(cast(self.tensor, kind), self.passage)
-        if self.dtype.kind == "f":
+        if self.dtype.kind in FLOATS:
             self.passage.decide()
         return self.tensor.array.astype(kind)
 
@@ -163,12 +157,12 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
             return np.reshape(self, wanted, **keywords)
         return np.transpose(np.reshape(np.transpose(self), tuple(wanted)[::-1] if np.iterable(wanted) else wanted, **keywords))
 
-    def _by_columns(self, order: str) -> bool:
-        """Return whether entries are read with the first index moving first. Raises ValueError where that hangs on strides."""
-        flags = self.tensor.array.flags
-        if order == "K" and not flags.forc:
-            raise ValueError("the order of the memory of a traced array that is neither C's nor Fortran's")
-        return order == "F" or (order in ("A", "K") and flags.fnc)
+    @staticmethod
+    def _by_columns(order: str) -> bool:
+        """Return whether entries are read with the first index moving first. Raises ValueError where that hangs on the memory."""
+        if order not in "CF":
+            raise ValueError("the order of the memory of a traced array")
+        return order == "F"
 
     def transpose(self, *axes: Any) -> Any:
         return np.transpose(self, axes if len(axes) > 1 else axes[0] if axes else None)
@@ -182,11 +176,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
 def _plain(value: Any) -> Any:
     """Return what holds traced arrays, with their tensors in it."""
-    if isinstance(value, Traced):
-        return value.tensor
-    if isinstance(value, (tuple, list)) and any(isinstance(part, (Traced, tuple, list)) for part in value):
-        return type(value)(*map(_plain, value)) if hasattr(value, "_fields") else type(value)(map(_plain, value))
-    return value
+    return mapped(lambda part: part.tensor if isinstance(part, Traced) else part, value)
 
 
 # -- Arrays that code makes to write into: ``out = np.zeros(3); out[0] = x[0]**2`` keeps what is
@@ -211,7 +201,7 @@ def new_arrays(passage: Passage) -> Iterator[None]:
 
 
 @contextmanager
-def new_tensors() -> Iterator[None]:
+def new_tensors(_: Passage) -> Iterator[None]:
     """While it lasts, tensors of floats that code of theirs makes by PyTorch's functions are ours."""
     with _replaced(import_module("torch"), dict.fromkeys(_OF_TORCH, _tensor)):
         yield

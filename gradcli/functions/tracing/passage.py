@@ -89,6 +89,14 @@ class Passage:
         if place := self._place():
             self.held[str(place)] = None
 
+    def held_constant(self, tensor: Tensor) -> Tensor:
+        """Return a tensor that the code declares to be a constant: whole numbers are."""
+        if tensor.array.dtype.kind not in FLOATS:
+            return tensor
+        self.hold()
+        found: Tensor = tensor.apply_op(detach, (tensor,), {})
+        return found
+
     def decided(self, hidden: Collection[int]) -> list[str]:
         """The places of decisions, those among them that take a number of which no constant in the graph is made."""
         last = max(hidden, default=-1)

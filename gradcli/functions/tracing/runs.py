@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -18,8 +18,15 @@ from gradcli.tensors.core.tensor import Tensor
 
 def runs_of(subject: Subject, by: str | None) -> list[Run]:
     """A function that takes the libraries' own arrays, as one of tensors: ways to run it, the one that says most first."""
-    runs: dict[str | None, list[Callable[[Subject], Run]]] = {"torch": [_with_new_tensors, _torch], "jax": [_jax]}
-    return [run(subject) for run in runs.get(by, [_with_new_arrays, _numpy])]
+    if by == "jax":
+        return [_jax(subject)]
+    run, making = (_torch(subject), new_tensors) if by == "torch" else (_numpy(subject), new_arrays)
+
+    def with_new_arrays(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
+        with making(passage):  # arrays that the function makes can hold what is traced
+            return run(tensors, passage)
+
+    return [with_new_arrays, run]
 
 
 def _numpy(subject: Subject) -> Run:
@@ -30,31 +37,9 @@ def _numpy(subject: Subject) -> Run:
             return Traced(tensors[name], passage) if name in tensors else numbers.copy()
 
         result = subject(make=make)
-        return [part.tensor if isinstance(part, Traced) else part for part in _together(parts_of(result), passage)]
+        return [part.tensor if isinstance(part, Traced) else part for part in parts_of(result)]
 
     return run
-
-
-def _with_new_arrays(subject: Subject) -> Run:
-    """The same, where arrays that the function makes can hold what is traced."""
-    plain = _numpy(subject)
-
-    def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
-        with new_arrays(passage):
-            return plain(tensors, passage)
-
-    return run
-
-
-def _together(parts: list[Any], passage: Passage) -> list[Any]:
-    """Parts of a result; an array of objects that NumPy has made of traced numbers is an array of these."""
-    found = []
-    for part in parts:
-        if isinstance(part, np.ndarray) and part.dtype == object and all(isinstance(x, Traced) for x in part.ravel()):
-            found.append(np.reshape(np.stack(list(part.ravel())), part.shape))
-        else:
-            found.append(part)
-    return found
 
 
 def _torch(subject: Subject) -> Run:
@@ -69,17 +54,6 @@ def _torch(subject: Subject) -> Run:
         if state.recorder is not None:
             state.recorder.further |= chosen
         return result
-
-    return run
-
-
-def _with_new_tensors(subject: Subject) -> Run:
-    """The same, where tensors that the function makes can hold what is traced."""
-    plain = _torch(subject)
-
-    def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
-        with new_tensors():
-            return plain(tensors, passage)
 
     return run
 

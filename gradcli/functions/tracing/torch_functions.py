@@ -20,13 +20,13 @@ from gradcli.functions.arguments import of_torch, to_torch
 from gradcli.functions.places import is_own
 from gradcli.functions.tracing.passage import Passage
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import detach
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import Entries
 from gradcli.tensors.core.in_place import write
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.namespace import resolve
+from gradcli.tensors.transforms.vectorizing import mapped
 
 # -- Tensors of ours as code of PyTorch's takes them for its own: their dtypes, and what tells the
 # passage that numbers leave the graph.
@@ -39,7 +39,7 @@ def methods(passage: Passage) -> dict[str, Any]:
     """The methods and attributes of tensors that are others while code of PyTorch's runs."""
 
     def detached(x: Tensor) -> Tensor:
-        return x if in_forward() else _held(passage, x)
+        return x if in_forward() else passage.held_constant(x)
 
     def counted(x: Tensor) -> int:
         passage.decide()
@@ -66,7 +66,7 @@ def methods(passage: Passage) -> dict[str, Any]:
         return x
 
     def with_theirs(method: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda x, *arguments, **keywords: method(x, *map(ours, arguments), **{name: ours(one) for name, one in keywords.items()})
+        return lambda x, *arguments, **keywords: method(x, *ours(arguments), **ours(keywords))
 
     return {
         **{name: with_theirs(getattr(Tensor, name)) for name in _OF_DTYPES},
@@ -83,15 +83,6 @@ def methods(passage: Passage) -> dict[str, Any]:
         "__int__": counted,
         "__bool__": branched,
     }
-
-
-def _held(passage: Passage, x: Tensor) -> Tensor:
-    """A value as a constant."""
-    if x.array.dtype.kind not in dtypes.FLOATS:
-        return x
-    passage.hold()
-    held: Tensor = x.apply_op(detach, (x,), {})
-    return held
 
 
 def in_forward() -> bool:
@@ -122,21 +113,21 @@ def _device(x: Tensor) -> Any:
 
 
 def ours(value: Any) -> Any:
-    """An argument with PyTorch's tensors and dtypes as ours."""
-    if isinstance(value, (tuple, list)):
-        return type(value)(map(ours, value))
+    """An argument, or a structure of some, with PyTorch's tensors and dtypes as ours."""
     torch = import_module("torch")
-    if isinstance(value, torch.Tensor):
-        return Tensor(np.array(of_torch(value)))
-    if isinstance(value, torch.device):
-        return str(value)
-    if isinstance(value, torch.dtype):
-        return dtypes.NAMES[str(value).removeprefix("torch.")]
-    return value
+
+    def own(part: Any) -> Any:
+        if isinstance(part, torch.Tensor):
+            return Tensor(np.array(of_torch(part)))
+        if isinstance(part, torch.device):
+            return str(part)
+        return dtypes.NAMES[str(part).removeprefix("torch.")] if isinstance(part, torch.dtype) else part
+
+    return mapped(own, value)
 
 
 _PARTS = ("linalg", "special")  # whose functions carry the part in their name: linalg_inv
-_PREFIXES = {"torch.nn.functional": "torch.nn.functional", "torch._C._nn": "torch.nn.functional"}
+_OF_NETWORKS = ("torch.nn.functional", "torch._C._nn")
 _PLACED = frozenset({"device", "layout", "pin_memory", "memory_format", "generator"})  # what says nothing about numbers
 
 
@@ -204,8 +195,9 @@ def _dispatched(
     if arguments and isinstance(arguments[0], torch.Tensor) and _writes(function.__name__):
         # a tensor of PyTorch's own is written into, which cannot hold what is recorded
         with torch._C.DisableTorchFunctionSubclass():
-            return function(*_theirs(passage, arguments), **_theirs(passage, dict(keywords or {})))
-    return _called(function, arguments, keywords or {})
+            arguments, keywords = mapped(partial(_theirs, passage), (arguments, dict(keywords or {})))
+            return function(*arguments, **keywords)
+    return _called(function, ours(arguments), ours({key: value for key, value in (keywords or {}).items() if key not in _PLACED}))
 
 
 def _writes(name: str) -> bool:
@@ -215,19 +207,13 @@ def _writes(name: str) -> bool:
 _IN_PLACE = frozenset(f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "pow"))
 
 
-def _theirs(passage: Passage, value: Any) -> Any:
-    """An argument with PyTorch's tensors in the place of ours: numbers that leave the graph."""
-    if isinstance(value, Tensor):
-        return to_torch(import_module("torch"), passage.out(value))
-    if isinstance(value, (tuple, list)):
-        return type(value)(_theirs(passage, part) for part in value)
-    return {name: _theirs(passage, part) for name, part in value.items()} if isinstance(value, dict) else value
+def _theirs(passage: Passage, part: Any) -> Any:
+    """A tensor of PyTorch's in the place of one of ours: numbers that leave the graph."""
+    return to_torch(import_module("torch"), passage.out(part)) if isinstance(part, Tensor) else part
 
 
-def _called(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+def _called(function: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
     name = function.__name__
-    given = tuple(map(ours, arguments))
-    named = {key: ours(value) for key, value in keywords.items() if key not in _PLACED}
     if name == "__get__":  # of an attribute
         return getattr(given[0], _attribute(function))
     if name == "__set__":
@@ -247,16 +233,15 @@ def _is_method(function: Any) -> bool:
 
 def _found(function: Any, name: str) -> Callable[..., Any]:
     """The function of ours that bears the name. Raises AttributeError if there is none."""
-    where = _PREFIXES.get(getattr(function, "__module__", None) or "", "torch")
-    for part in _PARTS:
-        if name.startswith(f"{part}_"):
-            found: Callable[..., Any] = getattr(import_module(f"gradcli.{part}"), name.removeprefix(f"{part}_"))
-            return found
-    if where == "torch":
-        function_of_ours: Callable[..., Any] = resolve(name)
-        return function_of_ours
-    there: Callable[..., Any] = getattr(import_module("gradcli.nn.functional"), name)
-    return there
+    part, _, rest = name.partition("_")
+    if part in _PARTS:
+        where, name = part, rest
+    elif getattr(function, "__module__", None) in _OF_NETWORKS:
+        where = "nn.functional"
+    else:
+        where = ""
+    found: Callable[..., Any] = getattr(import_module(f"gradcli.{where}"), name) if where else resolve(name)
+    return found
 
 
 def numbers_of(part: Any) -> Any:

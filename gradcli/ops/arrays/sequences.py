@@ -234,6 +234,8 @@ declare(f"""
     torch:
         gradient = torch_gradient(f|input|x, *, spacing, axis, edge_order)
         trapz = trapezoid({_AREA})
+    scipy:
+        integrate.trapezoid = trapezoid(y, x, dx, axis)
 """)
 
 

@@ -51,7 +51,7 @@ _TABLE = """
         indices_are_sorted unique_indices: flag
         bounds_mode bounds_value: anything
     what a function does without being asked
-        everywhere use_lower pivot: True
+        everywhere use_lower pivot traced: True
         inplace exact repetition return_rank pivoting promote_integers hermitian allow_singular lower: False
         assume_a: 'gen' 'general'
         reflect_type: 'even'
@@ -69,6 +69,7 @@ _HELP = {
     "dtype": "leave it out: everything is computed in one precision, which --dtype chooses",
     "device": "leave it out: everything is computed on the CPU",
     "exact": "leave it out: the result is a float",
+    "traced": "write detach(x), or --freeze the name",
 }
 
 

@@ -54,7 +54,7 @@ declare(f"""
         transpose(x, axes+)
         zeros ones rand randn({_SHAPED})
         eye(n|N, m|M, k, dtype, {_PLACED})
-        identity(n, dtype)
+        identity = eye(n, dtype)
         full(shape|size, value|fill_value, dtype, {_PLACED})
         zeros_like ones_like(x, {_LIKE})
         full_like(x, value|fill_value, {_LIKE})
@@ -68,7 +68,16 @@ declare(f"""
         cho_factor(x|a, lower, -overwrite_a, -check_finite)
         cho_solve(c_and_lower, y|b, -overwrite_b, -check_finite)
         contiguous double float(x, -memory_format)
+        ndarray.nonzero(x)
+        ndarray.tolist = contiguous(x)
     torch:
+        Tensor.nonzero(x, as_tuple)
+        Tensor.argwhere = Tensor.nonzero(x)
+        Tensor.tolist = contiguous(x)
+        Tensor.numpy = contiguous(x, -force)
+        Tensor.cpu Tensor.cuda = contiguous(x, -device, -non_blocking, -memory_format)
+        Tensor.clone = contiguous(x, -memory_format)
+        Tensor.requires_grad_ = contiguous(x, -traced|requires_grad)
         sum mean prod(x, axis, keepdims, -dtype, -out)
         argmax argmin(x, axis, keepdims, -out)
         logsumexp(x, axis!, keepdims, -out)
@@ -79,6 +88,8 @@ declare(f"""
         logspace(start, stop|end, num|steps, base, dtype, {_PLACED})
     scipy:
         softmax log_softmax(x, axis)
+    math:
+        math.fsum = sum(x|seq)
 """)
 
 

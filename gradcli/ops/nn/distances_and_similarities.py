@@ -16,7 +16,7 @@ from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.bounds import clip, maximum
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.reductions.sums import norm, sum_
-from gradcli.ops.registry import Number, axes_of, function, noted, one_axis, room_for
+from gradcli.ops.registry import Number, axes_of, declare, function, noted, one_axis, room_for
 from gradcli.ops.structure import valued
 
 
@@ -64,6 +64,15 @@ def cdist(x: Any, y: Any, *, p: float = 2.0, compute_mode: str | None = None) ->
     points = reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
     others = reshape(y, shape=(*y.shape[:-2], 1, *y.shape[-2:]))
     return _between(points - others, p)
+
+
+declare("""
+    scipy:
+        distance.euclidean = dist(x|u, y|v)
+        distance.cityblock = dist(x|u, y|v; p=1)
+        distance.sqeuclidean = mse_loss(input|u, target|v; reduction='sum')
+        distance.cdist = cdist(x|XA, y|XB)
+""")
 
 
 @function(kinks=_KINKS)

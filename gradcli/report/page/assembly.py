@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
 from gradcli.inert import one_line, printable, script, xml_text
 from gradcli.report.explanation import DIGITS, Explanation, Step
-from gradcli.report.lines import Line
+from gradcli.report.lines import Line, text_of
 from gradcli.report.number_text import short
-from gradcli.report.page.details import Details, code, element, note, paragraph
-from gradcli.report.page.steps import PHASES, Story
+from gradcli.report.page.details import PHASES, Details, Story, code, element, note, paragraph
+from gradcli.report.shown_explanation import ShownExplanation
 
-MOST_NODES = 1_500  # up to which each is on the page; of more there is a summary
+MOST_NODES = 1_500  # up to which each is on the page; of more there is the text
 _NAMES = 12  # gradients that stand above the graph
-_COUNTED = 40  # operations of a summary
 _READING = {
     "Forward": "Each node is a part of the text. It is computed from its operands, once they are known.",
     "Adjoint": "The derivative of the result by a node: how much the result changes, per unit, when the node's value does. Adjoints come "
@@ -29,7 +27,7 @@ _READING = {
 }
 
 
-def page(explanations: Sequence[Explanation], digits: int | None = None) -> str:
+def page(explanations: Sequence[ShownExplanation], digits: int | None = None) -> str:
     """One page of all explanations: whole HTML, in which every text of the user's is text."""
     sections = ["".join(_section(each, place, digits or DIGITS)) for place, each in enumerate(explanations)]
     parts = {
@@ -62,7 +60,7 @@ def _asset(name: str) -> str:
 # -- The section of one query ---------------------------------------------------------------------
 
 
-def _section(explanation: Explanation, place: int, digits: int) -> Iterator[str]:
+def _section(explanation: ShownExplanation, place: int, digits: int) -> Iterator[str]:
     if explanation.error is not None:
         error = element("pre", xml_text(explanation.error_text().rstrip("\n")), class_="error")
         yield _panel("This has no result", error)
@@ -70,13 +68,11 @@ def _section(explanation: Explanation, place: int, digits: int) -> Iterator[str]
     is_played = 0 < len(explanation.nodes) <= MOST_NODES
     source = _source(explanation) if is_played else code(one_line(explanation.record.expr, 2000))
     yield _panel("", element("pre", source, class_="source", tabindex=0, aria_label="Source text"), *_facts(explanation, digits))
-    yield from _stories(explanation, place if is_played else None)
     if not is_played:
-        yield from _derivations(explanation)
-        if explanation.nodes:
-            yield from _summary(explanation, digits)
+        yield _panel("", element("pre", xml_text(text_of(explanation.lines(digits)).rstrip("\n"))))
         return
-    from gradcli.report.pictures.svg import svg
+    yield from _stories(explanation, place)
+    from gradcli.report.pictures import svg
 
     details = Details(Story(explanation, digits), f"q{place}")
     picture = element("div", svg(explanation, embedded=True), class_="picture")
@@ -155,12 +151,12 @@ def _facts(explanation: Explanation, digits: int) -> Iterator[str]:
     yield from (note(line.text) for line in lines if line.label == "note" and line.text not in warnings)
 
 
-def _stories(explanation: Explanation, place: int | None) -> Iterator[str]:
+def _stories(explanation: Explanation, place: int) -> Iterator[str]:
     for why in explanation.why:
         first, *rest = why.lines
         content = [element("p", element("strong", xml_text(first))), *map(paragraph, rest)]
         content += [f"<p>Write {code(why.repair)}</p>"] if why.repair else []
-        if why.node and place is not None:
+        if why.node:
             content.append(f'<p><a class="link" href="#q{place}n{why.node}">Show node {why.node}</a></p>')
         yield _panel(f"Why {why.of} is what it is", *content)
 
@@ -172,21 +168,3 @@ def _derivations(explanation: Explanation) -> Iterator[str]:
 
     for name, steps in explanation.steps.items():
         yield _panel(f"d/d{name}, rule by rule", element("ol", "".join(map(row, steps)), class_="derived"))
-
-
-def _summary(explanation: Explanation, digits: int) -> Iterator[str]:
-    """A graph too large for a page: what its nodes are, and the gradients."""
-    counts = Counter(node.op for node in explanation.nodes).most_common()
-    rows = [(op, f"{count:,}") for op, count in counts[:_COUNTED]]
-    if len(counts) > _COUNTED:
-        rows.append((f"and {len(counts) - _COUNTED} further operations", ""))
-    text = "Too many to be played one by one; this is what they are. The form json lists them all."
-    count = f"{_counted(len(explanation.nodes), 'node')}, {_counted(len(explanation.backward), 'contribution')}"
-    yield _panel(count, paragraph(text), _table(rows))
-    if explanation.gradients:
-        yield _panel("Gradient", _table([(name, short(each.value, digits)) for name, each in explanation.gradients.items()]))
-
-
-def _table(rows: Sequence[tuple[str, str]]) -> str:
-    cells = (f"<tr><th scope=row>{code(name)}</th><td>{code(text)}</td></tr>" for name, text in rows)
-    return element("table", "".join(cells))

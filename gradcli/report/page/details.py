@@ -1,4 +1,4 @@
-"""The details of one node on a page: its value and adjoint with their pictures, what arrives, what it passes back, and a name's paths."""
+"""What a page tells of an explanation: its steps in words and as equations, and of each node its value, its adjoint and what flows."""
 
 from __future__ import annotations
 
@@ -6,17 +6,143 @@ import math
 import struct
 import zlib
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.inert import one_line, xml_text
 from gradcli.report.data import encoded, plain
-from gradcli.report.explanation import LARGEST, Contribution, ExplainedGradient, ExplainedNode
-from gradcli.report.number_text import size
-from gradcli.report.page.steps import Story
+from gradcli.report.explanation import LARGEST, Contribution, ExplainedGradient, ExplainedNode, Explanation, count_text
+from gradcli.report.number_text import short, size
+
+# -- The story: what happens in which order, forward and backward ----------------------------------
+
+PHASES = {
+    "start": "Start",
+    "forward": "Forward",
+    "seed": "Backward",
+    "backward": "Backward",
+    "end": "Gradient",
+}
+_INFIX = frozenset(["+", "-", "*", "/", "**", "@", "^", "<", ">", "<=", ">=", "==", "!="])
+
+
+class Step(NamedTuple):
+    """A step of the player; the last node in its focus is the one whose details are shown."""
+
+    phase: str
+    focus: Sequence[int]
+    words: str
+    equation: str = ""
+
+
+class Story:
+    """The steps of an explanation, and when each node and contribution becomes known.
+
+    reached  by node: the step in which it has its whole adjoint
+    passed   the step of each contribution, in the order of the sweep
+    arrived  by node: the places of its contributions
+    """
+
+    def __init__(self, explanation: Explanation, digits: int) -> None:
+        self.explanation, self.digits = explanation, digits
+        self.reached: dict[int, int] = {}
+        self.passed: list[int] = []
+        self.arrived: dict[int, list[int]] = {}
+        for place, each in enumerate(explanation.backward):
+            self.arrived.setdefault(each.operand, []).append(place)
+        self.steps: list[Step] = []
+        for step in self._steps():
+            if step.phase in ("seed", "backward"):
+                self.reached[step.focus[-1]] = len(self.steps)
+            if step.phase == "backward":
+                self.passed.append(len(self.steps))
+            self.steps.append(step)
+
+    def number(self, value: Any) -> str:
+        return short(value, self.digits) or "–"
+
+    def label(self, id: int, limit: int = 36) -> str:
+        return self.explanation.label(id, limit)
+
+    def _steps(self) -> Iterator[Step]:
+        explanation = self.explanation
+        first = "First the value: every part of the text is computed, the inner parts before the outer ones."
+        if explanation.gradients:
+            first += f" Then the derivative goes back the same way, until it reaches {listed([*explanation.gradients])}."
+        yield Step("start", (), first)
+        for node in explanation.nodes:  # numbers of the text come with what uses them
+            if node.op != "const" or len(explanation.nodes) == 1:
+                yield Step("forward", (node.id,), *self._forward(node))
+        if explanation.backward:
+            yield Step("seed", (explanation.result,), *self._seed())
+        count: Counter[int] = Counter()
+        for each in explanation.backward:
+            count[each.operand] += 1
+            words, equation = self._backward(each)
+            words += self._arrival(each.operand, count[each.operand])
+            yield Step("backward", (each.node, each.operand), words, equation)
+        if explanation.gradients:
+            leaves = [node.id for node in explanation.nodes if node.name in explanation.gradients and node.op == "leaf"]
+            words = "The adjoints of the names are the gradient. Play shows how they come about, step by step."
+            yield Step("end", leaves[::-1], words)
+
+    def _forward(self, node: ExplainedNode) -> tuple[str, str]:
+        label, value = self.label(node.id), self.number(node.value)
+        if node.op in ("leaf", "frozen"):
+            what = "the derivative by it is asked for" if node.op == "leaf" else "held: no derivative by it is asked for"
+            return f"{label} is given, and {what}.", f"{label} = {value}"
+        if not node.operands:
+            return f"{label} is computed.", value
+        values = [self.number(self.explanation.node(id).value) for id in node.operands]
+        is_infix = node.spelling in _INFIX and len(values) == 2
+        computed = f" {node.spelling} ".join(values) if is_infix else f"{node.op}({', '.join(values)})"
+        names = listed([f"{self.label(id)} (node {id})" for id in node.operands])
+        words = f"Node {node.id}, {label}: {node.op} of {names}."
+        if node.operation:
+            words += f" {node.operation.removesuffix('.')}."
+        if node.inside is not None:
+            words += f" This is a part of {self.label(node.inside)}."
+        return words, f"{computed} = {value}"
+
+    def _seed(self) -> tuple[str, str]:
+        node = self.explanation.node(self.explanation.result)
+        words = f"Backward now. The sweep starts at the result, node {node.id}"
+        weights = ", with the seed: the weight of each of its entries."
+        words += weights if node.shape else ": the derivative of the result by itself, times the seed."
+        return words, f"adjoint of {self.label(node.id)} = {self.number(node.adjoint)}"
+
+    def _backward(self, each: Contribution) -> tuple[str, str]:
+        words = f"Node {each.node}, {self.label(each.node)}, passes back to node {each.operand}, {self.label(each.operand)}: "
+        if each.partial is not None:
+            words += f"its adjoint times the local derivative, which is {each.partial}"
+        else:
+            words += "what its own rule makes of its adjoint" if each.rule is None else one_line(each.rule, 200)
+        return words + (f", {each.summed}." if each.summed else "."), self.product(each)
+
+    def product(self, each: Contribution) -> str:
+        """A contribution as what it is computed from."""
+        local = "" if each.partial is None else f" · {self.number(each.local)}"
+        return f"{self.number(self.explanation.node(each.node).adjoint)}{local} → {self.number(each.passed)}"
+
+    def _arrival(self, id: int, number: int) -> str:
+        label, count = self.label(id), len(self.arrived[id])
+        if count == 1:
+            return f" That is the whole adjoint of {label}."
+        if number < count:
+            return f" It is contribution {number} of {count} to the adjoint of {label}; they are added."
+        total = self.number(self.explanation.node(id).adjoint)
+        return f" It is the last of {count} contributions; together the adjoint of {label} is {total}."
+
+
+def listed(names: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+# -- The nodes -------------------------------------------------------------------------------------
 
 _LISTED = 12  # links, or contributions, beside which further ones are folded
 _MOST_NUMBERS = 200_000  # of arrays that a page writes out
@@ -51,10 +177,7 @@ class Details:
         self.outgoing: dict[int, list[tuple[int, Contribution]]] = {}
         for step, each in zip(story.passed, self.explanation.backward, strict=True):
             self.outgoing.setdefault(each.node, []).append((step, each))
-        self.users: dict[int, list[int]] = {}
-        for node in self.explanation.nodes:
-            for id in dict.fromkeys(node.operands):
-                self.users.setdefault(id, []).append(node.id)
+        self.users = self.explanation.users()
         self.most = self._most_entries()
 
     def _most_entries(self) -> int:
@@ -84,8 +207,7 @@ class Details:
         return element("a", xml_text(f"{id} {self.story.label(id, 28)}"), class_="link", href=f"#{self.prefix}n{id}")
 
     def _details(self, node: ExplainedNode) -> Iterator[str]:
-        has_definition = node.name is not None and node.text is not None and node.name != node.text
-        text = f"{node.name} = {one_line(node.text or '', 200)}" if has_definition else self.story.label(node.id, 200)
+        text = f"{node.name} = {one_line(node.text or '', 200)}" if node.is_definition else self.story.label(node.id, 200)
         yield element("h2", f"Node {node.id}: {code(text)}")
         yield note(self._kind(node))
         yield "<h3>Value</h3>" + self._array("value", node.value)
@@ -123,8 +245,7 @@ class Details:
         return later + element("div", self._array("adjoint", node.adjoint), data_step=step)
 
     def _links(self, ids: Iterable[int]) -> str:
-        found = [self.link(id) for id in ids]
-        return _folded(found, "node", ", ")
+        return _folded([*map(self.link, ids)], "node", ", ")
 
     def _arriving(self, node: ExplainedNode) -> str:
         if node.id == self.explanation.result and self.explanation.backward:
@@ -162,18 +283,14 @@ class Details:
         found = []
         for path in gradient.paths:
             share = size(path.contribution) / largest if 0 < largest < math.inf else 0.0
-            labels = [self.story.label(id, 30) for id in path.nodes]
-            if len(labels) > 7:
-                labels[4:-2] = [f"… {len(labels) - 6} more …"]
             bar = element("i", style=f"width:{max(2, min(100, round(100 * share)))}%")
-            value, route = self.story.number(path.contribution), f"by {' → '.join(labels)}"
-            content = bar + code(value) + element("span", xml_text(route), class_="note")
+            route = element("span", xml_text(f"by {self.explanation.route(path.nodes, 30)}"), class_="note")
+            content = bar + code(self.story.number(path.contribution)) + route
             nodes = " ".join(map(str, path.nodes))
             found.append(element("button", content, type="button", class_="path", data_path=nodes, aria_pressed="false"))
         if gradient.left_out:
-            count = gradient.left_out
-            many = f"{count:,}" if count < 10**15 else f"about 10**{Decimal(count).adjusted()}"
-            found.append(note(f"and {many} smaller paths, together {self.story.number(gradient.rest)}"))
+            rest = self.story.number(gradient.rest)
+            found.append(note(f"and {count_text(gradient.left_out)} smaller paths, together {rest}"))
         elif np.any(np.asarray(gradient.rest) != 0):
             found.append(note(f"{self.story.number(gradient.rest)} is rounding"))
         return "".join(found)

@@ -34,7 +34,7 @@ from gradcli.tensors.core.levels import (
     tangent_of,
 )
 from gradcli.tensors.core.modes import ERRORS, IGNORED, Mode, state, warn
-from gradcli.tensors.core.node import FUNCTION, Hooks, Node, Watch, cast_array, check_backward, named, watched, zeros_of
+from gradcli.tensors.core.node import Hooks, Node, Watch, check_backward, named, watched
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
 
@@ -166,8 +166,6 @@ def run(
     if not usual:
         tensors = create_graph or (state.interpreter is not None and any(isinstance(seed, Batched) for seed in seeds))
         anomaly = state.anomaly
-    if (tensors or anomaly) and [node.opened() for node in order if node.op is FUNCTION]:
-        order = reachable(roots)
     needed = set(order) if targets is None else depending(order, targets)
     if any(map(_watch, order)):
         order = _leaves_when_due(order, needed)
@@ -220,7 +218,10 @@ def run(
             wide = contributions(node, wanted, widened(cotangent), [widened(value) for value in values], guarded)
             parts = narrowed(wide, node.operands) if wide else wide
         if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
-            parts = zeros_of([o if want else None for o, want in zip(node.operands, wanted, strict=True)], adjoints)
+            parts = [
+                np.zeros(operand.shape, operand.dtype) if operand is not None and want and operand not in adjoints else None
+                for operand, want in zip(node.operands, wanted, strict=True)
+            ]
         elif anomaly and op is not output:
             check_backward(node, parts)
         return parts if watch is None or not watch.after else passed_on(watch.after, node, parts, cotangent, tensors)
@@ -232,7 +233,7 @@ def run(
     state.recording, state.run = create_graph, (needed, {})
     constants = set_constants(None) if tensors else None
     try:
-        sweep(order, adjoints, watched(pull) if anomaly else pull, _cast_tensor if tensors else cast_array)
+        sweep(order, adjoints, watched(pull) if anomaly else pull, _cast_tensor if tensors else _cast_array)
     finally:
         ERRORS.reset(errors)
         state.recording, state.run = recording, outer
@@ -257,9 +258,13 @@ def _leaves_when_due(order: Sequence[Node], needed: set[Node]) -> list[Node]:
     return found
 
 
+def _cast_array(part: Any, operand: Node) -> Any:
+    return part if part.dtype == operand.dtype else part.astype(operand.dtype)
+
+
 def _cast_tensor(part: Any, operand: Node) -> Any:
     if not isinstance(part, Tensor):
-        return Tensor(cast_array(np.asarray(part), operand))
+        return Tensor(_cast_array(np.asarray(part), operand))
     return part if part.array.dtype == operand.dtype else cast(part, operand.dtype)
 
 
@@ -274,7 +279,6 @@ def called(node: Node, *gradients: Any) -> Any:
     if node.op is None:
         accumulate_at(node, gradients[0], create_graph=False)
         return ()
-    node.opened()
     if node.saved is FREED:
         raise RuntimeError(SECOND_TIME)
     cotangent: Any = Parts.like(node, gradients) if count > 1 else gradients[0]

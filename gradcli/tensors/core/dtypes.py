@@ -443,7 +443,7 @@ def array_of(data: Any, dtype: Any) -> np.ndarray:
         try:
             array = np.array(_as_lists(data))
         except ValueError:
-            raise _ragged(data) from None
+            raise ValueError("nested lists must have one length at every depth") from None
         if (array.dtype.kind in FLOATS and not _holds_numpy(data)) or (not array.size and array.dtype.kind not in "iub"):
             with np.errstate(all="ignore"):  # what is too large for a dtype is infinite
                 array = np.array(_as_lists(data), default_float() if dtype is None else as_numpy(dtype))
@@ -458,28 +458,17 @@ def array_of(data: Any, dtype: Any) -> np.ndarray:
         return array.astype(as_numpy(dtype), copy=False)
 
 
-def _ragged(data: Any) -> Exception:
-    """The error for lists that are not of one length at every depth."""
-    level = [data]
-    while all(isinstance(part, (list, tuple)) for part in level):
-        lengths = sorted(set(map(len, level)))
-        if len(lengths) > 1:
-            return ValueError(f"nested lists are of the lengths {lengths} at one depth: expected sequence of length {lengths[0]}")
-        level = [part for row in level for part in row]
-    return TypeError("nested lists hold numbers or lists at one depth, not both")
-
-
 def _no_numbers(data: Any, dtype: np.dtype[Any]) -> Exception:
     """The error for entries that are no numbers, which the first such one says."""
-    if isinstance(data, (list, tuple)):
-        parts = [part for part in data if isinstance(part, str) or not isinstance(part, (bool, int, float, np.generic))]
-        return _no_numbers(parts[0] if parts else 2**64, dtype)
-    if isinstance(data, int):
+    said = "tensors hold real numbers and booleans, not"
+    if isinstance(data, np.ndarray):
+        return TypeError(f"{said} {dtype}")
+    entries = np.array(data, object).flat
+    entry = next((e for e in entries if isinstance(e, str) or not isinstance(e, (bool, int, float, np.generic))), 0)
+    if isinstance(entry, int):
         return ValueError("Overflow when unpacking long long")
-    if isinstance(data, (str, bytes, np.ndarray, complex)):
-        kind = dtype if isinstance(data, np.ndarray) else type(data).__name__
-        return TypeError(f"tensors hold real numbers and booleans, not {kind}")
-    return RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    kind = type(entry).__name__
+    return TypeError(f"{said} {kind}") if isinstance(entry, (str, bytes, complex)) else RuntimeError(f"Could not infer dtype of {kind}")
 
 
 def _holds_numpy(data: Any) -> bool:

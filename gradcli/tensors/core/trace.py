@@ -244,7 +244,6 @@ def _saved_under(name: str, place: int) -> property:
     def saved(node: Node) -> Any:
         if node.saved is FREED:
             raise RuntimeError(SECOND_TIME)
-        node.opened()
         if not isinstance(node.saved, list) or place >= len(node.saved):
             raise AttributeError(f"'{node.label}' object has no attribute {name!r}")
         value = node.saved[place]

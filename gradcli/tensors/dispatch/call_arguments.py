@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache, reduce
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import AxisError
 from gradcli.ops.arrays.shapes import stack
 from gradcli.ops.calling import binding
 from gradcli.ops.spec import Op
@@ -16,7 +15,7 @@ from gradcli.ops.structure import to_int
 from gradcli.spelling import words
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, of_numpy, result_type
-from gradcli.tensors.core.in_place import as_tensor, cast
+from gradcli.tensors.core.in_place import as_tensor
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
@@ -130,8 +129,6 @@ def no_tensor(name: str, operand: str, argument: object) -> TypeError:
 # -- Calls that PyTorch refuses by what their arguments say, where the same call would be computed -
 
 
-Check = Callable[[Sequence[Any], Mapping[str, Any]], None]  # raises
-
 # Functions that take the dtype which they compute in.
 _WITH_DTYPE = words("""
     sum prod mean nansum nanmean cumsum cumprod softmax log_softmax softmin norm vector_norm
@@ -144,102 +141,100 @@ def takes_dtype(name: str) -> bool:
     return name.rpartition(".")[2].rstrip("_") in _WITH_DTYPE
 
 
+class _Refusal(NamedTuple):
+    """What a function refuses: values of arguments for which something holds.
+
+    arguments  each at its place, or by its names
+    unless     there is another keyword than these, of which the call itself says that there is none
+    """
+
+    arguments: Sequence[tuple[Any, ...]]
+    holds: Callable[..., Any]
+    said: str
+    error: type[Exception] = RuntimeError
+    unless: Set[str] | None = None
+
+
+def check(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    """Refuse what a function of PyTorch's refuses by what its arguments say."""
+    for refusal in refusals_of(name):
+        values = []
+        for place, *names in refusal.arguments:
+            named = [keywords[word] for word in names if word in keywords]
+            values.append(arguments[place] if len(arguments) > place else named[0] if named else None)
+        if refusal.holds(*values) and (refusal.unless is None or keywords.keys() <= refusal.unless):
+            raise refusal.error(f"{name}: {refusal.said}")
+
+
 @cache
-def check_of(name: str) -> Check | None:
-    """The check of the arguments of a function of PyTorch's, if there is one."""
-    return _CHECKS.get(bare(name).rstrip("_"))
+def refusals_of(name: str) -> Sequence[_Refusal]:
+    return _REFUSALS.get(bare(name).rstrip("_"), ())
 
 
-def _given(arguments: Sequence[Any], keywords: Mapping[str, Any], place: int, *names: str) -> Any:
-    if len(arguments) > place:
-        return arguments[place]
-    return next((keywords[name] for name in names if name in keywords), None)
+def _entries(x: Any) -> np.ndarray:
+    return np.asarray(getattr(x, "array", x))
 
 
-def _no_bounds(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    unknown = not arguments or keywords.keys() - {"min", "max", "out"}  # of which the call itself says so
-    if not unknown and _given(arguments, keywords, 1, "min") is None and _given(arguments, keywords, 2, "max") is None:
-        raise RuntimeError("clamp needs a bound, min or max")
+def _no_share(x: Any) -> bool:
+    """Return whether an entry is not from 0 to 1."""
+    entries = _entries(x)
+    return x is not None and entries.dtype.kind in "iufV" and not ((entries >= 0) & (entries <= 1)).all()
 
 
-def _unpaired(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    shifts, dims = _given(arguments, keywords, 1, "shifts"), _given(arguments, keywords, 2, "dims")
-    counts = [len(part) if isinstance(part, (tuple, list)) else 1 for part in (shifts, dims)]
-    if dims is not None and dims != () and counts[0] != counts[1]:
-        raise RuntimeError("roll needs as many shifts as dims, not {} and {}".format(*counts))
+def _other_dtype(x: Any, *wanted: dtypes.dtype) -> bool:
+    return isinstance(x, Tensor) and x.dtype not in wanted
 
 
-def _no_share(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    q = _given(arguments, keywords, 1, "q")
-    array = np.asarray(getattr(q, "array", q))
-    if array.dtype.kind in "iuf" and not ((array >= 0) & (array <= 1)).all():
-        raise RuntimeError("quantile: q must be between 0 and 1")
+def _has_no_such_axis(x: Any, axis: Any) -> bool:
+    """Return whether an axis is none of a tensor without any, but for 0, along which it has one entry."""
+    return getattr(x, "ndim", None) == 0 and type(axis) is int and axis not in (0, -1)
 
 
-def _no_places(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    kind = getattr(_given(arguments, keywords, 1, "index"), "dtype", None)
-    if kind is not None and kind.name != "int64":
-        raise RuntimeError(f"take: places are int64, not {kind.name}")
+def _rounds(x: Any, mode: Any) -> bool:
+    """Return whether whole numbers lie between others; bytes are pictures, of which the nearest ones are chosen."""
+    whole = isinstance(x, Tensor) and not x.dtype.is_floating_point
+    return whole and not (x.dtype is dtypes.uint8 and (mode or "nearest").startswith("nearest"))
 
 
-def _of_a_number(place: int) -> Check:
-    """Refuse axes of a tensor without any, but for 0, along which it has one entry."""
-
-    def check(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-        axis = _given(arguments, keywords, place, "dim", "axis")
-        if arguments and getattr(arguments[0], "ndim", None) == 0 and type(axis) is int and axis not in (0, -1):
-            raise AxisError(axis, 0)
-
-    return check
+def _no_labels(x: Any, target: Any) -> bool:
+    """Return whether labels are not whole numbers; of the input's shape, they are shares of the classes."""
+    if not (isinstance(x, Tensor) and isinstance(target, Tensor)):
+        return False
+    if x.shape == target.shape:
+        return not target.dtype.is_floating_point
+    return _other_dtype(target, dtypes.int64, dtypes.uint8)
 
 
-def _other_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    first, second = (getattr(_given(arguments, keywords, *at), "dtype", None) for at in ((0, "input"), (3, "src")))
-    if first is not None and second is not None and first is not second:
-        raise RuntimeError(f"the source of a scatter must have the dtype of the tensor, {first}, not {second}")
-
-
-def _between_whole_numbers(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    """Refuse what PyTorch would round; bytes are pictures, of which the nearest ones are chosen."""
-    x, mode = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "mode") or "nearest"
-    kind = getattr(x, "dtype", None)
-    if kind is not None and not kind.is_floating_point and not (kind.name == "uint8" and mode.startswith("nearest")):
-        raise NotImplementedError(f"interpolate has no mode {mode!r} for {kind.name}; x.float() has one")
-
-
-_LABELS = (np.dtype(np.int64), np.dtype(np.uint8))
-
-
-def _labels(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    """Refuse labels that are not whole numbers; of the input's shape, they are shares of the classes."""
-    x, target = (getattr(_given(arguments, keywords, *at), "array", None) for at in ((0, "input"), (1, "target")))
-    if x is None or target is None:
-        return
-    shares, kind = x.shape == target.shape, target.dtype
-    if not (kind.kind in FLOATS if shares else kind in _LABELS):
-        wanted = "shares of the classes are floats" if shares else "labels are int64 or uint8"
-        raise RuntimeError(f"target: {wanted}, not {of_numpy(kind).name}")
-
-
-def _no_chances(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    for place, name in enumerate(("input", "target")):
-        array = getattr(_given(arguments, keywords, place, name), "array", None)
-        if array is not None and not ((array >= 0) & (array <= 1)).all():
-            raise RuntimeError(f"{name}: all entries must be between 0 and 1")
-
-
-def _negative_variance(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    var = _given(arguments, keywords, 2, "var")
-    if np.any(np.less(getattr(var, "array", var if isinstance(var, float) else 0.0), 0)):
-        raise ValueError("var has negative entries")
-
-
-_CHECKS: Mapping[str, Check] = {
-    **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, **dict.fromkeys(("cross_entropy", "nll_loss"), _labels),
-    **dict.fromkeys(words("sort argsort argmax argmin mode median nanmedian flatten"), _of_a_number(1)),
-    **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), _of_a_number(2)), "take": _no_places, "interpolate": _between_whole_numbers,
-    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), _other_source),
-    "binary_cross_entropy": _no_chances, **dict.fromkeys(("quantile", "nanquantile"), _no_share), "gaussian_nll_loss": _negative_variance,
+_INPUT, _TARGET = (0, "input"), (1, "target")
+_REFUSALS: Mapping[str, Sequence[_Refusal]] = {
+    **dict.fromkeys(("clamp", "clip"), (
+        _Refusal([_INPUT, (1, "min"), (2, "max")], lambda x, low, high: x is not None and low is high is None, "give min or max",
+                 unless=words("min max out")),
+    )),
+    **dict.fromkeys(words("sort argsort argmax argmin mode median nanmedian flatten"), (
+        _Refusal([_INPUT, (1, "dim", "axis")], _has_no_such_axis, "a number has no such axis", IndexError),
+    )),
+    **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), (
+        _Refusal([_INPUT, (2, "dim", "axis")], _has_no_such_axis, "a number has no such axis", IndexError),
+    )),
+    **dict.fromkeys(("cross_entropy", "nll_loss"), (
+        _Refusal([_INPUT, _TARGET], _no_labels, "labels are int64 or uint8, and shares of the classes floats"),
+    )),
+    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), (
+        _Refusal([_INPUT, (3, "src")], lambda x, source: isinstance(x, Tensor) and _other_dtype(source, x.dtype),
+                 "the source must have the dtype of the tensor"),
+    )),
+    "roll": (_Refusal([(1, "shifts"), (2, "dims")], lambda shifts, dims: dims not in (None, ()) and np.size(shifts) != np.size(dims),
+                      "it needs as many shifts as dims"),),
+    "take": (_Refusal([(1, "index")], lambda index: _other_dtype(index, dtypes.int64), "places are int64"),),
+    "interpolate": (
+        _Refusal([_INPUT, (3, "mode")], _rounds, "it has no mode for whole numbers between others; x.float() has one", NotImplementedError),
+    ),
+    "binary_cross_entropy": (_Refusal([_INPUT, _TARGET], lambda *both: any(map(_no_share, both)), "all entries must be between 0 and 1"),),
+    **dict.fromkeys(("quantile", "nanquantile"), (_Refusal([(1, "q")], _no_share, "q must be between 0 and 1"),)),
+    "gaussian_nll_loss": (
+        _Refusal([(2, "var")], lambda var: var is not None and (_entries(var) < 0).any(), "var has negative entries", ValueError),
+    ),
 }  # fmt: skip
 
 
@@ -249,7 +244,6 @@ _CHECKS: Mapping[str, Check] = {
 
 _EXACT = 2**53  # whole numbers up to it are floats
 _DIVISIONS = ("div", "divide", "true_divide")
-_LAST_WHOLE = ("value", "source", "src")
 
 
 class Settled(NamedTuple):
@@ -264,17 +258,15 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     """Return what a call of one of PyTorch's functions becomes; None where it stays as it is."""
     name = bare(name)
     rule = RESULTS.get(name)
-    if rule == "value":
-        return _of_its_dtype(arguments, keywords)
-    if rule == "source":
-        return _of_its_source(arguments, keywords)
-    kinds = [a.array.dtype for a in arguments if isinstance(a, Tensor)]
+    if rule in ("value", "source"):
+        return _put_in(arguments, keywords, 1 if rule == "source" else -1)
     if name in _SCALING:
         return _scaled(name, arguments, keywords)
+    kinds = [a.array.dtype for a in arguments if isinstance(a, Tensor)]
     whole = bool(kinds) and not any(kind.kind in FLOATS for kind in kinds)
     if rule in ("double", "promoted"):
-        common = dtypes.get_default_dtype() if whole else of_numpy(reduce(dtypes.joined, kinds))
-        return Settled(_in_dtype(arguments, dtypes.float64 if rule == "double" else common), dict(keywords), None)
+        common = dtypes.float64 if rule == "double" else dtypes.get_default_dtype() if whole else of_numpy(reduce(dtypes.joined, kinds))
+        return Settled(in_dtype(tuple(arguments), common), dict(keywords), None)
     if not whole or (rule is None and name not in _DIVISIONS):
         return None
     if name in _DIVISIONS:
@@ -284,77 +276,66 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
             raise RuntimeError("ZeroDivisionError")
     truncated = TRUNCATED.get(name, ())
     keywords = {key: int(value) if key in truncated and isinstance(value, float) else value for key, value in keywords.items()}
-    kind = np.dtype(np.int64) if rule == "long" else kinds[0] if rule == "first" else _common(arguments)
-    index = 2 if name == "scatter_add" else -1  # which stays one of whole numbers
-    given = [_as_float(a, name) if isinstance(a, Tensor) and place != index else a for place, a in enumerate(arguments)]
-    return Settled(tuple(given), keywords, of_numpy(kind))
+    kind = dtypes.int64 if rule == "long" else of_numpy(kinds[0] if rule == "first" else _common(arguments))
+    for a in arguments:
+        if isinstance(a, Tensor) and a.array.dtype.itemsize == 8 and a.array.size and np.abs(a.array).max() > _EXACT:
+            raise RuntimeError(f"{name}(): whole numbers above 2**53 would be rounded here; .double() says that they may be")
+    given = in_dtype(tuple(arguments), dtypes.float64)
+    if name == "scatter_add":  # whose indices stay whole numbers
+        given = (*given[:2], arguments[2], *given[3:])
+    return Settled(given, keywords, kind)
 
 
-def _in_dtype(arguments: Sequence[Any], kind: dtypes.dtype) -> tuple[Any, ...]:
-    return tuple(a.to(kind) if isinstance(a, Tensor) else a for a in arguments)
+def in_dtype(given: Any, kind: dtypes.dtype, fits: Callable[[np.dtype[Any]], bool] = lambda _: True) -> Any:
+    """Tensors and arrays, and those in lists, in another dtype, as far as their own fits; whatever else there is, as it is."""
+    if type(given) in (list, tuple):
+        return type(given)(in_dtype(part, kind, fits) for part in given)
+    array = given.array if isinstance(given, Tensor) else given
+    return as_tensor(given).to(kind) if hasattr(array, "dtype") and fits(array.dtype) else given
 
 
 def _common(arguments: Sequence[Any]) -> np.dtype[Any]:
     return result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
 
 
-def _of_its_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
-    """A part that is put into the first tensor, in the dtype of that; so is the result."""
-    if len(arguments) < 2 or not all(isinstance(a, Tensor) for a in arguments[:2]):
-        return None
-    first, source, *rest = arguments
-    if first.array.dtype.kind in FLOATS:
-        return Settled((first, source.to(first.dtype), *rest), dict(keywords), None)
-    floats = [_as_float(a.to(first.dtype), "scatter") for a in (first, source)]
-    return Settled((*floats, *rest), dict(keywords), first.dtype)
-
-
 def _scaled(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
     """Whole numbers plus alpha times whole numbers: alpha is one, too, and so are the products."""
-    alpha, tensors = keywords.get("alpha", 1), [a for a in arguments if isinstance(a, Tensor)]
-    numbers = all(isinstance(a, (Tensor, bool, int, float)) for a in arguments)
-    numbers = numbers and isinstance(alpha, (bool, int, float))
-    if len(arguments) != 2 or not numbers or (name == "rsub" and len(tensors) < 2):
+    alpha, tensors = keywords.get("alpha", 1), [isinstance(a, Tensor) for a in arguments]
+    if len(tensors) != 2 or not all(isinstance(a, (Tensor, bool, int, float)) for a in (*arguments, alpha)) or isinstance(alpha, Tensor):
         return None
     kind = of_numpy(_common(arguments))
-    if kind.is_floating_point and not isinstance(alpha, bool):
+    if (name == "rsub" and not all(tensors)) or (kind.is_floating_point and not isinstance(alpha, bool)):
         return None
-    if isinstance(alpha, bool) and kind is not dtypes.bool_:
-        raise RuntimeError(f"{name}: Boolean alpha only supported for Boolean results")
-    if isinstance(alpha, float):
+    if isinstance(alpha, float) or (isinstance(alpha, bool) and kind is not dtypes.bool_):
         raise RuntimeError(f"{name}: alpha must not be {alpha!r} where the result is {kind.name}")
-    if not tensors or (alpha == 1 and isinstance(arguments[0], Tensor)):
+    if not any(tensors) or (alpha == 1 and tensors[0]):
         return None
     given = [a if isinstance(a, Tensor) else Tensor(np.asarray(a)) for a in arguments]
-    return Settled(_in_dtype(given, kind), {**keywords, "alpha": int(alpha)}, kind)
+    return Settled(in_dtype(tuple(given), kind), {**keywords, "alpha": int(alpha)}, kind)
 
 
-def _as_float(argument: Tensor, name: str) -> Tensor:
-    if argument.array.dtype.itemsize == 8 and argument.array.size and np.abs(argument.array).max() > _EXACT:
-        raise RuntimeError(f"{name}(): whole numbers above 2**53 would be rounded here; .double() says that they may be")
-    return cast(argument, np.dtype(np.float64))
-
-
-def _of_its_dtype(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+def _put_in(arguments: Sequence[Any], keywords: Mapping[str, Any], place: int) -> Settled | None:
     """A value that is put into the first tensor, in the dtype of that; so is the result."""
     first = arguments[0] if arguments else None
-    name = next((key for key in _LAST_WHOLE if key in keywords), None)
-    value = arguments[-1] if name is None else keywords[name]
-    if not isinstance(first, Tensor):
+    name = next((key for key in ("value", "source", "src") if key in keywords), None)
+    if not isinstance(first, Tensor) or (name is None and len(arguments) < 2):
         return None
-    whole, number = not first.dtype.is_floating_point, isinstance(value, (bool, int, float))
-    if not whole and (number or getattr(value, "dtype", first.dtype) is first.dtype):
+    value, kind = arguments[place] if name is None else keywords[name], first.dtype
+    number = isinstance(value, (bool, int, float))
+    if kind.is_floating_point and (number or getattr(value, "dtype", kind) is kind):
         return None
     keywords = dict(keywords)
-    if whole and isinstance(keywords.get("alpha"), float):
+    if isinstance(keywords.get("alpha"), float) and not kind.is_floating_point:
         keywords["alpha"] = int(keywords["alpha"])  # as whole numbers are multiplied with it
-    if isinstance(value, Tensor) and not value.array.ndim:
-        value = value.to(first.dtype)
+    if isinstance(value, Tensor) and (place == 1 or not value.array.ndim):
+        value = value.to(kind)
     elif number:
         value = np.asarray(value).astype(first.array.dtype).item()
     if name is not None:
-        return Settled(tuple(arguments), {**keywords, name: value}, first.dtype)
-    return Settled((*arguments[:-1], value), keywords, first.dtype)
+        return Settled(tuple(arguments), {**keywords, name: value}, kind)
+    given = [*arguments]
+    given[place] = value
+    return Settled(tuple(given), keywords, kind)
 
 
 # -- Arguments of calls as operands and static parameters of operations on tensors ----------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,6 @@ from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import float32, is_half, set_constants
 from gradcli.tensors.core.in_place import (
-    as_tensor,
-    cast,
     check_castable,
     check_places,
     check_writable,
@@ -34,9 +32,9 @@ from gradcli.tensors.core.in_place import (
 )
 from gradcli.tensors.core.levels import Batched, NotBatchedError, levels_in, moves, one_by_one
 from gradcli.tensors.core.modes import Mode, state, warn
-from gradcli.tensors.core.node import FUNCTION, Node, Program, Shaped, Step, next_index
+from gradcli.tensors.core.node import Node, Shaped, next_index
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.trace import INFERENCE
+from gradcli.tensors.core.trace import INFERENCE, save
 from gradcli.tensors.dispatch.apply import (
     also_value_error,
     apply,
@@ -53,15 +51,34 @@ from gradcli.tensors.dispatch.call_arguments import (
     HOST,
     NUMPY_HOST,
     SCIPY_HOST,
-    check_of,
+    check,
     check_taken,
+    in_dtype,
     is_of_numbers,
     no_tensor,
+    refusals_of,
     settle,
     takes_dtype,
 )
 
 Form = Callable[[list[Any]], Any]  # what all calls of one form do with their tensors
+
+
+class Step(NamedTuple):
+    """An operation of a function, whose values stand in one table: nothing, the tensors, constants, and what is made on the way.
+
+    place   of the result of this step in the table
+    places  of its operands
+    value   the shape and dtype of the result, which are those of all calls
+    view    whether the result shows the memory of the first operand
+    """
+
+    op: Op
+    place: int
+    places: tuple[int, ...]
+    static: Mapping[str, Any]
+    value: Shaped
+    view: bool
 
 
 def _chain(steps: Sequence[Step], constants: list[Any], label: str) -> Form:
@@ -82,66 +99,101 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str) -> Form:
     return run
 
 
-class _Function:
-    """Several operations as one node.
+class _Made(NamedTuple):
+    """How the node of a step is made.
 
-    steps  of each: how it computes, the places of its operands, and its parameters
+    places  of what its rule reads: the result, and the operands
+    seen    where it keeps a tensor, and which: the result of all steps is 0; None if it keeps nothing
     """
 
-    def __init__(self, program: Program, label: str, dtype: np.dtype[Any]) -> None:
-        self.program = program
-        self.label = label
+    step: Step
+    name: str
+    places: list[int]
+    seen: list[tuple[int, int]] | None
+
+
+class _Function:
+    """Several operations on arrays, one after the other: each is a node if a tensor requires grad."""
+
+    def __init__(self, steps: Sequence[Step], tensors: Sequence[Shaped], constants: list[Any], label: str, dtype: np.dtype[Any]) -> None:
+        self.steps, self.constants, self.label = steps, constants, label
+        self.examples: list[Any] = [None, *map(_example, tensors), *constants, *[_example(step.value) for step in steps]]
+        self.plans: dict[tuple[bool, ...], tuple[list[_Made], list[Any]]] = {}
         before = set_constants(dtype)  # that of floats that say nothing else
         try:
-            self.steps = [(_way(step, program), step.places, step.static) for step in program.steps]
+            self.ways = [_way(step, [self.examples[place] for place in step.places]) for step in steps]
         finally:
             set_constants(before)
 
     def __call__(self, tensors: list[Any]) -> Any:
-        program = self.program
-        table: list[Any] = [None, *[tensor.array for tensor in tensors], *program.constants]
-        for way, places, static in self.steps:
-            table.append(way([table[place] for place in places], static))
-        result = Tensor(table.pop())
+        table: list[Any] = [None, *[tensor.array for tensor in tensors], *self.constants]
+        for step, way in zip(self.steps, self.ways, strict=True):
+            table.append(way([table[place] for place in step.places]))
+        result = Tensor(table[-1])
         if state.recording:
-            self._record(tensors, table, result)
+            sources = [tensor.source() for tensor in tensors]
+            if any(sources):
+                self._record([result, *tensors], sources, table)
         return result
 
-    def _record(self, tensors: list[Any], table: list[Any], result: Tensor) -> None:
-        """Give the result its node, if a tensor requires grad."""
-        sources = tuple([tensor.source() for tensor in tensors])
-        if not any(sources):
-            return
-        derived = self.program.by(tuple([source is not None for source in sources]))
-        if derived.reaching != derived.wanted:
-            sources = tuple([source if reaches else None for source, reaches in zip(sources, derived.reaching, strict=True)])
-            derived = self.program.by(derived.reaching)
-        if not derived.order:
-            return
-        table[0] = result.array
-        for place, value in derived.drops:
-            table[place] = value
-        versions = []
-        for place in derived.inputs:
-            tensor = tensors[place - 1]
-            if tensor._inference:
+    def _record(self, tensors: list[Tensor], sources: list[Node | None], table: list[Any]) -> None:
+        """Make the nodes of a call. The result is the first of the tensors."""
+        wanted = tuple([source is not None for source in sources])
+        if wanted not in self.plans:
+            self.plans[wanted] = self._plan(wanted)
+        plan, stand_ins = self.plans[wanted]
+        nodes = [None, *sources] + [None] * (len(table) - len(tensors))
+        table += stand_ins
+        counters = [tensor._version_counter for tensor in tensors]
+        for step, name, places, seen in plan:
+            operands = tuple([nodes[place] for place in step.places])
+            versions = None if seen is None else [(counters[tensor], counters[tensor][0], place) for place, tensor in seen]
+            if seen and any(tensors[tensor]._inference for _, tensor in seen):
                 raise RuntimeError(INFERENCE)
-            versions.append((tensor._version_counter, tensor._version_counter[0], place))
-        if derived.keeps_out:
-            versions.append((result._version_counter, 0, 0))
-        static, array = {"program": self.program}, result.array
-        kept = versions if derived.keeps else None
-        node = Node(self.label or derived.label, FUNCTION, sources, static, array.shape, array.dtype, table, kept)
-        result.node, result._requires_grad = node, True
+            values = [table[place] for place in places]
+            nodes[step.place] = Node(name, step.op, operands, step.static, step.value.shape, step.value.dtype, values, versions)
+        tensors[0].node, tensors[0]._requires_grad = nodes[-1], nodes[-1] is not None
+
+    def _plan(self, wanted: tuple[bool, ...]) -> tuple[list[_Made], list[Any]]:
+        """Return how the nodes are made where these tensors require grad, and what stands in the place of values that no rule reads."""
+        reached = {place for place, want in enumerate(wanted, 1) if want}
+        memory = {place: place for place in range(1, 1 + len(wanted))}  # the tensor that each value shows, if one
+        memory[self.steps[-1].place] = 0
+        plan, stand_ins = [], list[Any]()
+        for step in self.steps:
+            op, bits = step.op, 0
+            if step.view and step.places[0] in memory:
+                memory[step.place] = memory[step.places[0]]
+            for place in step.places:
+                bits += bits + (place in reached)
+            if not bits or not traits_of(op).differentiable or step.value.dtype.kind != "f":
+                continue
+            reached.add(step.place)
+            places = [step.place, *step.places]
+            given = [self.examples[place] for place in places]
+            kept = [*given]
+            keeps = save(op, bits, None, [None] * len(step.places), kept)
+            seen = [(at, memory[place]) for at, place in enumerate(places) if kept[at] is given[at] and place in memory]
+            for at, (before, now) in enumerate(zip(given, kept, strict=True)):
+                if now is not before:
+                    places[at] = len(self.examples) + len(stand_ins)
+                    stand_ins.append(now)
+            name = self.label if self.label and step is self.steps[-1] else node_name(op, given[1:], step.static)
+            plan.append(_Made(step, name, places, None if keeps is None else seen))
+        return plan, stand_ins
 
 
-def _way(step: Step, program: Program) -> Callable[[list[Any], Mapping[str, Any]], Any]:
+def _example(value: Shaped) -> np.ndarray:
+    """An array as a value is in every call."""
+    return np.broadcast_to(np.ones((), value.dtype), value.shape)
+
+
+def _way(step: Step, examples: Sequence[Any]) -> Callable[[list[Any]], Any]:
     """The computation of a step with arrays, whose dtypes are known: as the operation itself does, after the same casts."""
-    op = step.op
+    op, static = step.op, step.static
     forward, scalars, view, new, _, _, free, _ = traits_of(op)
     if view:
-        return lambda arrays, static: viewed(op, arrays[0], static)[0]
-    examples = program.examples(step)
+        return lambda arrays: viewed(op, arrays[0], static)[0]
     tensors = [Tensor(example) if isinstance(example, np.ndarray) else example for example in examples]
     given, dtype = promoted(op, tensors, [*examples], None)
     casts = [(place, after) for place, (before, after) in enumerate(zip(examples, given, strict=True)) if after is not before]
@@ -149,7 +201,7 @@ def _way(step: Step, program: Program) -> Callable[[list[Any], Mapping[str, Any]
     if dtype is not None and moving <= free:  # a choice between numbers
         casts += [(place, dtype.type(value)) for place, value in enumerate(given) if place not in moving and value is not None]
 
-    def run(arrays: list[Any], static: Mapping[str, Any]) -> Any:
+    def run(arrays: list[Any]) -> Any:
         for place, after in casts:
             arrays[place] = arrays[place].astype(after.dtype) if place in moving else after
         out = computed(op, forward, scalars, arrays, static, dtype)
@@ -212,9 +264,7 @@ class Steps:
             return _chain(steps, self._constants, label)
         if result._view is not None or any(isinstance(constant, np.ndarray) for constant in self._constants):
             return None
-        steps[-1] = steps[-1]._replace(place=0)
-        program = Program(steps, [Shaped(tensor.array) for tensor in self._tensors], self._constants)
-        return _Function(program, label, floats.pop())
+        return _Function(steps, [Shaped(tensor.array) for tensor in self._tensors], self._constants, label, floats.pop())
 
 
 def _counted(place: int, first: int) -> int:
@@ -255,42 +305,6 @@ def named_results(name: str, fields: tuple[str, ...], parts: tuple[Any, ...]) ->
     return _type(name.removeprefix("Tensor.").replace(".", "_"), fields)(*parts)
 
 
-# -- Functions of floats of 16 bits that are made of operations: these compute in float32, and the
-# results alone are rounded.
-
-
-def in_float32(operands: list[Any], apply: Callable[[list[Any]], Any]) -> Any:
-    """Return what a function gives of operands in float32, in the dtype that they had; None where it is to compute with them as they are.
-
-    It is where a result shows an operand's memory: such functions move entries, and round nothing.
-    """
-    given: list[tuple[Tensor, Tensor]] = []
-
-    def wide(operand: Any) -> Any:
-        if isinstance(operand, list):
-            return [wide(part) for part in operand]
-        if not isinstance(operand, Tensor) or not is_half(operand.array.dtype):
-            return operand
-        given.append((operand, cast(operand, float32.numpy)))
-        return given[-1][1]
-
-    result = apply([wide(operand) for operand in operands])
-    parts = result if isinstance(result, tuple) else (result,)
-    if any(np.may_share_memory(part.array, x.array) for part in parts if isinstance(part, Tensor) for _, x in given):
-        return None
-    rounded = tuple([_rounded(part, given[0][0].array.dtype) for part in parts])
-    return rounded if isinstance(result, tuple) else rounded[0]
-
-
-def _rounded(part: Any, kind: np.dtype[Any]) -> Any:
-    if not isinstance(part, Tensor) or part.dtype is not float32:
-        return part
-    result = cast(part, kind)
-    if result.node is not None and part.node is not None:
-        result.node.label = part.node.label
-    return result
-
-
 @cache
 def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] | None:
     """The record and the signature of a library's function; None if there is none."""
@@ -318,7 +332,7 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
     if found is None:
         raise AttributeError(missing(name))
     record = found[0]
-    check = check_of(name) if library == TORCH else None
+    refuses = bool(library == TORCH and refusals_of(name))
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if not state.usual:
@@ -339,8 +353,8 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
             return _call_and_keep(record, name, library, arguments, keywords, tensors, tuple(key))
         if not form:
             return call(name, library, arguments, keywords)
-        if check is not None:
-            check(arguments, keywords)
+        if refuses:
+            check(name, arguments, keywords)
         try:
             return form(tensors)
         except (ArgumentError, ShapeError) as error:
@@ -389,23 +403,23 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
     if library != TORCH:
         return _called(name, library, arguments, keywords)
-    check = check_of(name)
-    if check is not None:
-        check(arguments, keywords)
+    check(name, arguments, keywords)
     if arguments and keywords.get("dtype") is None:  # in which it is computed
         check_taken(name, arguments)
     settled = settle(name, arguments, keywords) if arguments else None
     if settled is None:
         return _called(name, library, arguments, keywords)
     result = _called(name, library, settled.arguments, settled.keywords)
-    return result if settled.kind is None else _of_dtype(result, settled.kind)
+    if settled.kind is None:
+        return result
+    return result.to(settled.kind) if isinstance(result, Tensor) else _floats_in(result, settled.kind)
 
 
-def _of_dtype(result: Any, kind: dtypes.dtype) -> Any:
-    """Floats of a result, or of several, as the whole numbers that they are; places stay what they are."""
+def _floats_in(result: Any, kind: dtypes.dtype) -> Any:
+    """Floats of a result, or of several, in another dtype; places stay what they are."""
     if isinstance(result, tuple):
-        return type(result)([_of_dtype(part, kind) if part.array.dtype.kind == "f" else part for part in result])
-    return result.to(kind)
+        return tuple([_floats_in(part, kind) for part in result])
+    return result.to(kind) if isinstance(result, Tensor) and result.dtype.is_floating_point else result
 
 
 def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -432,8 +446,9 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         if library == TORCH and not takes_dtype(name):
             raise TypeError(f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'")
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
-        arguments = _of_kind(host, record, name, arguments, kind)
-        result: Any = _called(name, library, arguments, keywords if out is None else {**keywords, "out": out})
+        if not arguments:
+            raise UnreadArgumentError(f"{name} does not support dtype without an argument by position")
+        result: Any = _called(name, library, in_dtype(arguments, kind), keywords if out is None else {**keywords, "out": out})
         return result.to(kind) if isinstance(result, Tensor) else result
     try:
         given = binding.bind(host, name, signature, arguments, keywords)
@@ -476,7 +491,7 @@ def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any, start:
     if not isinstance(result, Batched):
         if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
             result = apply(reshape, [result], {"shape": result.array.shape})
-        if result._view is not None and not any(_shows(result, argument) for argument in arguments):
+        if result._view is not None and not _shows(result, arguments):
             result._view = None  # of something that was made on the way
         if record.torch.memory == "own":
             if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
@@ -491,7 +506,7 @@ def _shows(result: Tensor, argument: Any) -> bool:
     """Return whether a view is one of an argument, or of a tensor in a list."""
     if isinstance(argument, (list, tuple)):
         return any(_shows(result, part) for part in argument)
-    return isinstance(argument, Tensor) and (result._base is argument or result._base is argument._base)
+    return isinstance(argument, Tensor) and (result is argument or result._base is argument or result._base is argument._base is not None)
 
 
 def _applied(host: Any, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:
@@ -502,10 +517,11 @@ def _applied(host: Any, record: Op | Composite, name: str, signature: Signature,
     if isinstance(record, Op) and host is HOST:
         return binding.applied(host, record, name, signature, operands, static)
     common = _float_among(operands)
-    if common is not None and is_half(common) and isinstance(record, Composite) and record.torch.memory in ("", "own"):
-        result = in_float32(operands, lambda wide: _applied(host, record, name, signature, wide, static))
-        if result is not None:
-            return result
+    if common is not None and is_half(common) and record.torch.memory in ("", "own"):
+        wide = in_dtype(operands, float32, is_half)
+        result = _applied(host, record, name, signature, wide, static)
+        if not any(_shows(part, wide) for part in (result if isinstance(result, tuple) else (result,)) if isinstance(part, Tensor)):
+            return _floats_in(result, dtypes.of_numpy(common))  # what is no view, and is rounded
     before = set_constants(common)
     if common is None:  # inside of another function, the floats that it computes with
         set_constants(before or (dtypes.get_default_dtype() if host is HOST else dtypes.float64).numpy)
@@ -528,18 +544,6 @@ def _float_among(operands: list[Any]) -> np.dtype[Any] | None:
         if kind is not None and kind is not common and kind.kind in dtypes.FLOATS:
             common = kind if common is None else dtypes.joined(common, kind)
     return common
-
-
-def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any, ...], kind: Any) -> tuple[Any, ...]:
-    """The arguments with what is computed with in another dtype."""
-    if not arguments:
-        raise UnreadArgumentError(f"{name} does not support dtype without an argument by position")
-    first, *rest = arguments
-    if record.variadic and isinstance(first, (list, tuple)):
-        return ([as_tensor(host.value(part)).to(kind) for part in first], *rest)
-    if host is not HOST:  # a ufunc computes in the dtype
-        return tuple([as_tensor(host.value(a)).to(kind) if isinstance(a, (Tensor, np.ndarray)) else a for a in arguments])
-    return (as_tensor(host.value(first)).to(kind), *rest)
 
 
 def _written(name: str, out: Tensor, result: Tensor) -> Tensor:

@@ -233,14 +233,7 @@ class FunctionModule:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {vars(self)['p']}")
 
     def forward(self, *tensors: Any, **named: Any) -> Any:
-        wanted = _inputs(self._record)
-        try:
-            given = wanted.bind(*tensors, **named).arguments
-        except TypeError as error:
-            raise TypeError(f"{type(self).__name__}.forward() {error}") from None
-        leading = [given[name] for name, p in wanted.parameters.items() if p.default is p.empty]
-        further = dict(list(given.items())[len(leading) :])
-        return _function(self._record)(*leading, **self._kept(), **further)
+        return _function(self._record)(*tensors, **named, **self._kept())
 
     def _kept(self) -> dict[str, Any]:
         """Return what the function gets of the object, under its names."""
@@ -343,20 +336,6 @@ def _parameter(name: str, default: Any = inspect.Parameter.empty) -> inspect.Par
 def _function(record: Class) -> Callable[..., Any]:
     name = record.methods[CALL]
     return OF_NETWORKS[name] if name in OF_NETWORKS else function(name, "torch.nn.functional")
-
-
-@cache
-def _inputs(record: Class) -> inspect.Signature:
-    """Return what an object is called with: what its function takes, and the constructor does not."""
-    name = record.methods[CALL]
-    taken = {parameter.name for parameter in record.constructor.parameters}
-    wanted = ["input"]
-    if (found := known(name)) is not None:
-        function, signature = found
-        operands = [p for p in signature.parameters if p.name in function.operands and p.name not in (*function.optional, *taken)]
-        wanted = ["input" if "input" in p.spellings else p.name for p in operands]
-    more = [_parameter("output_size", None)] if name.startswith("max_unpool") else []
-    return inspect.Signature([*map(_parameter, wanted), *more])
 
 
 # -- PyTorch's top-level names: what ``import gradcli as torch`` offers, each made when it is first

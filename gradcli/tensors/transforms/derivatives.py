@@ -28,19 +28,16 @@ Argnums = int | tuple[int, ...]
 
 def chosen(argnums: Any, arguments: Sequence[Any]) -> tuple[int, ...]:
     """The places of the arguments that a derivative is taken by."""
-    if not isinstance(argnums, (int, tuple)) or isinstance(argnums, bool):
-        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
-    places = (argnums,) if isinstance(argnums, int) else argnums
-    if not places:
-        raise RuntimeError("argnums must be non-empty")
+    places = argnums if isinstance(argnums, tuple) else (argnums,)
+    if not places or not all(type(place) is int for place in places):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {argnums!r}")
     for place in places:
-        if not isinstance(place, int):
-            raise RuntimeError(f"argnum must be int, got: {type(place)}")
         if not -len(arguments) <= place < len(arguments):
             raise RuntimeError(f"Got argnum={place}, but only {len(arguments)} positional inputs")
-    if len({place % len(arguments) for place in places}) != len(places):
+    found = tuple([place % len(arguments) for place in places])
+    if len(set(found)) != len(found):
         raise RuntimeError(f"argnums elements must be unique, got {argnums}")
-    return tuple(place % len(arguments) for place in places)
+    return found
 
 
 def selected(argnums: Argnums, arguments: Sequence[Any]) -> Any:
@@ -263,35 +260,49 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian, rows first: `vmap` of the vector-Jacobian product over all unit vectors."""
+    return _jacobian(func, argnums, has_aux, forward=False)
 
+
+def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors. The function runs once."""
+    return _jacobian(func, argnums, has_aux, forward=True)
+
+
+def _jacobian(func: Callable[..., Any], argnums: Argnums, has_aux: bool, *, forward: bool) -> Callable[..., Any]:
     @functools.wraps(func)
     def run(*arguments: Any, **keywords: Any) -> Any:
-        chosen(argnums, arguments)
         tree = selected(argnums, arguments)
-        parts = (tree,) if isinstance(argnums, int) else tree
-        value, pull, *aux = vjp(of_some(func, argnums, arguments, keywords), *parts, has_aux=has_aux)
-        ys, structure = flatten(value)
-        if not isinstance(value, (tuple, list)) and not ys:
-            raise RuntimeError("jacrev: Expected f to be a function that has non-empty output")
+        single = isinstance(argnums, int)
+        alone, parts = of_some(func, argnums, arguments, keywords), (tree,) if single else tree
         xs, spec = flatten(tree)
-        rows, start = _rows(pull, ys, xs, structure), 0
-        blocks = []
-        for y in ys:
-            stop = start + math.prod(y.shape)
-            blocks.append(spec.unflatten([reshape(row[start:stop], shape=(*y.shape, *x.shape)) for row, x in zip(rows, xs, strict=True)]))
-            start = stop
-        found = structure.unflatten(blocks)
-        return (found, *aux) if has_aux else found
+        if forward:
+            for x in xs:
+                if not isinstance(x, Tensor):
+                    raise RuntimeError(f"jacfwd: Expected all inputs to be tensors, got {type(x)}")
+                check_tangent(x, x)
+            value, push, aux = _linearized(alone, parts, has_aux)
+        else:
+            value, pull, *aux = vjp(alone, *parts, has_aux=has_aux)
+        ys, structure = flatten(value)
+        seeds, starts = units(xs if forward else ys)
+        if not starts[-1]:
+            found = [Tensor(np.zeros((0, *end.shape), end.dtype.numpy)) for end in (ys if forward else xs)]
+        elif forward:
+            columns = vmap(lambda tangents: push((tangents,) if single else tangents))(spec.unflatten(seeds))
+            found = [moved(column, 0, -1) for column in flatten(columns)[0]]
+        else:
+            found = flatten(vmap(pull)(structure.unflatten(seeds)))[0]
+        pieces = [slice(start, stop) for start, stop in itertools.pairwise(starts)]
+
+        def block(row: int, column: int) -> Any:
+            part = found[row][..., pieces[column]] if forward else found[column][pieces[row]]
+            return reshape(part, shape=(*ys[row].shape, *xs[column].shape))
+
+        blocks = [spec.unflatten([block(row, column) for column in range(len(xs))]) for row in range(len(ys))]
+        jacobian = structure.unflatten(blocks)
+        return (jacobian, *aux) if has_aux else jacobian
 
     return run
-
-
-def _rows(pull: Callable[..., Any], ys: list[Tensor], xs: list[Tensor], structure: Spec) -> list[Tensor]:
-    """The products of all unit vectors of the results with the Jacobian, one after the other along a first axis, for each input."""
-    seeds, starts = units(ys)
-    if starts[-1]:
-        return flatten(vmap(pull)(structure.unflatten(seeds)))[0]
-    return [Tensor(np.zeros((0, *x.shape), x.dtype.numpy)) for x in xs]
 
 
 def units(tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
@@ -355,38 +366,6 @@ def _without(y: Tensor, level: ForwardLevel) -> Tensor:
     return y
 
 
-def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors. The function runs once."""
-
-    @functools.wraps(func)
-    def run(*arguments: Any, **keywords: Any) -> Any:
-        tree = selected(argnums, arguments)
-        parts = (tree,) if isinstance(argnums, int) else tree
-        alone = of_some(func, argnums, arguments, keywords)
-        xs, spec = flatten(parts)
-        for x in xs:
-            if not isinstance(x, Tensor):
-                raise RuntimeError(f"jacfwd: Expected all inputs to be tensors, got {type(x)}")
-            check_tangent(x, x)
-        basis, starts = units(xs)
-        push, aux = _linearized(alone, parts, has_aux)[1:]
-        columns = vmap(lambda *tangents: push(tangents))(*spec.unflatten(basis))
-        ys, structure = flatten(columns)
-        blocks = []
-        for y in ys:
-            last = moved(y, 0, -1)
-            rows = [
-                reshape(last[..., start:stop], shape=(*last.shape[:-1], *x.shape))
-                for start, stop, x in zip(starts[:-1], starts[1:], xs, strict=True)
-            ]
-            whole = spec.unflatten(rows)
-            blocks.append(whole[0] if isinstance(argnums, int) else whole)
-        found = structure.unflatten(blocks)
-        return (found, *aux) if has_aux else found
-
-    return run
-
-
 def _linearized(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, Callable[..., Any], list[Any]]:
     """The function's value, the function that takes tangents of the primals to those of it, and what else it returns.
 
@@ -418,13 +397,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         ts, given = flatten(tangents)
         if given != spec:
             raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {spec}")
-        for i, (t, x) in enumerate(zip(ts, ends, strict=True)):
-            for what in ("shape", "device", "dtype"):
-                if getattr(t, what) != getattr(x, what):
-                    raise RuntimeError(
-                        f"tangent:{i} with {what} {getattr(t, what)} in flattened pytree doesn't match the {what} {getattr(x, what)} of "
-                        "the corresponding primal."
-                    )
+        for t, x in zip(ts, ends, strict=True):
+            if (t.shape, t.dtype) != (x.shape, x.dtype):
+                raise RuntimeError(f"a tangent of {t.shape} and {t.dtype} is none of the primal, which has {x.shape} and {x.dtype}")
         return push(tangents)
 
     return value, move
@@ -465,10 +440,8 @@ def current_level() -> int:
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """The end of the dual level: nothing moves any more."""
-    if not _entered and level is None:
-        raise RuntimeError("Dual level must be a positive number. No dual level was entered")
     if not _entered or level not in (None, 0):
-        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created.")
     _entered.pop().__exit__()
 
 
@@ -494,22 +467,13 @@ class dual_level(Mode):
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """The same entries, moving by a tangent; differentiable by both."""
-    if not _entered or (level is not None and level < 0):
+    if not _entered or level not in (None, 0):
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
-    if level not in (None, 0):
-        raise RuntimeError("Invalid level given to _make_dual")
-    for x in (tensor, tangent):
-        if not isinstance(x, Tensor):
-            raise AttributeError(f"'{type(x).__name__}' object has no attribute 'is_floating_point'")
     check_tangent(tensor, tangent)
     if tensor.dtype != tangent.dtype:
         raise RuntimeError(f"Expected the tangent's dtype {tangent.dtype} to be that of the primal, {tensor.dtype}")
-    if tangent_of(tensor, _level()) is not None:
-        raise RuntimeError(
-            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
-        )
-    if tangent_of(tangent, _level()) is not None:
-        raise RuntimeError("Expected tangent to have none: it has a forward gradient at the same level; unpack it first")
+    if tangent_of(tensor, _level()) is not None or tangent_of(tangent, _level()) is not None:
+        raise RuntimeError("Making a dual Tensor of Tensors that already have a forward gradient at the same level 0 is not supported.")
     made: Tensor = moving_by(_without_tangents(tensor), _level(), tangent)
     return made
 

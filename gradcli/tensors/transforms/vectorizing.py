@@ -236,7 +236,6 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
     out_dims  the axis of each result to have them
     """
     name = getattr(func, "__name__", repr(func))
-    mapped(lambda end: _check_out_dim(end, name, out_dims), out_dims)
 
     @functools.wraps(func)
     def wrapped(*arguments: Any, **keywords: Any) -> Any:
@@ -260,42 +259,19 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
     return wrapped
 
 
-def _check_out_dim(end: Any, name: str, out_dims: Any) -> None:
-    if not isinstance(end, int) and end is not None:
-        raise ValueError(
-            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints representing where in "
-            "the outputs the vmapped dimension should appear."
-        )
-
-
 def _inputs(name: str, in_dims: Any, arguments: tuple[Any, ...]) -> tuple[int, list[int | None], list[Any], Spec]:
     """How many examples there are, and the arguments' ends, each with the axis that has them."""
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
-    if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(
-            f"{head}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
-        )
-    if not arguments:
-        raise ValueError(
-            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no "
-            "inputs. The latter is unsupported."
-        )
     ends, spec = flatten(arguments)
-    dims = spread(in_dims, spec)
+    dims = spread(in_dims, spec) if arguments and isinstance(in_dims, (int, tuple)) else None
     if dims is None:
-        raise ValueError(
-            f"{head}in_dims is not compatible with the structure of `inputs`. in_dims has structure {flatten(in_dims)[1]} but inputs has "
-            f"structure {spec}."
-        )
+        raise ValueError(f"{head}in_dims is not compatible with the structure of `inputs`, which is {spec}")
     for i, (x, dim) in enumerate(zip(ends, dims, strict=True)):
         if dim is None:
             continue
-        if not isinstance(dim, int):
-            raise ValueError(f"{head}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
-        if not isinstance(x, Tensor):
+        if not isinstance(dim, int) or not isinstance(x, Tensor):
             raise ValueError(
-                f"{head}Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please "
-                "use None as the respective in_dim"
+                f"{head}Got in_dim={dim} for an input of type {type(x)}: it is an axis of a Tensor, or None for what all share"
             )
         if not -x.ndim <= dim < x.ndim:
             raise ValueError(
@@ -303,14 +279,10 @@ def _inputs(name: str, in_dims: Any, arguments: tuple[Any, ...]) -> tuple[int, l
                 f"satisfy -{x.ndim} <= in_dim < {x.ndim}."
             )
         dims[i] = dim % x.ndim
-    sizes = [x.shape[d] for x, d in zip(ends, dims, strict=True) if d is not None]
-    if not sizes:
-        raise ValueError("vmap: Expected at least one Tensor to vmap over")
-    if len(set(sizes)) > 1:
-        raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
-        )
-    return sizes[0], dims, ends, spec
+    sizes = {x.shape[d] for x, d in zip(ends, dims, strict=True) if d is not None}
+    if len(sizes) != 1:
+        raise ValueError(f"{head}Expected at least one Tensor, and all to have one size in the mapped dimension, not {sorted(sizes)}")
+    return sizes.pop(), dims, ends, spec
 
 
 def _output(name: str, x: Any, place: int | None, level: BatchLevel) -> Any:
@@ -318,9 +290,9 @@ def _output(name: str, x: Any, place: int | None, level: BatchLevel) -> Any:
         if isinstance(x, Batched) and level in x.levels:
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return x
-    if not isinstance(x, Tensor):
+    if not isinstance(x, Tensor) or not isinstance(place, int):
         raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= to None for output?"
+            f"vmap({name}, ...): `{name}` must only return Tensors, each with an int or None in out_dims, got type {type(x)} and {place}"
         )
     if not -x.ndim - 1 <= place <= x.ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-x.ndim - 1}, {x.ndim}], but got {place})")

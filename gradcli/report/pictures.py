@@ -1,4 +1,4 @@
-"""Explanations as SVG: boxes with values and adjoints, operands above their users, laid out without a program outside of Python."""
+"""Explanations as pictures: boxes with values and adjoints, operands above their users, in SVG and in Mermaid, which GitHub draws."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from gradcli.errors import OutputError
 from gradcli.inert import display_width, xml_text
+from gradcli.report.drawing import Box, Drawing, Edge, drawing, lines_of, shades
 from gradcli.report.explanation import Explanation
-from gradcli.report.pictures.folding import Box, Drawing, Edge, drawing, lines_of, shades
 
 _CHARACTER = 7.3  # width of one in the font of boxes, which has one width; of the widest of usual fonts
 _PADDING, _MARGIN = 10, 24
@@ -89,34 +89,44 @@ def _from_edges() -> Any:
 
 ROLES = ("leaf", "frozen", "const", "operation", "folded", "result")
 
-# Of each role its filling, its border and its text: the text is readable on the filling (a contrast of 4.5 at least).
-LIGHT = {
-    "leaf": ("#dbeafe", "#2563eb", "#172554"), "frozen": ("#e2e8f0", "#64748b", "#1e293b"), "const": ("#f1f5f9", "#94a3b8", "#334155"),
-    "operation": ("#ffffff", "#475569", "#0f172a"),
-    "folded": ("#f3e8ff", "#9333ea", "#3b0764"), "result": ("#dcfce7", "#16a34a", "#052e16"),
-}  # fmt: skip
-DARK = {
-    "leaf": ("#172554", "#60a5fa", "#dbeafe"), "frozen": ("#334155", "#94a3b8", "#e2e8f0"), "const": ("#1e293b", "#64748b", "#cbd5e1"),
-    "operation": ("#0f172a", "#94a3b8", "#f1f5f9"),
-    "folded": ("#3b0764", "#c084fc", "#f3e8ff"), "result": ("#052e16", "#4ade80", "#dcfce7"),
-}  # fmt: skip
-PAPER = {"light": "#ffffff", "dark": "#020617"}
-INK = {"light": "#334155", "dark": "#cbd5e1"}  # of edges and of text beside boxes
-FLOW = {"light": "#9a3412", "dark": "#fbbf24"}  # of adjoints and of what flows back
+_COLOURS = """
+    paper           #ffffff #020617
+    ink             #334155 #cbd5e1
+    flow            #9a3412 #fbbf24
+    leaf-fill       #dbeafe #172554
+    leaf-line       #2563eb #60a5fa
+    leaf-text       #172554 #dbeafe
+    frozen-fill     #e2e8f0 #334155
+    frozen-line     #64748b #94a3b8
+    frozen-text     #1e293b #e2e8f0
+    const-fill      #f1f5f9 #1e293b
+    const-line      #94a3b8 #64748b
+    const-text      #334155 #cbd5e1
+    operation-fill  #ffffff #0f172a
+    operation-line  #475569 #94a3b8
+    operation-text  #0f172a #f1f5f9
+    folded-fill     #f3e8ff #3b0764
+    folded-line     #9333ea #c084fc
+    folded-text     #3b0764 #f3e8ff
+    result-fill     #dcfce7 #052e16
+    result-line     #16a34a #4ade80
+    result-text     #052e16 #dcfce7
+    shade-0         #e2e8f0 #334155
+    shade-1         #fef3c7 #451a03
+    shade-2         #fde68a #78350f
+    shade-3         #fcd34d #92400e
+    shade-4         #f59e0b #d97706
+    shade-5         #b45309 #fbbf24
+    shade-6         #dc2626 #f87171
+"""
+"""Light and dark: ink is for edges and text beside boxes, flow for adjoints and what flows back; text is readable on its filling (a
+contrast of 4.5 at least). Shades go from an adjoint of zero to the largest; the last is for one that is not finite."""
 
-# From an adjoint of zero to the largest, and one that is not finite.
-SHADES_LIGHT = ("#e2e8f0", "#fef3c7", "#fde68a", "#fcd34d", "#f59e0b", "#b45309", "#dc2626")
-SHADES_DARK = ("#334155", "#451a03", "#78350f", "#92400e", "#d97706", "#fbbf24", "#f87171")
 
-
-def colours(dark: bool) -> list[tuple[str, str]]:
+def colours(dark: bool) -> dict[str, str]:
     """The colours of a theme by the names of the style's variables."""
-    word = "dark" if dark else "light"
-    found = [("--paper", PAPER[word]), ("--ink", INK[word]), ("--flow", FLOW[word])]
-    for role, (fill, border, text) in (DARK if dark else LIGHT).items():
-        found += [(f"--{role}-fill", fill), (f"--{role}-line", border), (f"--{role}-text", text)]
-    found += [(f"--shade-{number}", shade) for number, shade in enumerate(SHADES_DARK if dark else SHADES_LIGHT)]
-    return found
+    words = _COLOURS.split()
+    return {f"--{name}": colour for name, colour in zip(words[::3], words[1 + dark :: 3], strict=True)}
 
 
 # -- The picture ----------------------------------------------------------------------------------
@@ -153,7 +163,7 @@ class _Picture:
             f'<svg xmlns="http://www.w3.org/2000/svg" class="gradcli" width="{width:.0f}" height="{height:.0f}" '
             f'viewBox="0 0 {width:.0f} {height:.0f}" role="img">',
             f"<title>{title}</title>",
-            f"<desc>{xml_text(self._described())}</desc>",
+            f"<desc>The graph of an expression: {self.drawn.count}, operands above their users, with values and adjoints.</desc>",
             f"<style>{_style()}</style>",
         ]
         if not self.embedded:
@@ -167,20 +177,15 @@ class _Picture:
             lines += self._labels()
         return "\n".join([*lines, "</svg>", ""])
 
-    def _described(self) -> str:
-        folded = f" drawn as {len(self.drawn.boxes)} boxes" if self.drawn.is_folded else ""
-        return f"The graph of an expression: {self.drawn.nodes:,} nodes{folded}, operands above their users, with values and adjoints."
-
     def _legend(self) -> str:
-        folded = f"; {self.drawn.nodes:,} nodes as {len(self.drawn.boxes)} boxes" if self.drawn.is_folded else ""
+        folded = f"; {self.drawn.count}" if self.drawn.is_folded else ""
         return f"= value, ∂ adjoint; the stronger a box's bar, the larger its adjoint{folded}"
 
     # -- boxes --------------------------------------------------------------------------------------------------
 
     def _place(self, key: int) -> Point:
         """The middle of a box's upper side."""
-        x, y = self.laid.places[key]
-        return self._at((x, y))
+        return self._at(self.laid.places[key])
 
     def _at(self, point: Point) -> Point:
         return _MARGIN + point[0] * self.column + (self.column - _ASIDE) / 2, self.top + point[1] * self.row
@@ -206,13 +211,10 @@ class _Picture:
     # -- edges --------------------------------------------------------------------------------------------------
 
     def _way(self, edge: Edge) -> list[Point]:
-        """The points of an edge, from the lower side of the operand's box to the upper side of the user's."""
-        if (edge.begin, edge.end) in self.laid.ways:
-            points = [self._at(point) for point in self.laid.ways[edge.begin, edge.end]]
-            bends = [(x, y + self.height / 2) for x, y in points[1:-1]]
-            return [(points[0][0], points[0][1] + self.height), *bends, points[-1]]
-        points = [self._at(point) for point in reversed(self.laid.ways[edge.end, edge.begin])]  # laid the other way round
-        return [points[0], *((x, y + self.height / 2) for x, y in points[1:-1]), (points[-1][0], points[-1][1] + self.height)]
+        """The points of an edge from the operand's box to the user's: from a lower side to the upper side of a box below."""
+        (x, y), *bends, last = map(self._at, self.laid.ways[min(edge.begin, edge.end), max(edge.begin, edge.end)])
+        way = [(x, y + self.height), *((x, y + self.height / 2) for x, y in bends), last]
+        return way if edge.begin < edge.end else way[::-1]
 
     def _edge(self, edge: Edge) -> str:
         points = self._way(edge)
@@ -274,8 +276,8 @@ def _told(box: Box) -> str:
 
 
 def _style() -> str:
-    both = zip(colours(dark=False), colours(dark=True), strict=True)
-    variables = " ".join(f"{name}: light-dark({light}, {dark});" for (name, light), (_, dark) in both)
+    dark = colours(dark=True)
+    variables = " ".join(f"{name}: light-dark({light}, {dark[name]});" for name, light in colours(dark=False).items())
     chosen = f"svg.gradcli {{ color-scheme: light dark; {variables} font: 12px {_FONT}; }}"
     filled = (f".{role} .box {{ fill: var(--{role}-fill); stroke: var(--{role}-line); }}" for role in ROLES)
     written = (f".{role} text {{ fill: var(--{role}-text); }}" for role in ROLES)
@@ -285,7 +287,7 @@ def _style() -> str:
 
 def _with_colours(rule: str) -> str:
     """A rule with each colour itself before its variable, which converters such as librsvg do not know: what they skip has been said."""
-    found = dict(colours(dark=False))
+    found = colours(dark=False)
     return re.sub(r"(fill|stroke): var\((--[\w-]+)\);", lambda each: f"{each[1]}: {found[each[2]]}; {each[0]}", rule)
 
 
@@ -297,3 +299,35 @@ _RULES = (
     ".passed text { fill: var(--flow); text-anchor: middle; font-size: 11px; }",
     ".heading { fill: var(--ink); font-size: 14px; font-weight: 600; } .legend { fill: var(--ink); font-size: 11px; }",
 )
+
+
+# -- Mermaid -----------------------------------------------------------------------------------------
+
+
+def mermaid(explanation: Explanation) -> str:
+    """The graph as a flowchart, operands above their users, with values, adjoints and what flows back along edges."""
+    drawn = drawing(explanation)
+    lines = ["flowchart TB", *map(_mermaid_box, drawn.boxes), *(_mermaid_edge(edge, len(drawn.edges) <= _LABELLED) for edge in drawn.edges)]
+    light = colours(dark=False)
+    for role in ROLES:
+        keys = [f"n{box.key}" for box in drawn.boxes if box.role == role]
+        if keys:
+            fill, line, text = (light[f"--{role}-{part}"] for part in ("fill", "line", "text"))
+            lines += [f"  classDef {role}Box fill:{fill},stroke:{line},color:{text}", f"  class {','.join(keys)} {role}Box"]
+    return "\n".join(lines) + "\n"
+
+
+def _mermaid_box(box: Box) -> str:
+    label = "<br>".join(map(_entities, [box.title, *(line for line, _ in lines_of(box) if line)]))
+    return f'  n{box.key}["{label}"]'
+
+
+def _mermaid_edge(edge: Edge, labelled: bool) -> str:
+    arrow = "-->" if edge.size else "-.->"
+    label = f'|"{_entities(edge.contribution)}"|' if labelled and edge.contribution else ""
+    return f"  n{edge.begin} {arrow}{label} n{edge.end}"
+
+
+def _entities(text: str) -> str:
+    """Text in which every character that Mermaid, Markdown or HTML would act on is written as its number."""
+    return "".join(character if character.isalnum() or character in " .,+=" else f"#{ord(character)};" for character in text)

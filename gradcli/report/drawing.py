@@ -18,13 +18,11 @@ from gradcli.report.number_text import short, size
 
 FEW = 40  # nodes that are all drawn
 MOST = 120  # boxes of a drawing
-_LEAVES = 24  # names with values that have boxes of their own
 _TITLE = 24  # characters of a box's title
 _NUMBER = 26  # characters of a number
 _DIGITS = 4
 _USES = 4  # of a name or a number, up to which an edge leads to each of them
-_NAMED = ("leaf", "frozen")
-_GIVEN = (*_NAMED, "const")
+_GIVEN = ("leaf", "frozen", "const")
 _LISTED = 3  # entries of an array that stand in a box
 
 
@@ -75,6 +73,10 @@ class Drawing:
     def is_folded(self) -> bool:
         return len(self.boxes) < self.nodes
 
+    @property
+    def count(self) -> str:
+        return f"{self.nodes:,} nodes" + (f" as {len(self.boxes)} boxes" if self.is_folded else "")
+
 
 Groups = dict[int, int]  # by ids: the id of the node that stands for it
 
@@ -83,7 +85,7 @@ def drawing(explanation: Explanation, most: int = MOST) -> Drawing:
     """Return what is drawn of an explanation."""
     groups = {node.id: node.id for node in explanation.nodes}
     if len(groups) > FEW:
-        for fold in (_functions, _calls, _lines, _leaves):
+        for fold in (_functions, _calls, _lines):
             groups = _folded(explanation, groups, fold)
             if len(set(_with_helpers_inside(explanation, groups).values())) <= most:
                 break
@@ -118,37 +120,24 @@ def _calls(explanation: Explanation, node: ExplainedNode) -> Any:
 
 def _lines(explanation: Explanation, node: ExplainedNode) -> Any:
     """The lines before that of the result."""
-    named, last = node.op in _NAMED, explanation.node(explanation.result).statement
+    named, last = node.op in ("leaf", "frozen"), explanation.node(explanation.result).statement
     return None if named or node.statement is None or node.statement == last else ("line", node.statement)
 
 
-def _leaves(explanation: Explanation, node: ExplainedNode) -> Any:
-    """Names with values, where they are many."""
-    if node.op not in _NAMED:
-        return None
-    return (node.op,) if sum(each.op == node.op for each in explanation.nodes[: 40 * _LEAVES]) > _LEAVES else None
-
-
 def _near_the_result(explanation: Explanation, groups: Groups, most: int) -> Groups:
-    """The groups nearest to the result; each of the others is folded into one that it leads to."""
+    """The groups nearest to the result; each of the others is folded into the nearest that it leads to."""
     operands: dict[int, list[int]] = {}
     for node in reversed(explanation.nodes):
         own = operands.setdefault(groups[node.id], [])
         own += [groups[operand] for operand in _drawn_operands(explanation, groups, node)]
-    kept = [groups[explanation.result]]
-    seen = set(kept)
-    for group in kept:  # which grows
-        if len(kept) >= most:
-            break
-        new = [operand for operand in dict.fromkeys(operands.get(group, ())) if operand not in seen]
-        kept += new
-        seen.update(new)
-    into = {group: group for group in kept[:most]}
-    for group in sorted(set(groups.values()), reverse=True):  # users before their operands
+    root = groups[explanation.result]
+    into, pending = {root: root}, [root]
+    for group in pending:  # which grows
         for operand in operands.get(group, ()):
-            if group in into:
-                into.setdefault(operand, into[group])
-    return {id: into.get(group, into[kept[0]]) for id, group in groups.items()}
+            if operand not in into:
+                into[operand] = operand if len(pending) < most else into[group]
+                pending.append(operand)
+    return {id: into.get(group, root) for id, group in groups.items()}
 
 
 # -- what is drawn -----------------------------------------------------------------------------------------------------
@@ -222,21 +211,18 @@ def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
     ]
     several = len(counted) > 1
     adjoint = node.adjoint
-    names = [each.label for each in counted] if several and node.op in _NAMED else []
     is_number = node.op == "const" and not node.shape
-    text = ", ".join(names) if names else _number(node.value) if is_number else node.label
+    text = _number(node.value) if is_number else node.label
     detail = f"{len(counted):,} nodes" if several else node.function or node.op
     if several and node.function is not None:
         detail = f"{node.function}, {detail}"
-    if names:
-        detail, adjoint = f"{len(counted):,} names", None
     if group == explanation.result and node.text is None:  # of a very long expression
         text = explanation.record.expr
-    role = node.op if node.op in ("leaf", "frozen", "const") else "folded" if several else "operation"
+    role = node.op if node.op in _GIVEN else "folded" if several else "operation"
     if explanation.result in ids:
         role = "result"
     return Box(
-        group, ids, role, ends_of(text, _TITLE), one_line(text, 2_000), detail, "" if names or is_number else _number(node.value),
+        group, ids, role, ends_of(text, _TITLE), one_line(text, 2_000), detail, "" if is_number else _number(node.value),
         _number(adjoint),
         None if adjoint is None else size(adjoint),
     )  # fmt: skip
@@ -268,14 +254,10 @@ def lines_of(box: Box) -> list[tuple[str, str]]:
 def shades(boxes: Iterable[Box]) -> Mapping[int, int]:
     """How large the adjoints of boxes are among each other, from 0 for zero to 5 for the largest; 6 where one is not finite."""
     sizes = {box.key: box.size for box in boxes if box.size is not None}
-    finite = [value for value in sizes.values() if 0 < value < math.inf]
-    top = math.log10(max(finite, default=1.0))
-    found = {}
-    for key, value in sizes.items():
-        if value == 0:
-            found[key] = 0
-        elif math.isinf(value):
-            found[key] = 6
-        else:
-            found[key] = max(1, 5 - int((top - math.log10(value)) * 1.25))  # a shade for each factor of about six
-    return found
+    top = max((math.log10(size) for size in sizes.values() if 0 < size < math.inf), default=0.0)
+
+    def shade(size: float) -> int:
+        """A shade for each factor of about six."""
+        return 0 if not size else 6 if math.isinf(size) else max(1, 5 - int((top - math.log10(size)) * 1.25))
+
+    return {key: shade(size) for key, size in sizes.items()}

@@ -1,0 +1,90 @@
+"""Results as parts of documents: HTML for notebooks, in which the user's text is text, and LaTeX, for which amsmath is enough."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from gradcli.errors import text_lines
+from gradcli.inert import html_text, latex_comment, latex_text, xml_text
+from gradcli.notation import name as spelled
+from gradcli.report.lines import Line, Part, Table, cells_of
+
+_SIGNS = {
+    "×": r"$\times$", "→": r"$\to$", "…": r"\dots{}", "·": r"$\cdot$", "²": r"${}^2$", "³": r"${}^3$", "√": r"$\surd$", "∂": r"$\partial$",
+    **{letter: f"${spelled(letter)}$" for letter in "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"},
+}  # fmt: skip
+
+
+# -- HTML --------------------------------------------------------------------------------------------------------------
+
+
+def html_page(title: str, style: str, content: Iterable[str]) -> str:
+    """A page that fetches and runs nothing, in ASCII, which every encoding has."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    page = "\n".join([
+        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8"/>',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>', '<meta name="referrer" content="no-referrer"/>',
+        f"<title>{xml_text(title)}</title>", f"<style>{style}</style>", "</head>", "<body>", "<main>",
+        *content, "</main>", "<footer>Made by gradcli. This file is complete: it loads nothing, and works offline.</footer>",
+        "</body>", "</html>", "",
+    ])  # fmt: skip
+    return page.encode("ascii", "xmlcharrefreplace").decode()
+
+
+def html_of(lines: Sequence[Line | Table]) -> str:
+    """A table of labels with what stands beside them, and of derivatives."""
+    rows = [row for line in lines for row in (cells_of(line) if isinstance(line, Table) else [(line.label or "", line.text)])]
+    return f"<table>{''.join(f'<tr>{cells}</tr>' for cells in map(_cells, rows))}</table>"
+
+
+def _cells(row: Sequence[str]) -> str:
+    return "".join(f"<td style='white-space: pre-wrap; text-align: left'>{html_text(text)}</td>" for text in row)
+
+
+# -- LaTeX -------------------------------------------------------------------------------------------------------------
+
+
+def latex_document(expr: str, equations: Sequence[str]) -> str:
+    """An ``align*`` of one result, its expression in a comment."""
+    comment = latex_comment("\n".join(text_lines(expr, keepends=False)))
+    body = " \\\\\n".join(equations)
+    return f"{comment}\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
+
+
+def latex_in_notebook(equations: Sequence[str]) -> str:
+    """Equations as notebooks show them."""
+    return "$\\displaystyle \\begin{aligned} " + " \\\\ ".join(equations) + " \\end{aligned}$"
+
+
+def latex_of(lines: Sequence[Line | Table]) -> str:
+    """Lines as text: a title is a paragraph's, and rows below one another are a table."""
+    told = [line for line in lines if isinstance(line, Line)]
+    return "\n".join(text for kind, found in groupby(told, lambda line: line.kind) for text in _paragraph(kind, [*found])) + "\n"
+
+
+def _paragraph(kind: str, lines: Sequence[Line]) -> Iterator[str]:
+    if kind == "row":
+        lines = [line._replace(parts=[part._replace(text=part.text.strip()) for part in line.parts]) for line in lines]
+    rows = [[*([f"{line.label}: "] if line.label else []), *map(_part, line.parts)] for line in lines]
+    if kind == "title":
+        yield rf"\paragraph{{{' '.join(map(''.join, rows))}}}"
+    elif kind == "row":
+        yield rf"{{\footnotesize\begin{{tabular}}{{{'l' * len(rows[0])}}}"
+        yield from (" & ".join(row) + r" \\" for row in rows)
+        yield r"\end{tabular}}"
+    else:
+        yield from ("".join(row) + r"\\" if row else "" for row in rows)
+
+
+def _part(part: Part) -> str:
+    """Blanks in a row are a wide one; what a person typed is set as it was typed."""
+    text = re.sub("  +", lambda blanks: r"\quad{}" * (len(blanks[0]) // 2), latex_plain(part.text))
+    return text if part.role in ("fact", "number", "id") else rf"\texttt{{{text}}}"
+
+
+def latex_plain(text: str) -> str:
+    """Text outside of formulas: a backslash by its number, and the signs that only formulas have."""
+    return "".join(_SIGNS.get(character, character) for character in latex_text(text).replace("\\backslash ", "\\char92 "))

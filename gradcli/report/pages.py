@@ -1,0 +1,214 @@
+"""Pages of what is wrong, the worst first: Markdown, annotations of GitHub Actions as workflow commands, and HTML."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from gradcli.inert import markdown_block, markdown_code, markdown_link, one_line, printable, shown, workflow_command, xml_text
+from gradcli.report.data import id_text
+from gradcli.report.describing import block, id_of, location, message
+from gradcli.report.documents import html_page
+from gradcli.report.outcomes import Outcome, Report, Summary
+from gradcli.report.places import Place, address_of, place_of
+from gradcli.report.shown_explanation import ShownExplanation
+
+# -- Markdown --------------------------------------------------------------------------------------
+
+ROOM = 60_000  # bytes of a page: a comment on GitHub has 65,536 characters at most, and a summary that is longer loads slowly
+_RESERVED = 200  # bytes for what is said of cases without room
+_COLUMNS = ("finding", "id", "place", "expression", "reason")
+
+
+class _Finding(NamedTuple):
+    """A case that is not as it should be."""
+
+    cells: tuple[str, ...]
+    full: str
+
+
+class MarkdownReport(Report):
+    """A page for summaries of CI jobs and for comments: what came of the run, a table of what is wrong, and each in full, folded."""
+
+    MOST = 50
+
+    def finding(self, outcome: Outcome) -> _Finding:
+        record = outcome.record
+        where = markdown_link(markdown_code(location(outcome, in_repository=True), 300), address_of(place_of(outcome)))
+        texts = ((id_text(record.id), 100), (record.expr, 200), (outcome.why, 300))
+        id, expr, why = (markdown_code(text, limit) for text, limit in texts)
+        full = markdown_block(block(replace(outcome, repeat=None)))
+        if outcome.repeat is not None:
+            full += "\n" + markdown_block(outcome.repeat, "sh")  # by itself, so that it can be copied
+        return _Finding((outcome.rule, id, where, expr, why), full)
+
+    def text(self, summary: Summary, room: int = ROOM) -> str:
+        """The whole, in so many bytes: the worst cases have room first, and what has none is counted. Empty if nothing has room."""
+        text = f"### {': '.join(filter(None, ['gradcli check', summary.came_of]))}\n\n{summary.line()}\n"
+        if summary.verdicts:
+            text += f"\nVerdicts: {summary.listed_verdicts}\n"
+        found, room = list(self.worst), room - _size(text) - _RESERVED
+        if room < 0:
+            return ""
+        rows = _within(room, _table(found))
+        shown = max(len(rows) - 1, 0)  # beside the head of the table
+        if shown:
+            text += "\n" + "".join(rows)
+            room -= _size("".join(rows))
+        if self.worst.seen > shown:
+            text += f"\nand {self.worst.seen - shown:,} more\n"
+        blocks = _within(room, [finding.full for finding in found[:shown]])
+        if blocks:
+            which = "" if len(blocks) == shown else f" (the first {len(blocks)})"
+            text += f"\n<details><summary>In full{which}</summary>\n\n" + "\n".join(blocks) + "\n</details>\n"
+        return text
+
+
+def _table(found: list[_Finding]) -> list[str]:
+    """Its head and its rows; with ids if there are any."""
+    columns = [number for number, name in enumerate(_COLUMNS) if name != "id" or any(finding.cells[number] for finding in found)]
+    head = _row([_COLUMNS[number] for number in columns]) + _row(["---"] * len(columns))
+    return [head, *(_row([finding.cells[number] for number in columns]) for finding in found)]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _within(room: int, texts: list[str]) -> list[str]:
+    """The first of the texts, as many as have room, each with an end of line."""
+    for number, text in enumerate(texts):
+        room -= _size(text) + 1
+        if room < 0:
+            return texts[:number]
+    return texts
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+# -- GitHub ----------------------------------------------------------------------------------------
+
+_SUMMARY_LIMIT = 1 << 20  # bytes of a step's summary; GitHub refuses a longer one as a whole
+
+
+class GitHubReport(Report):
+    """The worst cases as annotations, and a page in the file that GITHUB_STEP_SUMMARY names.
+
+    GitHub shows ten errors of a step and drops the others without a word, so the tenth says how many there are.
+    """
+
+    MOST = 9
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self.page = MarkdownReport(stream)
+
+    def add(self, outcome: Outcome) -> None:
+        self.page.add(outcome)
+        super().add(outcome)
+
+    def finding(self, outcome: Outcome) -> str:
+        place = place_of(outcome)
+        text = message(outcome) if _can_be_linked(place) else f"{location(outcome)}: {message(outcome)}"
+        return workflow_command("error", text, **_properties(place), title=f"gradcli: {outcome.rule}{id_of(outcome.record)}")
+
+    def text(self, summary: Summary) -> str:
+        lines = list(self.worst)
+        if self.worst.left_out:
+            lines.append(workflow_command("error", f"and {self.worst.left_out:,} more: {summary.line()}", title="gradcli check"))
+        if summary.interrupted:
+            lines.append(workflow_command("warning", summary.line(), title="gradcli check"))
+        file = os.environ.get("GITHUB_STEP_SUMMARY")
+        if file:
+            try:
+                if not self._summarized(Path(file), summary):
+                    lines.append(workflow_command("warning", "the step's summary is full", title="gradcli check"))
+            except OSError as error:
+                lines.append(workflow_command("warning", f"cannot write the step's summary: {error}", title="gradcli check"))
+        return "".join(line + "\n" for line in lines)
+
+    def _summarized(self, file: Path, summary: Summary) -> bool:
+        """Return whether there was room for at least a few words."""
+        room = _SUMMARY_LIMIT - (file.stat().st_size if file.exists() else 0)
+        text = self.page.text(summary, min(room, ROOM))
+        with file.open("ab") as stream:
+            stream.write(text.encode("utf-8", "replace"))
+        return bool(text)
+
+
+def _can_be_linked(place: Place) -> bool:
+    """Return whether the file has a name that a log can hold: that of another is told in the text."""
+    return place.path is not None and printable(place.path) == place.path
+
+
+def _properties(place: Place) -> dict[str, str | int]:
+    """GitHub takes columns only within one line."""
+    if place.path is None or not _can_be_linked(place):
+        return {}
+    found: dict[str, str | int] = {"file": place.path, "line": place.line}
+    if place.end_line is not None and place.end_line != place.line:
+        found["endLine"] = place.end_line
+    elif place.column is not None and place.end_column is not None:
+        found |= {"col": place.column, "endColumn": place.end_column}
+    return found
+
+
+# -- HTML ------------------------------------------------------------------------------------------
+
+_STYLE = """
+:root { color-scheme: light dark; --text: #1f2328; --back: #ffffff; --line: #d0d7de; --dim: #59636e; --bad: #b42318; --good: #1a7f37; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e6edf3; --back: #0d1117; --line: #30363d; --dim: #9198a1; --bad: #ff7b72; --good: #56d364; }
+}
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); }
+body { margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+h1 { font-size: 1.4rem; } h1.bad, h2 { color: var(--bad); } h1.good { color: var(--good); }
+h2 { font-size: 1.05rem; margin: 0; overflow-wrap: anywhere; }
+article { border: 1px solid var(--line); border-radius: 6px; padding: .75rem 1rem; margin: 1rem 0; }
+article p { margin: 0; color: var(--dim); overflow-wrap: anywhere; }
+pre { font: 14px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0; }
+pre.command { border-left: 3px solid var(--line); padding-left: .75rem; }
+summary { cursor: pointer; }
+.picture { overflow: auto; }
+footer { color: var(--dim); margin-top: 2rem; }
+"""
+
+
+class HtmlReport(Report):
+    """Each case in full, with its explanation where there is one: a file of HTML that fetches and runs nothing."""
+
+    MOST = 200
+
+    def finding(self, outcome: Outcome) -> str:
+        where = xml_text(location(outcome, in_repository=True) + id_of(outcome.record))
+        address = address_of(place_of(outcome))
+        parts = [
+            "<article>", f"<h2>{xml_text(one_line(outcome.headline, 500))}</h2>",
+            f"<p>{where}</p>" if address is None else f'<p><a href="{xml_text(address)}">{where}</a></p>',
+            f"<pre>{xml_text(block(replace(outcome, repeat=None)))}</pre>",
+        ]  # fmt: skip
+        if outcome.repeat is not None:
+            parts.append(f'<pre class="command">{xml_text(shown(outcome.repeat))}</pre>')
+        return "\n".join([*parts, *_explanation(outcome), "</article>"])
+
+    def text(self, summary: Summary) -> str:
+        title = f"gradcli check: {summary.came_of or 'nothing to check'}"
+        left_out = f"<p>and {self.worst.left_out:,} more, none of them graver</p>"
+        content = [
+            f'<h1 class="{"bad" if summary.bad or summary.interrupted else "good"}">{xml_text(title)}</h1>',
+            f"<p>{xml_text(summary.line())}</p>", *([f"<p>Verdicts: {summary.listed_verdicts}</p>"] if summary.verdicts else []),
+            *self.worst, *([left_out] if self.worst.left_out else []),
+        ]  # fmt: skip
+        return html_page(title, _STYLE, content)
+
+
+def _explanation(outcome: Outcome) -> list[str]:
+    """The right gradient, step by step: the graph with its numbers, and the same in words."""
+    explanation = outcome.record.explanation
+    if not isinstance(explanation, ShownExplanation):
+        return []
+    return ["<details>", "<summary>Where the numbers come from</summary>", explanation.to_html(), "</details>"]
