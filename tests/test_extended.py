@@ -55,7 +55,7 @@ def test_every_entry_agrees(text: str, values: dict[str, Any]) -> None:
     check = checked(text, values)
     assert check.verdict is Verdict.AGREE, check.reason
     for name, part in check.variables.items():
-        assert part.decided_by == "long double"
+        assert part.decided_by == "double"
         assert part.entries == (values[name].size, values[name].size)
 
 

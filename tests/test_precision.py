@@ -240,6 +240,21 @@ def test_the_command_line_says_in_which_precision(kind: str, call_cli: Any, tmp_
         assert (f"--dtype {kind}" in done.stdout) == (kind != "float64" and code == 1), "the command that repeats it says it, too"
 
 
+@pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.5, "mismatch")])
+def test_rounding_to_bfloat16_within_a_function_of_jax_is_a_step_of_it(factor: float, verdict: str) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    @jax.custom_vjp
+    def rounded(x: Any) -> Any:
+        return x.astype(jnp.bfloat16).astype(jnp.float32)
+
+    rounded.defvjp(lambda x: (rounded(x), None), lambda _, g: (factor * g,))
+    check = check_gradient(lambda x: jnp.sum(jnp.tanh(rounded(x)) ** 2), by="jax", at={"x": np.array([0.3, -0.7], np.float32)})
+    assert check.verdict.word == verdict
+
+
 def test_expressions_are_computed_in_float64_and_float32_alone(call_cli: Any) -> None:
     done = call_cli("eval", "x**2", "x=2", "--dtype", "bfloat16")
     assert (done.returncode, done.stderr.splitlines()[0]) == (

@@ -103,4 +103,4 @@ def test_every_spelling_is_known_to_the_judge_of_large_arrays(text: str) -> None
     check = gradcli.evaluate(text, at=LARGE, formula=False).check
     assert check is not None
     assert {name: part.verdict.name for name, part in check.variables.items()} == dict.fromkeys("xy", "AGREE"), check.reason
-    assert {part.decided_by for part in check.variables.values()} == {"long double"}, check.reason
+    assert {part.decided_by for part in check.variables.values()} == {"double"}, check.reason

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.ops.extended import KEPT, LONG_DOUBLE
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.contexts import context
 from gradcli.reference.deadline import in_time
@@ -290,6 +290,32 @@ def compare_arrays(source: str, right: Any, computed: np.ndarray, bound: Any, ow
     check.mask = wrong.reshape(shape) if check.wrong else None
     if check.worst is not None:
         check.worst.index = index_of(places[check.worst.index[0]], shape)
+    return check
+
+
+_OF_ALL, _OF_ENTRY = 2.0**-38, 2.0**-21  # how far an entry is off at most where nothing is wrong: of it and the mean size, and of it
+_FINER = 2.0 ** (KEPT - 52)  # the rounding errors of doubles, relative to those of the reference
+
+
+def clear_agreement(source: str, right: Any, computed: np.ndarray) -> VariableCheck | None:
+    """Return that an array agrees with a reference in doubles that are rounded to fewer bits; None where it is not as clear as that.
+
+    What rounding does to an entry is seen, enlarged: where the two have few digits in common, a finer reference has to decide.
+    """
+    found = np.asarray(computed)
+    if not found.size:
+        return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
+    right = np.broadcast_to(right, found.shape)
+    off, size = np.abs(found - right), np.abs(right)
+    relative = np.divide(off, size, out=np.zeros(off.shape), where=off != 0)
+    worst = int(np.argmax(relative))
+    share = float(relative.flat[worst])
+    if not (share <= _OF_ENTRY and np.all(off <= _OF_ALL * (size + np.mean(size)))):
+        return None
+    check = VariableCheck(
+        Verdict.AGREE, source, float(np.max(off)) * _FINER, share * _FINER, digits_of(share * _FINER), (found.size, found.size)
+    )
+    check.worst = Worst(index_of(worst, found.shape), float(found.flat[worst]), float(right.flat[worst]))
     return check
 
 

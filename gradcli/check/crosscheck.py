@@ -136,7 +136,7 @@ def _judged(asked: _Asked) -> tuple[Check, Judge | None]:
     assert record.grad is not None
     judge = Judge(asked.scope, asked.root, asked.wrt, record.seed, record.grad, asked.remembering)
     judge.seed_leaf = asked.seed_leaf
-    check = _combined(judge.decide(record.value))
+    check = _combined(judge.decide(record.value, bool(asked.claims)))
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
         _name_branches(judge, check)
     if check.verdict is Verdict.MISMATCH:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.comparison import Comparison, compare_arrays
+from gradcli.check.comparison import Comparison, clear_agreement, compare_arrays
 from gradcli.check.rounding import branches, error_bounds
 from gradcli.errors import GradcliError
 from gradcli.graph.indeterminate import gradients
@@ -24,7 +24,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.ops.counting import steps_of
-from gradcli.ops.operands import Opened
+from gradcli.ops.operands import Opened, Operand
 from gradcli.reference.algebra import Algebra, Numbers, Unsupported, settled, surely_zero
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided, in_time
@@ -36,6 +36,7 @@ from gradcli.report.verdicts import VariableCheck, Verdict
 
 if TYPE_CHECKING:
     from gradcli.reference.ball import Ball
+    from gradcli.reference.stand_ins import StandIns
 
 # -- E-infinity: the engine's own rules, run by the engine's own sweep on multi-precision numbers.
 # Values are those of the reference, but for derivatives inside of an expression, which the engine
@@ -51,7 +52,7 @@ class Reals(Opened):
         return all(map(surely_zero, self.array.ravel()))
 
     def _entries(self, operand: Any) -> Any:
-        whole = np.asarray(operand).dtype.kind in "iu"
+        whole = not isinstance(operand, Operand) and np.asarray(operand).dtype.kind in "iu"
         return super()._entries(np.asarray(operand, float) if whole else operand)
 
 
@@ -190,7 +191,7 @@ def _narrow(x: Any) -> bool:
 DIGITS = (50, 100, 400, 1000)
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
 _MOST_SYMBOLS = 40
-_MANY = 30_000  # scalar operations from which on arrays are judged as wholes
+_MANY, _LARGE = 30_000, 5_000  # scalar operations, and entries of one array, beyond which arrays are judged as wholes
 _RULES = 20  # digits to which rules must be right, for a mismatch to be one of floats
 _PASSES = 4  # about how many times the reference and the rules go through all operations at one precision
 _SHARE = 4  # how many times as fast as plain multi-precision numbers balls are, at least
@@ -217,6 +218,7 @@ class Judge:
         self.leaves = {node: scope.values[node] for order in orders for node in order if node.is_leaf}
         self.size = sum(map(scalar_operations, orders))
         self.entries = sum(math.prod(x.shape) for x in self.leaves)
+        self.is_large = self.size > _MANY or max((math.prod(x.shape) for x in self.leaves), default=0) > _LARGE
         self.comparisons: list[Comparison] = []
         self.value_comparison: Comparison
         self.decided = False  # every entry was compared by itself, with an exact number
@@ -252,10 +254,15 @@ class Judge:
         order = definition_order(other)
         return {**self.leaves, **{node: self.scope.values[node] for node in order if node.is_leaf}}
 
-    def decide(self, value: Any) -> Decision:
-        """Return the verdicts on the value, unless it is None, and on each gradient."""
-        if self.size > _MANY and has_flint() and (found := self.decide_arrays(value)) is not None:
-            return found
+    def decide(self, value: Any, claimed: bool = False) -> Decision:
+        """Return the verdicts on the value, unless it is None, and on each gradient.
+
+        claimed  whether claims are held to the reference afterwards, which then has to be as fine as it can be
+        """
+        if self.is_large and has_flint():
+            found = (None if claimed else self._clearly(value)) or self.decide_arrays(value)
+            if found is not None:
+                return found
         return self._decide_scalars(value)
 
     # -- Each entry a number of any precision ------------------------------------------------------------------
@@ -421,13 +428,10 @@ class Judge:
             parts.append(compare_arrays(found.source, right, np.asarray(right if computed is None else computed), bound, own))
         for part in parts[1:]:
             part.directions = held.directions or None
-            if held.entries is not None and part.entries is not None:
-                part.entries = min(held.entries, part.entries[1]), part.entries[1]
             if held.wrong:
                 part.verdict, part.reason = Verdict.MISMATCH, held.wrong
             elif held.doubt and part.verdict < Verdict.UNDETERMINED:
                 part.verdict, part.reason = Verdict.UNDETERMINED, held.doubt
-        parts[0].entries = None
         for part in parts if held.wrong_value else ():
             part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value
         smooth = not any(node.op is not None and (node.op.kinks or node.op.algebra == "comparison") for node in order)
@@ -439,7 +443,35 @@ class Judge:
                 if all(part is None or part.verdict is not Verdict.UNDETERMINED for part in [checked, *results.values()]):
                     return checked, results
         self.wide = wide
+        return self._decision(value, parts, held)
+
+    def _decision(self, value: Any, parts: Sequence[VariableCheck], held: StandIns) -> Decision:
+        """The verdicts on the value and the gradients, with the number of entries at which functions were held."""
+        for part in parts[1:]:
+            if held.entries is not None and part.entries is not None:
+                part.entries = min(held.entries, part.entries[1]), part.entries[1]
+        parts[0].entries = None
         return None if value is None else parts[0], dict(zip(self.wrt, parts[1:], strict=True))
+
+    def _clearly(self, value: Any) -> Decision | None:
+        """Return that everything agrees with the reference in doubles, where rounding is seen to have no say; else None."""
+        from gradcli.reference.long_double import reference
+        from gradcli.reference.stand_ins import StandIns
+
+        held = StandIns(np.float64)
+        if self.precision != "float64" or has_inner(self.root):
+            return None
+        try:
+            found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
+        except Unsupported:
+            return None
+        if held.directions or held.wrong or held.wrong_value or held.doubt:
+            return None
+        with np.errstate(all="ignore"):
+            computed = [found.value if value is None else value, *self.gradients]
+            parts = [clear_agreement(found.source, *pair) for pair in zip([found.value, *found.slopes], computed, strict=True)]
+        certain = [part for part in parts if part is not None]
+        return self._decision(value, certain, held) if len(certain) == len(parts) else None
 
 
 def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:

@@ -132,7 +132,7 @@ class Arithmetic:
         errors = [self.error_of(o) for o in operands]
         if op.accuracy.carries is None and not op.linear and op.body is not None and np.size(values[0]):
             opened = op.body(*operands, **static)
-            if np.isfinite(opened.value).all():
+            if is_finite(opened.value):
                 return opened
         out = op.forward(*values, **static)
         error = self._propagated(op, out, values, errors, static)
@@ -141,8 +141,8 @@ class Arithmetic:
             rows = zip(out, error, own, strict=True)
             return tuple(self._bounded(part, plus(np.where(np.isnan(e), np.inf, e), more)) for part, e, more in rows)
         error = plus(error, self.rounding(op, out, values, static))
-        if is_float(out) and not np.isfinite(out).all():
-            self.overflown = self.overflown or all(np.isfinite(x).all() for x in values if is_float(x))
+        if is_float(out) and not is_finite(out):
+            self.overflown = self.overflown or all(map(is_finite, filter(is_float, values)))
             error = None if error is None else self._of_infinities(op, out, values, errors, static, error)
         result = self._bounded(out, error)
         if op.accuracy.carries == () and not op.accuracy.ulps and not op.elementwise:
@@ -155,7 +155,7 @@ class Arithmetic:
 
     def _bounded(self, value: Any, error: Any) -> Bounded:
         """A value with its error, None where that is nothing."""
-        return Bounded(value, None if error is None or not np.any(error) else error, self)
+        return Bounded(value, error if error is not None and _any(error) else None, self)
 
     @staticmethod
     def _told_apart(operands: Sequence[Any], values: Sequence[Any], unsure: Any) -> Any:
@@ -199,7 +199,7 @@ class Arithmetic:
             if not all(e is None or is_float(x) for x, e in zip(values, errors, strict=True)):
                 return np.full(np.shape(out), np.inf)  # which entry is meant is not certain
             (found,) = first_order(op, (out,), values, given, static)
-        if kind != "f" or np.isfinite(found).all():
+        if kind != "f" or is_finite(found):
             return found
         if isinstance(op.accuracy.carries, tuple) and np.isnan(found).any():
             found = np.where(np.isnan(found), first_order(op, (out,), values, given, static)[0], found)
@@ -276,7 +276,7 @@ class Arithmetic:
     def underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
         """Size of what is lost beneath normal numbers: no operand is infinite, nor zero unless others are multiplied; sums lose none."""
         lost = np.abs(out) < self.smallest_normal
-        if not np.any(lost):
+        if not _any(lost):
             return 0.0
         factor: Any = 1.0  # of a product within the operation, such as that of silu
         for value in values:
@@ -292,9 +292,9 @@ class Arithmetic:
         adds = op.integral and (compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
         if not adds and op is not chain and not (op.integral and op.elementwise and op.algebra != "power"):
             return False
-        if not all(bool(np.all(v == np.rint(v))) for v in [*values, out]):
+        if not all(map(_is_whole, [out, *values])):
             return False
-        most = np.sum(np.abs(values[0])) if adds and not compounds else np.max(np.abs(out), initial=0.0)
+        most = np.sum(np.abs(values[0])) if adds and not compounds else np.max(np.abs(out), initial=0.0) if np.ndim(out) else abs(out)
         return bool(most < 1 / self.unit)
 
 
@@ -322,7 +322,7 @@ def _at_ends(m: Names, out: Any, values: Sequence[Any], errors: Sequence[Any], p
 def _distance(x: Any, y: Any) -> Any:
     """Return the distance of values; infinite where one of them is NaN, and 0 where both are the same."""
     off = np.abs(np.subtract(x, y, dtype=float))
-    if np.isnan(off).any():
+    if _any(off != off):
         off = np.where(np.equal(x, y) | np.isnan(y), 0.0, np.where(np.isnan(off), np.inf, off))
     return off
 
@@ -333,7 +333,26 @@ def plus(x: Any, y: Any) -> Any:
 
 
 def is_float(value: Any) -> bool:
-    return value is not None and np.asarray(value).dtype.kind == "f"
+    dtype = getattr(value, "dtype", None)
+    return isinstance(value, float) if dtype is None else dtype.kind == "f"
+
+
+# Of single numbers, of which long texts are made, NumPy's functions take many times as long as Python's.
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether all entries are finite."""
+    return bool(np.isfinite(value).all()) if np.ndim(value) else math.isfinite(value)
+
+
+def _any(value: Any) -> bool:
+    """Return whether any entry is not zero."""
+    return bool(np.any(value)) if np.ndim(value) else bool(value)
+
+
+def _is_whole(value: Any) -> bool:
+    """Return whether all entries are whole numbers."""
+    return bool(np.all(value == np.rint(value))) if np.ndim(value) else float(value).is_integer()
 
 
 def _uncertain(out: Any, values: Sequence[Any], errors: Sequence[Any]) -> Any:

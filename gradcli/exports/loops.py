@@ -17,52 +17,15 @@ import numpy as np
 from gradcli.errors import UnsupportedInTargetError
 from gradcli.exports.python import LONGEST, OPERATORS, Syntax, in_words, operator_text
 from gradcli.exports.subject import Names, Subject, lacking, writable
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
-from gradcli.ops import axes
-from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
-from gradcli.ops.writing import axes_of
-from gradcli.plans.index_form import Axis, Indices, Item, Reader, View, fold_of
+from gradcli.plans.index_form import Axis, Item, Reader, fold_of
 
 _LETTERS = "ijklmnpqrsuvw"
 _CALL = re.compile(r"\bg_(\w+)")
 _HEX = re.compile(r"\(\(real\)(-?)(0x[0-9a-f.]+p[-+]\d+|__builtin_inf\(\)|__builtin_nan\(\"\"\))\)")
-
-
-# -- Graphs in index form for exports: products of any size, sums of what is repeated, and entries
-# that only move, by tables of places.
-
-
-class _Indices(Indices):
-    """Sums also of what is repeated along axes: as often as it is, which large arrays never are."""
-
-    def __init__(self, graph: Graph) -> None:
-        super().__init__()
-        self.graph = graph
-
-    def folded(self, view: View, fold: axes.Fold, axis: Any, keepdims: bool) -> View:
-        repeated = [place for place in view.places if place is not None and place.same not in view.item.axes]
-        gone = axes_of(axis, len(view.places))
-        if not repeated or fold is not axes.SUM:
-            return super().folded(view, fold, axis, keepdims)
-        places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
-        over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
-        item = self._fold(view.item, fold, [place for place in over if place in view.item.axes])
-        count = math.prod(place.extent for place in over if place not in view.item.axes)
-        number = self._number(self.graph.constant(float(count)))
-        return View(self.map_items(arithmetic.mul, (number, item), {}, item.kind, (True, True)), places)
-
-
-class IndexForm(Reader):
-    """Every node in index form that has one; what moves entries otherwise is copied."""
-
-    def __init__(self, order: Sequence[Expr]) -> None:
-        super().__init__(order, in_c=False, merging=False, indices=_Indices(order[-1].graph))
-
-    def _takes_products(self, node: Expr) -> bool:
-        return True
 
 
 def _moves(node: Expr, op: Op) -> bool:
@@ -81,7 +44,7 @@ class Loops:
         self._letters: dict[Axis, str] = {}
         self.subject = subject
         self.order = reachable(subject.roots)
-        self.reader = IndexForm(self.order)
+        self.reader = Reader(self.order, in_c=False, as_it_is=True)
         self.text: dict[Item, Piece] = {}
         self.stored: set[Item] = set()
         self.whole: dict[Expr, str] = dict(leaves)
@@ -252,66 +215,52 @@ class Loops:
         """Entries in other places: by a table of where each comes from, or of where each is added to."""
         op = node.op
         assert op is not None
-        sources = sources_of_entries(node, op)
-        targets = targets_of_entries(node, op) if sources is None else None
-        if sources is None and targets is None:
-            raise lacking(self.syntax.name, [op], self.subject)
-        places, sizes = sources or (np.zeros(node.shape, int), [0])
-        for operand, size in zip(node.operands, sizes, strict=True):
-            if operand is not None and operand.shape and (size or targets is not None):
-                self.array_of(operand)
-        name = self.names.new()
-        if node.shape:
-            self._declare(name, places.size)
-        elif targets is not None:
-            self._add(self.syntax.variable.format(name, self.syntax.number(0.0)))
-        self._copy(node, name, np.flatnonzero(places.ravel() == 0))
-        begin = 0
-        for operand, size in zip(node.operands, sizes, strict=True):
-            own = np.flatnonzero((places.ravel() > begin) & (places.ravel() <= begin + size))
-            self._copy(node, name, own, operand, places.ravel()[own] - begin - 1)
-            begin += size
-        if targets is not None:
+        sources, targets = sources_of_entries(node, op), None
+        zeros = np.arange(math.prod(node.shape))
+        copies: list[tuple[Expr, np.ndarray, np.ndarray]] = []  # an operand, places of the result, and its own
+        if sources is not None:
+            begin, zeros = 1, np.flatnonzero(sources[0] == 0)
+            for operand, size in zip([o for o in node.operands if o is not None], sources[1], strict=True):
+                own = np.flatnonzero((sources[0] >= begin) & (sources[0] < begin + size))
+                copies.append((operand, own, sources[0].ravel()[own] - begin))
+                begin += size
+        elif (targets := targets_of_entries(node, op)) is not None:
             taken = np.flatnonzero(targets)
-            self._copy(node, name, targets.ravel()[taken] - 1, node.operand, taken, adds=True)
-        return name
+            copies.append((node.operand, targets.ravel()[taken] - 1, taken))
+        else:
+            raise lacking(self.syntax.name, [op], self.subject)
+        given = {o: f"{self.array_of(o)}[{{}}]" if o.shape else self.value(o)[0] for o, own, _ in copies if own.size}
+        if not node.shape and targets is None:
+            return next((given[o].format(own[0]) for o, _, own in copies if own.size), self.syntax.number(0.0))
+        name = self.names.new()
+        self._declare(name, math.prod(node.shape))
+        self._copy(name, zeros, self.syntax.number(0.0))
+        for operand, places, own in copies:
+            if own.size:
+                self._copy(name, places, given[operand], own, adds=targets is not None)
+        return name if node.shape else f"{name}[0]"
 
-    def _copy(
-        self,
-        node: Expr,
-        name: str,
-        places: np.ndarray,
-        source: Expr | None = None,
-        taken: Sequence[int] | np.ndarray = (),
-        *,
-        adds: bool = False,
-    ) -> None:
-        """Write a loop over places of a node's array: zeros, or entries taken from another node's."""
-        if not len(places) or (source is None and not node.shape):
+    def _copy(self, name: str, places: np.ndarray, text: str, taken: np.ndarray | None = None, *, adds: bool = False) -> None:
+        """Write a loop over places of an array: a number, or entries of another array by their numbers."""
+        if not places.size:
             return
         index = self.names.new("k")
-        text = self.syntax.number(0.0)
-        if source is not None:
-            text = f"{self.array_of(source)}[{self._chosen(taken, index)}]" if source.shape else self.value(source)[0]
-        if not node.shape and not adds:
-            self._add(self.syntax.constant.format(name, text))
-            return
-        put = f"{name}[{self._chosen(places, index)}]" if node.shape else name
+        text = text if taken is None else text.format(self._chosen(taken, index))
+        put = f"{name}[{self._chosen(places, index)}]"
         line = f"{put} = {f'{put} + ' if adds else ''}{text};"
-        if len(places) > 1:
-            self._loop(index, len(places), line)
+        if places.size > 1:
+            self._loop(index, places.size, line)
         else:
             self._add(line)
 
-    def _chosen(self, places: Sequence[int] | np.ndarray, index: str) -> str:
+    def _chosen(self, places: np.ndarray, index: str) -> str:
         """The index of an entry by its number: by a formula where the entries are evenly spaced, else by a table."""
-        first = int(places[0]) if len(places) else 0
-        steps = np.diff(places)
-        if len(places) < 2 or (steps == steps[0]).all():
-            step = int(steps[0]) if len(places) > 1 else 0
-            spread = index if step == 1 else f"{step}*{index}"
-            return str(first) if not step else f"{first} + {spread}" if first else spread
-        return f"{self._table(self.names.new('places'), np.asarray(places))}[{index}]"
+        steps = np.unique(np.diff(places))
+        if steps.size > 1:
+            return f"{self._table(self.names.new('places'), places)}[{index}]"
+        first, step = int(places[0]), int(steps[0]) if steps.size else 0
+        spread = index if step == 1 else f"{step}*{index}"
+        return str(first) if not step else f"{first} + {spread}" if first else spread
 
     def _spread(self, node: Expr, name: str, *, declared: bool = False) -> None:
         """An array of all entries of a node in its shape."""
@@ -421,14 +370,6 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
         text = in_words(op, [operand is not None for operand in operands], node.static)
         return bool(text) and all(name in known for name in _CALL.findall(text))
 
-    found = writable(subject, target, writes)
     if subject.precision != "float64":
         raise UnsupportedInTargetError(f"exports to {target} compute in float64", help="leave --dtype out")
-    wrong = {
-        node.op.name: node.op
-        for node in reachable(found.roots)
-        if node.op is not None and not node.op.elementwise and node.op.axes is None and not _moves(node, node.op)
-    }
-    if wrong:
-        raise lacking(target, list(wrong.values()), subject)
-    return found
+    return writable(subject, target, writes)

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.graph.interpret import Rebuilding, interpret
+from gradcli.graph.interpret import Domain, Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.inert import clipped
+from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.plans.folding import Folder, constant_of
 
-_ROUNDS = 8  # in which operations are made of others that are made of others
 _FAR = 1100.0  # where powers are infinite, of 2, too
 
 
@@ -79,30 +79,13 @@ Writes = Callable[[Op, Expr, Sequence[Any]], bool]  # whether a target has a tex
 class _Plain(Rebuilding):
     """Values without what is about the program: names, derivatives by their expansions, cut gradients."""
 
-    def part(self, node: Expr, whole: Any, place: int) -> Expr:
-        return super().operation(node, _output(), [whole])
-
-    def alias(self, node: Expr, x: Expr) -> Expr:
-        return x
-
-    def detach(self, node: Expr, x: Expr) -> Expr:
-        return x
-
-    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Expr:
-        found: Expr = table[node.operand]
-        return found
+    alias, detach, derivative = Domain.alias, Domain.detach, Domain.derivative
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         if op.text.transparent and len(operands) == 1:
             plain: Expr = operands[0]
             return plain
         return super().operation(node, op, operands)
-
-
-def _output() -> Op:
-    from gradcli.ops.structure import output
-
-    return output
 
 
 class _Composing(_Plain):
@@ -113,7 +96,6 @@ class _Composing(_Plain):
         self.writes = writes
         self.changed = False
         self.lacking: dict[Op, None] = {}
-        self.unwritten: list[Expr] = []
 
     def part(self, node: Expr, whole: Any, place: int) -> Expr:
         if isinstance(whole, tuple):
@@ -130,14 +112,7 @@ class _Composing(_Plain):
             return super().operation(node, op, operands)
         found: Expr = made(*operands, **node.static)
         self.changed = True
-        self.unwritten.append(node)
-        return found if found.shape == node.shape or op.outputs > 1 else self.graph.apply(_broadcast(), (found,), {"shape": node.shape})
-
-
-def _broadcast() -> Op:
-    from gradcli.ops.arrays.shapes import broadcast_to
-
-    return broadcast_to
+        return found if found.shape == node.shape or op.outputs > 1 else self.graph.apply(broadcast_to, (found,), {"shape": node.shape})
 
 
 class Guarding(Folder):
@@ -223,16 +198,14 @@ def writable(subject: Subject, target: str, writes: Writes) -> Subject:
 
 
 def _composed(subject: Subject, target: str, writes: Writes) -> Subject:
-    domain = _Composing(subject.value.graph, writes)
-    for _ in range(_ROUNDS):
+    """Return what is exported of operations that have a text, which those that have none are made of, round after round."""
+    while True:
         domain = _Composing(subject.value.graph, writes)
-        found = _interpreted(subject, domain)
+        subject = _interpreted(subject, domain)
         if domain.lacking:
             raise lacking(target, list(domain.lacking), subject)
         if not domain.changed:
-            return found
-        subject = found
-    raise lacking(target, [node.op for node in domain.unwritten if node.op is not None], subject)
+            return subject
 
 
 def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTargetError:

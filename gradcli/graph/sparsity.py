@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcli.graph.interpret import Reached, forward, interpret
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.ops.axes import Arrays, Fold, NoLoop, sources
+from gradcli.ops.axes import Arrays, Fold, NoLoop, add_up, numbered, sources
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
@@ -339,14 +339,13 @@ class Dependence(Reached):
         """Entries mix in the trailing axes that the record names, batch by batch."""
         if op.core_dims is None or op.outputs > 1 or len(op.core_dims) != len(node.operands):
             return None
-        cores = [0 if o is None else min(core, len(o.shape)) for o, core in zip(node.operands, op.core_dims, strict=True)]
-        lead = np.broadcast_shapes(*(o.shape[: len(o.shape) - n] for o, n in zip(node.operands, cores, strict=True) if o is not None))
-        batches = []
-        for x, n in zip(operands, cores, strict=True):
-            if x is not None:
-                batches.append(self.sets.along(x, range(x.ndim - n, x.ndim)).reshape(x.shape[: x.ndim - n]))
-        if node.shape[: len(lead)] != lead:
-            return None
+        ranks = [0 if o is None else max(0, len(o.shape) - core) for o, core in zip(node.operands, op.core_dims, strict=True)]
+        batches = [
+            self.sets.along(x, range(rank, x.ndim)).reshape(x.shape[:rank])
+            for x, rank in zip(operands, ranks, strict=True)
+            if x is not None
+        ]
+        lead = node.shape[: max(ranks)]
         whole = np.broadcast_to(reduce(self.sets.both, batches), lead)
         return np.broadcast_to(whole.reshape((*lead, *[1] * (len(node.shape) - len(lead)))), node.shape)
 
@@ -372,11 +371,7 @@ class Along(Arrays):
         return self.sets.gathered(places, np.broadcast_to(x, places.shape), shape)
 
 
-# -- Places to which linear operations move or add entries, read from labels: numbers that no sum or
-# difference of two could be.
-
-
-_LABEL = 2.0**51  # labels lie between this and its double, so that neither a sum nor a difference of two is one
+# -- Places to which operations move or add entries --------------------------------------------------
 
 
 def sources_of_entries(node: Expr, op: Op) -> tuple[np.ndarray, list[int]] | None:
@@ -394,14 +389,18 @@ def sources_of_entries(node: Expr, op: Op) -> tuple[np.ndarray, list[int]] | Non
 def targets_of_entries(node: Expr, op: Op) -> np.ndarray | None:
     """Return to which entry of the result each one of the only operand is added, counted from 1, and 0 for none; None where it is changed.
 
-    What flows back are then labels that only moved.
+    What flows back are the numbers of the result's entries, if it is nothing else; whole numbers in the operand tell.
     """
     if not op.linear or op.outputs > 1 or len(node.operands) != 1 or op.vjp is None:
         return None
-    shape = node.operand.shape
-    labels = _labels(math.prod(node.shape)).reshape(node.shape)[()]
-    (back,) = op.vjp((True,), labels, np.zeros(node.shape)[()], np.zeros(shape)[()], **node.static)
-    return None if back is None else _places(np.broadcast_to(back, shape), labels)
+    entries = np.random.default_rng(0).integers(1, 1 << 30, node.operand.shape) * 1.0
+    numbers = numbered(node.shape, 1) * 1.0
+    (back,) = op.vjp((True,), numbers, np.zeros_like(numbers), entries, **node.static)
+    if back is None or not (np.isin(back, numbers) | np.equal(back, 0)).all():
+        return None
+    places = np.broadcast_to(back, entries.shape).astype(int)
+    added = add_up(entries, places, (numbers.size + 1,))[1:].reshape(node.shape)
+    return places if np.array_equal(added, op.forward(entries, **node.static)) else None
 
 
 def known_indices(node: Expr, op: Op) -> Mapping[Expr, Any] | None:
@@ -412,21 +411,3 @@ def known_indices(node: Expr, op: Op) -> Mapping[Expr, Any] | None:
         return None
     table = forward(indices, {})
     return {index: table[index] for index in indices}
-
-
-def _labels(count: int) -> np.ndarray:
-    """Floats that are told apart, in no order that a sum of some could meet."""
-    found: np.ndarray = np.unique(np.random.default_rng(0).integers(0, int(_LABEL), 2 * count + 8))[::2][:count] + _LABEL
-    return found
-
-
-def _places(moved: Any, labels: np.ndarray) -> np.ndarray | None:
-    """The places of labels, counted from 1, and 0 for zeros; None if there is anything else."""
-    moved, known = np.asarray(moved), labels.ravel()
-    found = np.minimum(np.searchsorted(known, moved), max(known.size - 1, 0))
-    if known.size == 0:
-        return None if moved.any() else np.zeros(moved.shape, int)
-    zero = moved == 0
-    if not (zero | (known[found] == moved)).all():
-        return None
-    return np.where(zero, 0, found + 1)

@@ -19,6 +19,8 @@ Function = Callable[..., Any]
 LONG_DOUBLE = np.longdouble
 WIDER = bool(np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant)  # not with Microsoft's compiler, nor on Macs with ARM processors
 
+KEPT = 47  # bits behind the point of the doubles that stand in for long doubles where these need not decide
+
 
 class NotCovered(Exception):
     """A rule does not cover these operands; another reference has to decide."""
@@ -55,9 +57,11 @@ class Reduced(Fixed, Rule):
     """A function of all entries along axes.
 
     slopes  ``slopes(x, axes, static)``: the value with its axes kept, and its derivative by each entry
+    rough   whether the operation's body is finer, which is slower: a form for agreement that is clear
     """
 
     slopes: Function
+    rough: bool = False
     value = None
 
 
@@ -94,7 +98,7 @@ class Whole(Fixed, Rule):
 # -- Functions of pieces: what their slopes are on every piece, and at the kinks between them ------
 
 
-_ONE, _NONE = LONG_DOUBLE(1), LONG_DOUBLE(0)
+_ONE, _NONE = 1.0, 0.0  # of the precision of whatever they meet
 
 
 def _either(holds: Any, x: Any = _ONE, y: Any = _NONE) -> Any:
@@ -123,13 +127,12 @@ def _logistic(x: Any) -> Any:
 
 
 def _softplus(x: Any, beta: float, threshold: float) -> Any:
-    wide = LONG_DOUBLE(beta)
-    curve = (np.where(x * wide > 0, x * wide, 0) + np.log1p(np.exp(-np.abs(x * wide)))) / wide
-    return np.where(x * wide > threshold, x, curve)
+    curve = (np.where(x * beta > 0, x * beta, 0) + np.log1p(np.exp(-np.abs(x * beta)))) / beta
+    return np.where(x * beta > threshold, x, curve)
 
 
 def _softplus_slope(x: Any, beta: float, threshold: float) -> Any:
-    return np.where(x * LONG_DOUBLE(beta) > threshold, 1, _logistic(x * LONG_DOUBLE(beta)))
+    return np.where(x * beta > threshold, 1, _logistic(x * beta))
 
 
 CLIP = Entrywise((_clip_x, _clip_low, _clip_high))
@@ -174,7 +177,7 @@ def _equal_to(best: Callable[..., Any]) -> Reduced:
 
     def slopes(x: Any, axes: Axes, static: Static) -> Slopes:
         found = best(x, axis=axes, keepdims=True)
-        chosen = ((x == found) | (np.isnan(x) & np.isnan(found))).astype(LONG_DOUBLE)
+        chosen = ((x == found) | (np.isnan(x) & np.isnan(found))).astype(x.dtype)
         return found, chosen / chosen.sum(axis=axes, keepdims=True)
 
     return Reduced(slopes)
@@ -184,11 +187,21 @@ MAX, MIN = _equal_to(np.max), _equal_to(np.min)
 
 
 def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
-    zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, LONG_DOUBLE(1), x)
+    zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, _ONE, x)
     product = filled.prod(axis=axes, keepdims=True)
     # where there is one zero, the product of the others is that of all that are none
-    slope = np.where(zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, LONG_DOUBLE(0)))
-    return np.where(zeros == 0, product, LONG_DOUBLE(0)), slope
+    slope = np.where(zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, _NONE))
+    return np.where(zeros == 0, product, _NONE), slope
 
 
 PROD = Reduced(_prod)
+
+
+def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
+    top = np.max(x, axis=axes, keepdims=True)
+    raised = np.exp(x - np.where(np.isfinite(top), top, _NONE))
+    total = raised.sum(axis=axes, keepdims=True)
+    return np.log(total) + np.where(np.isfinite(top), top, _NONE), raised / total
+
+
+LOGSUMEXP = Reduced(_logsumexp, rough=True)

@@ -11,10 +11,10 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
+from gradcli.graph.interpret import shapes_of
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.ops.counting import additions_of
-from gradcli.ops.linalg.products import matmul
-from gradcli.ops.writing import Shape
+from gradcli.ops.counting import additions_of, steps_of
+from gradcli.ops.structure import output
 
 # -- What takes long: how many entries an array has, what an operation on one of them costs, and
 # how much a plan has to do.
@@ -44,21 +44,14 @@ class Work(NamedTuple):
 def work_of(roots: Sequence[Expr]) -> Work:
     """The work of computing nodes."""
     nodes = [node for node in reachable(roots) if node.op is not None]
-    return Work(sum(_entries(node) * additions(node) for node in nodes), len(nodes))
+    return Work(sum(additions(node) * steps(node) for node in nodes), len(nodes))
 
 
-def _entries(node: Expr) -> int:
+def steps(node: Expr) -> int:
     """How many entries an operation goes over: of its result, or of an operand that it reduces; of a product, all terms of all sums."""
-    if node.op is matmul:
-        terms: int = node.operand.shape[-1]
-        return terms * int(math.prod(node.shape))
-    return max(int(math.prod(shape)) for x in (node, *node.operands) if x is not None for shape in _shapes(x))
-
-
-def _shapes(node: Expr) -> Sequence[Shape]:
-    """The shapes of a node's results."""
-    several: Sequence[Shape] = node.shape if node.op is not None and node.op.outputs > 1 else (node.shape,)
-    return several
+    if node.op is None or node.op is output:
+        return 0
+    return steps_of(node.op, node.shape, shapes_of(node))
 
 
 Backend = Literal["auto", "numpy", "native"]

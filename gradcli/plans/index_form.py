@@ -8,8 +8,9 @@ program is operations on entries, reductions along axes, and reading (`Item`), w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -59,6 +60,7 @@ def _resolved(part: Any) -> Any:
 Axes = tuple["Axis | None", ...]  # of a shape's places; None where the extent is 1
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Item:
     """One entry, as an expression of indices.
 
@@ -70,27 +72,17 @@ class Item:
     present  of an operation: which operands are given
     """
 
-    __slots__ = ("axes_", "fold", "kind", "node", "op", "operands", "over_", "parts", "present", "static", "what")
-
-    def __init__(
-        self,
-        what: str,
-        axes: Iterable[Axis],
-        kind: str = FLOAT,
-        *,
-        op: Op | None = None,
-        static: Any = None,
-        fold: Fold | None = None,
-        operands: Sequence[Item] = (),
-        over: Sequence[Axis] = (),
-        node: Expr | None = None,
-        parts: Sequence[Axis | Item | None] = (),
-        present: Sequence[bool] = (),
-    ) -> None:
-        self.what, self.kind, self.op, self.static, self.fold, self.node = what, kind, op, static or {}, fold, node
-        self.axes_, self.over_ = tuple(axes), tuple(over)
-        self.operands = tuple(operands)
-        self.parts, self.present = tuple(parts), tuple(present)
+    what: str
+    axes_: Collection[Axis]
+    kind: str = FLOAT
+    op: Op | None = None
+    static: Mapping[str, Any] = field(default_factory=dict)
+    fold: Fold | None = None
+    operands: Sequence[Item] = ()
+    over_: Collection[Axis] = ()
+    node: Expr | None = None
+    parts: Sequence[Axis | Item | None] = ()
+    present: Sequence[bool] = ()
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -127,13 +119,12 @@ class Item:
         return f"<{what} {[axis.extent for axis in self.axes]}>"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class View:
     """An item as an array: which of its axes, or of further ones along which it is repeated, stands in which place of a shape."""
 
-    __slots__ = ("item", "places")
-
-    def __init__(self, item: Item, places: Axes) -> None:
-        self.item, self.places = item, places
+    item: Item
+    places: Axes
 
     @property
     def shape(self) -> Shape:
@@ -254,13 +245,17 @@ class Indices:
     # -- axes -----------------------------------------------------------------------------------------------------
 
     def folded(self, view: View, fold: Fold, axis: Any, keepdims: bool) -> View:
-        """Return what a fold makes of all entries along axes, of what is not repeated along any."""
-        if any(place is not None and place.same not in view.item.axes for place in view.places):
+        """Return what a fold makes of all entries along axes: a sum of what is repeated is as many times as much."""
+        if fold is not SUM and any(place is not None and place.same not in view.item.axes for place in view.places):
             raise NoLoop
         gone = axes_of(axis, len(view.places))
         places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
         over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
-        return View(self._fold(view.item, fold, over), places)
+        item = self._fold(view.item, fold, [place for place in over if place in view.item.axes])
+        count = math.prod(place.extent for place in over if place not in view.item.axes)
+        if count != 1:
+            item = self.map_items(arithmetic.mul, (self._number(Graph().constant(float(count))), item), {}, item.kind, (True, True))
+        return View(item, places)
 
     def _fold(self, item: Item, fold: Fold, over: Sequence[Axis]) -> Item:
         if item.what == "put" and fold is SUM and list(over) == [*item.over]:
@@ -270,7 +265,7 @@ class Indices:
         key = (fold, item, tuple(over))
         if key not in self._known:
             axes = [axis for axis in item.axes if axis not in over]
-            self._known[key] = self._new(Item("fold", axes, item.kind, fold=fold, operands=(item,), over=over))
+            self._known[key] = self._new(Item("fold", axes, item.kind, fold=fold, operands=(item,), over_=over))
         return self._known[key]
 
     def arranged(self, view: View, order: Sequence[int | None]) -> View:
@@ -357,7 +352,7 @@ class Indices:
 
     def put_item(self, value: Item, index: Item, axis: Axis) -> Item:
         axes = dict.fromkeys([*value.axes, *index.axes, axis])
-        return self._new(Item("put", axes, value.kind, operands=(value, index), over=(axis,)))
+        return self._new(Item("put", axes, value.kind, operands=(value, index), over_=(axis,)))
 
 
 def _refuse_parts(index: tuple[Any, ...]) -> None:
@@ -425,7 +420,7 @@ def _merge(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View])
         view.places = tuple(a if isinstance(a, Axis) else None for a in _replaced(view.places, one, other, merged))
 
 
-def _replaced(parts: Parts, one: Axis, other: Axis, merged: Axis) -> list[Axis | Item | None]:
+def _replaced(parts: Iterable[Axis | Item | None], one: Axis, other: Axis, merged: Axis) -> list[Axis | Item | None]:
     return [None if part is one else merged if part is other else part for part in map(_resolved, parts)]
 
 
@@ -522,10 +517,11 @@ class Reader:
     made    the items that came with each of them
     """
 
-    def __init__(self, order: Sequence[Expr], *, in_c: bool, merging: bool = True, indices: Indices | None = None) -> None:
-        """``in_c``: whether operations must have a text in C, or any on entries will do; ``merging``: whether axes become fewer."""
-        self.in_c = in_c
-        self.indices = Indices() if indices is None else indices
+    def __init__(self, order: Sequence[Expr], *, in_c: bool, as_it_is: bool = False) -> None:
+        """``in_c``: operations must have a text in C, or any on entries will do; ``as_it_is``: axes do not become fewer, and all products
+        of matrices are loops."""
+        self.in_c, self.as_it_is = in_c, as_it_is
+        self.indices = Indices()
         self.views: dict[Expr, View] = {}
         self.made: dict[Expr, list[Item]] = {}
         for node in order:
@@ -536,7 +532,7 @@ class Reader:
             item.parts = tuple(map(_resolved, item.parts))
         for view in self.views.values():
             view.places = tuple(map(_resolved, view.places))
-        if merging:
+        if not as_it_is:
             merge_axes(self.indices.items, list(self.views.values()))
 
     def _read(self, node: Expr, op: Op) -> None:
@@ -550,7 +546,7 @@ class Reader:
         is_written = bool(op.text.in_c(present, **node.static)) or not self.in_c
         if op.outputs != 1 or not (is_written if op.elementwise else op.axes):
             raise NoLoop
-        if op.adds == "products" and not self._takes_products(node):
+        if op.adds == "products" and not (self.as_it_is or (self.in_c and _is_small(node))):  # large ones are BLAS's, and all are NumPy's
             raise NoLoop
         apart: set[Expr] = set()
         for _ in range(len(node.operands) + 1):
@@ -565,10 +561,6 @@ class Reader:
                     raise NoLoop from None
                 apart.add(min(computed, key=lambda operand: math.prod(operand.shape)))
         raise NoLoop
-
-    def _takes_products(self, node: Expr) -> bool:
-        """Return whether a product of matrices is read as loops: a large one is BLAS's, and all are NumPy's."""
-        return self.in_c and _is_small(node)
 
     def _made(self, node: Expr, op: Op, views: Sequence[View], present: Sequence[bool]) -> View:
         if op.elementwise:

@@ -333,8 +333,8 @@ class Layout:
         best = max(weights, key=lambda axis: weights[axis])
         return best if best.extent >= _LONG else outer
 
-    def _accesses(self) -> list[tuple[Axis | Item | None, ...]]:
-        found: list[tuple[Axis | Item | None, ...]] = [item.parts for item in self.nest.items if item.what == "read"]
+    def _accesses(self) -> list[Sequence[Axis | Item | None]]:
+        found: list[Sequence[Axis | Item | None]] = [item.parts for item in self.nest.items if item.what == "read"]
         return found + [view.places for view in self.nest.stored.values()]
 
     def _short_axes(self) -> frozenset[Axis]:

@@ -17,7 +17,7 @@ from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.linalg import products
 from gradcli.ops.spec import Op
-from gradcli.plans.backend import additions
+from gradcli.plans.backend import additions, steps
 from gradcli.plans.source import Source
 
 Unrolled = Callable[..., list[Any] | None]
@@ -67,7 +67,7 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
             return False
         if op is not None and (node.shape or any(operand is not None and operand.shape for operand in node.operands)):
             calls += 1
-            work += size * _work(node)
+            work += _work(node)
     stored = sum(math.prod(root.shape) for root in roots if root.shape)
     return 0 < work + _STORE * stored <= _CALL * calls and work + len(nodes) <= _LONGEST
 
@@ -78,14 +78,9 @@ def takes_objects(op: Op) -> bool:
 
 
 def _work(node: Expr) -> int:
-    """About how many additions take the time of one entry of a result."""
+    """About how many additions take the time of a node: none where entries only move."""
     assert node.op is not None
-    if node.op.in_python:
-        return additions(node)
-    if not node.op.adds:
-        return int(node.op is products.outer)
-    largest = max(math.prod(operand.shape) for operand in node.operands if operand is not None)
-    return largest // math.prod(node.shape) if len(node.operands) == 1 else 2 * max(1, node.operand.shape[-1] if node.operand.shape else 1)
+    return 0 if node.op.moves or node.op is shapes.scatter_add else additions(node) * steps(node)
 
 
 def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:

@@ -1,6 +1,6 @@
 """A query as a function of columns: its value and derivatives at many points at once, by the engine's own forward pass and sweep.
 
-What depends on the names entry by entry is rebuilt over leaves that are columns, once for each length of them. Anything else, as a
+What depends on the names entry by entry is rebuilt over leaves that are columns, once. Anything else, as a
 matrix of the names, is computed point by point on one graph.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from gradcli.graph.transforms import one_hot
 from gradcli.language.scope import Scope
 from gradcli.plots.places import Probe
 
-_LENGTHS = (32, 512, 4096)  # of columns: shorter ones are filled up
+_LENGTH = 512  # of columns: shorter ones are filled up
 
 
 class Points(NamedTuple):
@@ -62,7 +63,6 @@ class Columns:
         self.leaves = list(dict.fromkeys(leaf for leaf in (*moving.values(), *wrt.values()) if leaf is not None and leaf in self.order))
         self.entrywise = self._is_entrywise()
         self.work = sum(math.prod(node.shape) if node.op is None or node.op.outputs == 1 else 1 for node in self.order)
-        self._made: dict[int, tuple[dict[Expr, Expr], Expr, list[Expr]]] = {}
 
     def _is_entrywise(self) -> bool:
         depends = set(self.leaves)
@@ -81,7 +81,7 @@ class Columns:
         given = [np.asarray(column, np.float64) for column in columns]
         shape = (len(given[0]), *self.root.shape)
         points = Points(np.full(shape, np.nan), {name: np.full(shape, np.nan) for name in self.wrt}, np.zeros(shape, bool))
-        fill, step = (self._together, _LENGTHS[-1]) if self.entrywise else (self._alone, 1)
+        fill, step = (self._together, _LENGTH) if self.entrywise else (self._alone, 1)
         for start in range(0, len(given[0]), step):
             part = slice(start, start + step)
             fill(points, part, [column[part] for column in given])
@@ -99,8 +99,7 @@ class Columns:
 
     def _together(self, points: Points, part: slice, columns: Sequence[np.ndarray]) -> None:
         count, shape = len(columns[0]), self.root.shape
-        length = next(n for n in _LENGTHS if n >= count)
-        leaves, root, order = self._over(length)
+        leaves, root, order = self._wide
         values = dict(self.scope.values)
         by_leaf = dict(zip(self.moving.values(), columns, strict=True))
         for leaf, wide in leaves.items():
@@ -108,27 +107,26 @@ class Columns:
             if numbers is None:
                 filled = self.scope.values[leaf]
             else:
-                padded = np.concatenate([numbers, np.full(length - count, numbers[-1])])
-                filled = padded.reshape(length, *(1 for _ in shape))
+                padded = np.concatenate([numbers, np.full(_LENGTH - count, numbers[-1])])
+                filled = padded.reshape(_LENGTH, *(1 for _ in shape))
             values[wide] = np.array(np.broadcast_to(filled, wide.shape))
         found = forward([root], values, "float64", order)
-        points.values[part] = np.broadcast_to(found[root], (length, *shape))[:count]
-        points.inside[part] = np.broadcast_to(in_range(order, found), (length, *shape))[:count]
+        points.values[part] = np.broadcast_to(found[root], (_LENGTH, *shape))[:count]
+        points.inside[part] = np.broadcast_to(in_range(order, found), (_LENGTH, *shape))[:count]
         adjoints: dict[Any, Any] = {}
-        if self.wrt and root.shape == (length, *shape):
+        if self.wrt and root.shape == (_LENGTH, *shape):
             adjoints = gradients(order, {root: np.ones(root.shape)}, list(leaves.values()), found.__getitem__)
         for name, asked in self.wrt.items():
             slope = None if asked is None or asked not in leaves else adjoints.get(leaves[asked])
-            points.slopes[name][part] = 0.0 if slope is None else np.broadcast_to(slope, (length, *shape))[:count]
+            points.slopes[name][part] = 0.0 if slope is None else np.broadcast_to(slope, (_LENGTH, *shape))[:count]
 
-    def _over(self, length: int) -> tuple[dict[Expr, Expr], Expr, list[Expr]]:
+    @cached_property
+    def _wide(self) -> tuple[dict[Expr, Expr], Expr, list[Expr]]:
         """The same expression over columns: they have an axis for the points before those of the result."""
-        if length not in self._made:
-            shape = (length, *self.root.shape)
-            leaves = {leaf: self.root.graph.leaf(leaf.payload.name, shape) for leaf in self.leaves}
-            (root,) = rebuild([self.root], leaves, self.root.graph)
-            self._made[length] = leaves, root, reachable([root])
-        return self._made[length]
+        shape = (_LENGTH, *self.root.shape)
+        leaves = {leaf: self.root.graph.leaf(leaf.payload.name, shape) for leaf in self.leaves}
+        (root,) = rebuild([self.root], leaves, self.root.graph)
+        return leaves, root, reachable([root])
 
     def _alone(self, points: Points, part: slice, columns: Sequence[np.ndarray]) -> None:
         """One point, and the derivatives of each entry of the result by themselves."""

@@ -59,6 +59,8 @@ class Algebra:
     @staticmethod
     def map(function: Callable[[Scalar], Scalar], array: Any) -> np.ndarray:
         array = np.asarray(array, dtype=object)
+        if not array.ndim:
+            return np.array(function(array[()]), dtype=object)
         out = np.empty(array.size, dtype=object)
         out[:] = [function(x) for x in in_time(array.ravel(), _MANY_AT_ONCE)]
         return out.reshape(array.shape)
@@ -104,6 +106,8 @@ class Algebra:
 
     def elementwise(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> np.ndarray:
         """An elementwise operation on arrays of scalars, broadcasting."""
+        if all(a is None or (isinstance(a, np.ndarray) and not a.ndim) for a in arrays):  # single numbers, of which long texts are made
+            return np.array(self.scalar(op, static, *[None if a is None else a[()] for a in arrays]), dtype=object)
         shape = np.broadcast_shapes(*[np.shape(a) for a in arrays if a is not None])
         rows = [None if a is None else np.broadcast_to(np.asarray(a, dtype=object), shape).ravel() for a in arrays]
         out = np.empty(math.prod(shape), dtype=object)

@@ -41,29 +41,40 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
     """Return what a node's cotangent is to its operands: by its form, or by its rule where there is none."""
     static, rule = node.static, op.extended
     try:
-        if _is_opened(op):
-            root, leaves, table = _opened(node, op, operands, held)
+        if _is_opened(op, held):
+            root, leaves, table = _made(node, op, out, operands, held)
             found = pulled(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
             return [None if leaf is None else found.get(leaf) for leaf in leaves]
         if isinstance(rule, Reduced):
-            kept, slope = _reduced(rule, operands, static)
+            kept, slope = _made(node, op, out, operands, held)
             wide, off, live = (np.broadcast_to(np.reshape(part, kept.shape), slope.shape) for part in adjoint)
             flows = live if op.accuracy.ulps else live * (slope != 0)  # to the entries that the result is one of
             return [(wide * slope, off * np.abs(slope), flows)]
         if isinstance(rule, Entrywise):
             slopes = [
-                np.asarray(p(*operands, **static), LONG_DOUBLE) if p is not None and asked else None
+                np.asarray(p(*operands, **static), held.dtype) if p is not None and asked else None
                 for p, asked in zip(rule.partials, wanted, strict=True)
             ]
-            return _by_entries(op, adjoint, slopes, [None] * len(slopes))
+            return _by_entries(op, adjoint, slopes, [None] * len(slopes), held.follows_errors)
         if op.elementwise:
-            return _by_entries(op, adjoint, *held.slopes_of_entries(op, out, operands, static, wanted))
+            return _by_entries(op, adjoint, *held.slopes_of_entries(op, out, operands, static, wanted), held.follows_errors)
         parts = adjoint
         if isinstance(adjoint, dict):
             parts = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
         return _linear(*_ways_back(op, operands, static), parts, out, operands)
     except (NotCovered, NoLoop, Unsupported):
         return held.pulled(op, static, adjoint, out, operands)
+
+
+def _made(node: Expr, op: Op, out: Any, operands: list[Any], held: StandIns) -> Any:
+    """Return what the slopes of a value are made of: of a function its body, and of a reduction what it says itself."""
+    value, made = held.made.get(node, (None, None))
+    if value is out and value is not None:
+        return made
+    if _is_opened(op, held):
+        return _opened(node, op, operands, held)
+    assert isinstance(op.extended, Reduced)
+    return _reduced(op.extended, operands, node.static)
 
 
 def _reduced(rule: Reduced, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -82,9 +93,10 @@ def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[
     return through, through
 
 
-def _is_opened(op: Op) -> bool:
+def _is_opened(op: Op, held: StandIns) -> bool:
     """Return whether a function is what its body is, each operation of which has a form: nothing of its own forward pass or rule is run."""
-    return op.extended is None and not op.elementwise and op.body is not None
+    has_form = op.extended is not None and not (held.follows_errors and getattr(op.extended, "rough", False))
+    return not has_form and not op.elementwise and op.body is not None
 
 
 def _opened(node: Expr, op: Op, operands: list[Any], held: StandIns) -> tuple[Expr, list[Expr | None], dict[Expr, Any]]:
@@ -132,7 +144,7 @@ def _rough(x: Any) -> Any:
     return np.asarray(x, np.float64)
 
 
-def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> Parts:
+def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any], with_errors: bool) -> Parts:
     """Cotangent times slope. Errors and what flows are doubles, and single numbers behind an array's shape where they are all alike."""
     cotangent, error, live = adjoint
     error, live = _rough(error), _rough(live)
@@ -142,12 +154,14 @@ def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> P
             found.append(None)
             continue
         product = np.asarray(cotangent * slope)
-        rough = np.abs(_rough(slope))
-        off = error * rough + 4 * _UNIT * np.abs(_rough(cotangent)) * (rough if size is None else _rough(size))
+        off: Any = np.broadcast_to(0.0, product.shape)
+        if with_errors:
+            rough = np.abs(_rough(slope))
+            off = error * rough + 4 * _UNIT * np.abs(_rough(cotangent)) * (rough if size is None else _rough(size))
         flows = live * np.not_equal(slope, 0) if op.selects else live
         if _common_entry(flows) != 1:
             # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
-            product, off = np.where(flows, product, LONG_DOUBLE(0)), np.where(flows, off, 0.0)
+            product, off = np.where(flows, product, 0.0), np.where(flows, off, 0.0)
         found.append((product, off, flows if flows.shape == product.shape else np.broadcast_to(flows, product.shape)))
     return found
 
@@ -191,15 +205,15 @@ def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed:
     order = reachable([root])
     with np.errstate(all="ignore"):
         table = interpret(order, LongDoubles(leaves, precision, held))
-        adjoints = pulled(order, table, root, wrt, _start(root, seed), held)
+        adjoints = pulled(order, table, root, wrt, _start(root, seed, held), held)
     found = [adjoints.get(x, (np.zeros(x.shape),) * 3) for x in wrt]
-    unit = np.finfo(np.float64 if held.narrow else LONG_DOUBLE).eps
+    unit = np.finfo(np.float64 if held.narrow else held.dtype).eps
     return Reference(
         table[root],
-        [np.asarray(f[0], LONG_DOUBLE) for f in found],
+        [np.asarray(f[0], held.dtype) for f in found],
         [np.asarray(f[1], float) for f in found],
         min(1.0, _WORSE * float(unit) / float(np.finfo(precision).eps)),
-        "long double" if WIDER else "double",
+        "long double" if held.is_wide else "double",
     )
 
 
@@ -222,13 +236,13 @@ def pulled(
         for operand, part in zip(node.operands, back(node, node.op, adjoint, table[node], operands, wanted, held), strict=True):
             if operand is not None and operand in needed and part is not None:
                 slope, *rest = (summed(p, operand.shape) for p in part)
-                yield operand, (held.widened(slope), *rest)
+                yield operand, (held.rounded(held.widened(slope)), *rest)
 
     return accumulate(reversed(order), seeds, pull, _plus)
 
 
-def _start(root: Expr, seed: Any) -> Part:
-    return np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape), np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape)
+def _start(root: Expr, seed: Any, held: StandIns) -> Part:
+    return np.broadcast_to(np.asarray(seed, held.dtype), root.shape), np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape)
 
 
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
@@ -240,7 +254,13 @@ def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
 def _plus(x: Any, y: Any) -> Any:
     if isinstance(x, dict):  # of several results, by their places
         return {place: _plus(x[place], y[place]) if place in x and place in y else x.get(place, y.get(place)) for place in {**x, **y}}
-    return x[0] + y[0], x[1] + y[1], x[2] + y[2]
+    return x[0] + y[0], _rough_sum(x[1], y[1]), _rough_sum(x[2], y[2])
+
+
+def _rough_sum(x: Any, y: Any) -> Any:
+    """Return a sum of errors, or of what flows; a single number behind the shape where both are."""
+    a, b = _common_entry(x), _common_entry(y)
+    return x + y if a is None or b is None else np.broadcast_to(a + b, np.shape(x))
 
 
 def _needed(order: Sequence[Expr], wrt: Sequence[Expr]) -> set[Any]:
@@ -259,28 +279,37 @@ class LongDoubles(Domain[Any]):
 
     def leaf(self, node: Expr) -> Any:
         value = np.asarray(self.leaves[node])
-        return value.astype(LONG_DOUBLE) if value.dtype.kind == "f" else value
+        return value.astype(self.held.dtype, copy=False) if value.dtype.kind == "f" else value
 
     def constant(self, node: Expr) -> Any:
         if isinstance(node.payload, Constant):
-            return _long(node.payload)
+            return self.held.dtype(_long(node.payload))
         value = np.asarray(constant_value(node.payload, self.dtype, node.kind))
-        return value.astype(LONG_DOUBLE) if node.kind == "float" else value
+        return value.astype(self.held.dtype) if node.kind == "float" else value
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
         try:
-            return self._applied(node, op, operands)
+            if _is_opened(op, self.held) or isinstance(op.extended, Reduced):
+                return self._with_slopes(node, op, operands)
+            found = self._applied(node, op, operands)
         except (NotCovered, NoLoop, Unsupported):
-            return self.held.value(op, operands, node.static)
+            found = self.held.value(op, operands, node.static)
+        return self.held.rounded(found) if op.accuracy.ulps else found
+
+    def _with_slopes(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        """An operation whose value is made together with what its slopes are made of, which is kept for these."""
+        made = _made(node, op, None, operands, self.held)
+        if _is_opened(op, self.held):
+            root, _, table = made
+            value = table[root]
+        else:
+            value = self.held.rounded(np.reshape(made[0], node.shape))
+        self.held.made[node] = value, made
+        return value
 
     def _applied(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         rule = op.extended
-        if _is_opened(op):
-            root, _, table = _opened(node, op, operands, self.held)
-            return table[root]
-        if isinstance(rule, Reduced):
-            return np.reshape(_reduced(rule, operands, node.static)[0], node.shape)
         if rule is not None and rule.value is not None:
             asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if isinstance(rule, Entrywise) and rule.epsilon else {}
             return self.held.widened(rule.value(*operands, **node.static, **asked))
@@ -332,7 +361,7 @@ def _confirms(node: Expr, of: Derivation, order: Sequence[Expr], table: Mapping[
     """Return whether a derivative is what its definition says."""
 
     def gradient(at: Mapping[Expr, Any], seed: Any) -> Any:
-        adjoints = pulled(reachable([of.y]), at, of.y, [of.x], _start(of.y, seed), domain.held)
+        adjoints = pulled(reachable([of.y]), at, of.y, [of.x], _start(of.y, seed, domain.held), domain.held)
         return adjoints[of.x][0] if of.x in adjoints else np.zeros(of.x.shape, LONG_DOUBLE)
 
     value, vector = table[node], None if of.vector is None else table[of.vector]

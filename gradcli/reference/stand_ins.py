@@ -24,7 +24,7 @@ from flint import arb
 
 from gradcli.graph.sweep import Parts
 from gradcli.ops.axes import summed
-from gradcli.ops.extended import LONG_DOUBLE, WIDER
+from gradcli.ops.extended import KEPT, LONG_DOUBLE, WIDER
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, number
 from gradcli.reference.ball import Ball, as_arb, as_float, made
@@ -37,9 +37,10 @@ DIRECTIONS = 3
 STEPS = {True: (2.0**-9, 2.0**-13, 2.0**-17), False: (2.0**-6, 2.0**-9, 2.0**-12)}  # in long double, in double
 SAFETY = 16.0  # of the error that two estimates of a derivative show
 TOLERANCE = 1e-8  # of the sum of sizes along a direction, and of an entry: what is off by less passes
+_HALF_OF_CUT = 1 << 52 - KEPT
 _SOME = 1_000  # entries that are held against the reference
-_SOME_OF_A_LOOP = 5 if WIDER else 200  # the same, where NumPy's loop is in long double
-_NEAR = 64 * float(np.finfo(LONG_DOUBLE).eps)  # relative, what such a loop may be off by
+_SOME_OF_A_LOOP = {True: 5, False: 30}  # the same, where NumPy has a loop in the reference's precision: in long double, in double
+_NEAR = 64  # units in the last place that such a loop may be off by
 _APART = 2.0**-30  # relative: an entry may be off by as much as it changes where its operands do by this
 _LEAST = 2.0**-1072  # a few of the smallest doubles
 _FINER = (1.0, 2.0**-8, 2.0**-16)  # times the steps
@@ -60,6 +61,7 @@ class Estimate(NamedTuple):
 class StandIns:
     """The stand-ins for forms in one judgement.
 
+    dtype       of the reference's floats: long doubles, or doubles, rounded to `KEPT` bits, whose errors are not followed
     directions  along how many random directions each rule was held; 0 where none was needed
     entries     at how many entries functions were held; None where all are the reference's
     narrow      whether anything was computed that may be no more right than doubles are
@@ -68,7 +70,10 @@ class StandIns:
     doubt       the first function or derivative that could not be held, in words
     """
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: Any = LONG_DOUBLE) -> None:
+        self.dtype, self.follows_errors = dtype, dtype is LONG_DOUBLE
+        self.is_wide = WIDER and self.follows_errors
+        self.made: dict[Any, Any] = {}  # values of nodes, with what their slopes are made of
         self.random = np.random.default_rng(7)
         self.directions = 0
         self.entries: int | None = None
@@ -79,26 +84,39 @@ class StandIns:
         self.wrong = self.wrong or f"the derivative of {derivative_of} is wrong: the function contradicts it"
 
     def widened(self, x: Any) -> Any:
-        """Return floats as long doubles, and note that they were doubles."""
+        """Return floats as those of the reference, and note that they were doubles."""
         if isinstance(x, tuple):
             return tuple(map(self.widened, x))
         self.narrow = self.narrow or np.asarray(x).dtype == np.float64
-        return _wide(x)
+        return np.asarray(x).astype(self.dtype, copy=False) if _is_float(x) else np.asarray(x)
+
+    def rounded(self, x: Any) -> Any:
+        """Return doubles rounded to fewer bits, in which rounding shows as in the engine's, but larger; long doubles as they are."""
+        if self.follows_errors:
+            return x
+        if isinstance(x, tuple):
+            return tuple(map(self.rounded, x))
+        x = np.asarray(x)
+        if x.dtype != np.float64:
+            return x
+        if x.size > 1 and not any(x.strides):
+            return np.broadcast_to(self.rounded(x.flat[0]), x.shape)
+        bits = x.view(np.int64) + _HALF_OF_CUT
+        bits &= -2 * _HALF_OF_CUT
+        return bits.view(np.float64)
 
     # -- Entry by entry
 
     def value_of_entries(self, op: Op, operands: Sequence[Any], static: Static) -> Any:
         """The value of an elementwise operation. Raises Unsupported."""
         exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
-        try:
-            found = np.asarray(op.forward(*operands, **static))
-        except (TypeError, ValueError, AttributeError):  # no loop for long doubles
-            found = np.empty(0)
         shape = np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None))
         size = math.prod(shape)
-        if found.size == size and found.dtype in (LONG_DOUBLE, np.int64, bool):
-            places = np.unique(np.linspace(0, size - 1, _SOME_OF_A_LOOP if size else 0).astype(int))
-            if _are_near(found.reshape(-1)[places], exact(entries(operands, shape, places)), _NEAR):
+        places = np.unique(np.linspace(0, size - 1, _SOME_OF_A_LOOP[self.is_wide] if size else 0).astype(int))
+        some = entries(operands, shape, places)
+        if _has_loop(op, some, static):
+            found = np.asarray(op.forward(*operands, **static))
+            if found.size == size and _are_near(found.reshape(-1)[places], exact(some), _NEAR * float(np.finfo(self.dtype).eps)):
                 return found
 
         def run(columns: Sequence[Any]) -> Any:
@@ -131,7 +149,9 @@ class StandIns:
     def _slope(self, op: Op, smooth: Any, out: Any, operands: Sequence[Any], static: Static, place: int) -> tuple[Any, Any]:
         by_sympy = smooth.partial(place)
         try:
-            found: tuple[Any, Any] = by_sympy.on_arrays(smooth, out, [np.asarray(x, LONG_DOUBLE) for x in operands])
+            found: tuple[Any, Any] = by_sympy.on_arrays(
+                smooth, out, [np.asarray(x, self.dtype) for x in operands], self.dtype, self.follows_errors
+            )
             return found
         except (Unsupported, ValueError):  # the latter where a reference compares single numbers
             exact = partial(each, lambda m, *numbers: by_sympy.value(m, numbers))
@@ -224,6 +244,14 @@ class StandIns:
         largest = finite.max(initial=0) or 1.0
         size = np.where(np.isfinite(size), np.maximum(size, largest * 2.0**-10), 0)
         return size * self.random.choice((-1.0, 1.0), x.shape) * self.random.uniform(0.5, 1.0, x.shape)
+
+
+def _has_loop(op: Op, operands: Sequence[Any], static: Static) -> bool:
+    """Return whether an operation computes in long double where its operands are: by a loop of NumPy's, which has one for doubles, too."""
+    try:
+        return np.asarray(op.forward(*_cast(operands, LONG_DOUBLE), **static)).dtype in (LONG_DOUBLE, np.int64, bool)
+    except (TypeError, ValueError, AttributeError):
+        return False
 
 
 def _are_near(found: Any, true: Any, share: float, more: Any = 0) -> bool:

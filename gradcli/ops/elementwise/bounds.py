@@ -9,13 +9,12 @@ import numpy as np
 
 from gradcli.ops import extended
 from gradcli.ops.elementwise.logic import Pieces, equal, greater, greater_equal, isnan, less, less_equal, logical_and, logical_or, where
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise
+from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import SAME, Choice, Function, Kink, Op, declare, function, piecewise
 
 
 def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op, behind: Op, **record: Any) -> Op:
     """The one of two values that lies beyond the other one."""
-    half = LONG_DOUBLE(0.5)
 
     def slope(out: Any, x: Any, y: Any) -> Any:
         return where(equal(x, y), 0.5, 1.0)
@@ -25,7 +24,7 @@ def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op,
         Pieces(lambda out, x, y: behind(x, y), slope), Pieces(lambda out, x, y: beyond(x, y), slope),
         symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves="x y", dtype="number", algebra="extreme", ulps=0,
         kinks=Kink(lambda x, y: x == y, "x = y", "half to each operand", SAME),
-        extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * half, lambda x, y: wins(y, x) + (x == y) * half)),
+        extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * 0.5, lambda x, y: wins(y, x) + (x == y) * 0.5)),
         carries=((), ()), **record,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from gradcli.ops import extended, pytorch
 from gradcli.ops.carrying import grown, logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.elementwise.logic import Pieces, equal, greater_equal, less_equal, logical_and, where
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise
+from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function
 from gradcli.ops.text import POWER, Form, number_in_c
 
@@ -64,8 +64,8 @@ pow_ = elementwise(
     ulps=2,
     dtype="number",
     extended=Entrywise((
-        lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
-        lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
+        lambda x, y: np.where(y == 0, 0.0, y * np.power(x, y - 1)),
+        lambda x, y: np.where((x == 0) & (y >= 0), 0.0, np.power(x, y) * np.log(np.where(x == 0, 1.0, x))),
     )), refuses=pytorch.no_power,
     carries=power,
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.ops.carrying import chosen, no_number
 from gradcli.ops.constants import number_of, unrepeated
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise
+from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import Function, Op, flat, function, piecewise
 from gradcli.ops.text import SUM, Form
 
@@ -156,7 +156,7 @@ where = piecewise(
     dtype="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves="condition",
-    extended=Entrywise((None, lambda c, x, y: np.where(c, LONG_DOUBLE(1), 0), lambda c, x, y: np.where(c, LONG_DOUBLE(0), 1))),
+    extended=Entrywise((None, lambda c, x, y: np.where(c, 1.0, 0.0), lambda c, x, y: np.where(c, 0.0, 1.0))),
     doc="x where the condition holds, y elsewhere. The branch not taken contributes nothing, whatever its value. "
     ">>> where(x > 0, x, 0.1*x)",
     algebra="choice",

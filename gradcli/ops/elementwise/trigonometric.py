@@ -78,7 +78,7 @@ atan = elementwise(
 @function(
     "asec arcsec", forward=lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)),
     partials=(lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    algebra="inverse", domain="abs(x) >= 1", carries=(-1.0, 1.0), numpy="_asec({0})",
+    algebra="inverse", domain="abs(x) >= 1", carries=(-1.0, 1.0),
 )  # fmt: skip
 def asec(x: Any) -> Any:
     """The inverse secant, acos(1/x)."""
@@ -88,7 +88,7 @@ def asec(x: Any) -> Any:
 @function(
     "acsc arccsc", forward=lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)),
     partials=(lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),),
-    algebra="inverse", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0), numpy="_acsc({0})",
+    algebra="inverse", domain="abs(x) >= 1", ulps=5, carries=(-1.0, 1.0),
 )  # fmt: skip
 def acsc(x: Any) -> Any:
     """The inverse cosecant, asin(1/x)."""
@@ -191,7 +191,6 @@ def _sech(x: Any) -> Any:
 
 @function(
     forward=_sech, partials=(lambda out, x: -out * tanh(x),), saves="x out", algebra="composed", carries=(0.0,),
-    numpy="_sech({0})",
 )
 def sech(x: Any) -> Any:
     """The hyperbolic secant, 1/cosh(x)."""
@@ -210,7 +209,6 @@ def _csch_slope(out: Any, x: Any) -> Any:
 
 @function(
     forward=_csch, partials=(_csch_slope,), saves="x out", domain="x is not 0", algebra="composed", carries=(0.0,),
-    numpy="_csch({0})",
 )
 def csch(x: Any) -> Any:
     """The hyperbolic cosecant, 1/sinh(x)."""
@@ -244,7 +242,7 @@ atanh = elementwise(
 @function(
     "asech arcsech", forward=lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x),
     partials=(lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))),),
-    domain="0 < x <= 1", carries=(0.0, 1.0), numpy="_asech({0})",
+    domain="0 < x <= 1", carries=(0.0, 1.0),
 )  # fmt: skip
 def asech(x: Any) -> Any:
     """The inverse hyperbolic secant, acosh(1/x), accurate near 1."""
@@ -260,7 +258,7 @@ def acsch(x: Any) -> Any:
 @function(
     "acoth arccoth", forward=lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x),
     partials=(lambda out, x: 1 / ((1 - x) * (1 + x)),),
-    domain="abs(x) > 1", carries=(0.0,), numpy="_acoth({0})",
+    domain="abs(x) > 1", carries=(0.0,),
 )  # fmt: skip
 def acoth(x: Any) -> Any:
     """The inverse hyperbolic cotangent, atanh(1/x)."""

@@ -14,7 +14,7 @@ from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.exponential import exp, expm1
 from gradcli.ops.elementwise.logic import Pieces, greater, greater_equal, less, less_equal, logical_or, where
 from gradcli.ops.elementwise.trigonometric import tanh
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise
+from gradcli.ops.extended import Entrywise
 from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax
 from gradcli.ops.registry import SAME, Choice, Kink, Number, declare, function, is_number, noted, one_axis, piecewise
 from gradcli.ops.special.error_functions import ndtr
@@ -27,7 +27,7 @@ relu = piecewise(
     "relu", "x", lambda x: np.maximum(x, 0), lambda m, x: x if x > 0 or x != x else m.zero,
     Pieces(lambda out, x: less_equal(out, 0)),
     symbolic=lambda s, x: s.Max(x, 0), saves="out", ulps=0, dtype="number", algebra="extreme",
-    extended=Entrywise((lambda x: np.where(x > 0, LONG_DOUBLE(1), LONG_DOUBLE(0)),)), kinks=Kink(lambda x: x == 0, "x = 0", "0", SAME),
+    extended=Entrywise((lambda x: np.where(x > 0, 1.0, 0.0),)), kinks=Kink(lambda x: x == 0, "x = 0", "0", SAME),
     doc="x where it is positive, 0 elsewhere. >>> relu(x)", parts=lambda x: maximum(x, 0.0),
     carries=(),
     c="g_maximum({0}, 0)",

@@ -13,7 +13,7 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, take_alon
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise
+from gradcli.ops.extended import Entrywise
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
@@ -110,7 +110,7 @@ machine_epsilon = structural(
     "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
     witness("arrays.machine_epsilon"), shape=lambda x: (),
     ulps=0, public=False,
-    extended=Entrywise((None,), lambda x, epsilon: LONG_DOUBLE(epsilon), epsilon=True),
+    extended=Entrywise((None,), lambda x, epsilon: epsilon, epsilon=True),
     doc="The distance from 1 to the next number of x's precision.",
     numpy="np.finfo(np.float64).eps",
 )  # fmt: skip

@@ -14,6 +14,7 @@ from gradcli.ops.elementwise.arithmetic import abs_, chain, sign
 from gradcli.ops.elementwise.bounds import minimum
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
 from gradcli.ops.elementwise.logic import equal, isfinite, where
+from gradcli.ops.extended import LOGSUMEXP
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
@@ -71,6 +72,7 @@ logsumexp: Op = reduction(
     saves="x out",
     ulps=4,
     parts=_logsumexp_of_entries,
+    extended=LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
     signature="x axis:stated",
 )

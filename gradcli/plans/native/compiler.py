@@ -81,12 +81,8 @@ def _x86() -> bool:
 
 @cache
 def _has_libmvec() -> bool:
-    """Return whether the C library has sines and the like of vectors: glibc, since 2.22."""
-    if sys.platform != "linux" or platform.machine() != "x86_64":
-        return False
-    name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
-    major, _, minor = version.partition(".")
-    return name == "glibc" and (int(major), int(minor)) >= (2, 22)
+    """Return whether the C library has sines and the like of vectors, as glibc has."""
+    return sys.platform == "linux" and platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
 
 
 # -- Starting compilers: without a shell, with an end, and so that nothing of them stays, neither

@@ -66,7 +66,7 @@ G_LATER(exp2) G_LATER(log2) G_LATER(log10) G_LATER(log1p) G_LATER(tan) G_LATER(a
 G_LATER(cosh) G_LATER(asinh) G_LATER(acosh) G_LATER(atanh) G_LATER(cbrt) G_LATER(erf) G_LATER_2(atan2) G_LATER_2(hypot)
 G_SCALAR_2(fmod)
 
-/* -- Arithmetic on bits --------------------------------------------------------------------------------------------------------------- */
+/* Arithmetic on bits */
 
 G_INLINE double g_fma(double x, double y, double z) {
 #ifdef __FMA__
@@ -88,7 +88,7 @@ G_INLINE double g_product_rest(double x, double y, double product) {
 }
 #define g_remainder g_remainder_of
 
-/* -- Exponentials --------------------------------------------------------------------------------------------------------------------- */
+/* Exponentials */
 
 /* exp(x) = 2**n * (1 + part), n the whole number nearest to x/log(2): adding 1.5 * 2**52 rounds to it, and leaves it in the last bits. */
 typedef struct {
@@ -148,7 +148,7 @@ G_INLINE double g_log1p_of_unit(double x) {
   return g_fma(z * w, g_fma(odd, w, even), z + z);
 }
 
-/* -- Powers --------------------------------------------------------------------------------------------------------------------------- */
+/* Powers */
 
 typedef struct {
   double high, low;

@@ -293,7 +293,6 @@ class Sum:
 
 _TYPES = {FLOAT: "real", BOOL: "unsigned char"}
 _ENTRY = 8  # bytes, at most
-_STACK = 1 << 16  # bytes
 _PARAMETERS = "void *const *a, long long n, long long begin, long long end, long long chunk"
 
 
@@ -304,7 +303,7 @@ class NestWriter(Body):
         super().__init__(nest)
         self.function = name
         self.checks_inside = False  # whether the loop over a lane adds up what it stores
-        self.is_on_heap = False  # what is kept of a slice
+        self.has_memory = False  # for what is kept of a slice
 
     def text(self) -> str:
         self._head()
@@ -325,7 +324,7 @@ class NestWriter(Body):
             sum_.end_block()
         self.close()
         self.add(f"*check = {self._check};")
-        if self.is_on_heap:
+        if self.has_memory:
             self.add("__builtin_free(memory);")
         self.add("return 0;")
         self.lines[begin:begin] = [f'  long long d{stride} = {stride}; __asm__("" : "+r"(d{stride}));' for stride in sorted(self.strides)]
@@ -358,7 +357,7 @@ class NestWriter(Body):
         self.add(f"{kind} *restrict const {name} = ({kind} *){source};")
 
     def _declare_buffers(self) -> None:
-        """What is kept of a slice lies on the stack while that is little: those of threads are small."""
+        """What is kept of a slice does not lie on the stack: those of threads are small."""
         declared = []
         for item in self.layout.computed:
             if item not in self.layout.kept or not self._is_array(item):
@@ -369,15 +368,12 @@ class NestWriter(Body):
                 name = self.buffers[item, self.key(item.axes, slot)] = self.new("b")
                 declared.append(("_Bool" if item.kind == BOOL else "real", name, size))
         begins = places([_ENTRY * size for _, _, size in declared])
-        self.is_on_heap = begins[-1] > _STACK
-        if self.is_on_heap:
+        self.has_memory = bool(declared)
+        if declared:
             self.add(f"char *const memory = __builtin_malloc({begins[-1]});")
             self.add("if (!memory) return 1;")
-        for (kind, name, size), begin in zip(declared, begins, strict=False):
-            if self.is_on_heap:
-                self.add(f"{kind} *restrict const {name} = ({kind} *)(memory + {begin});")
-            else:
-                self.add(f"{kind} {name}[{size}] __attribute__((aligned(64)));")
+        for (kind, name, _), begin in zip(declared, begins, strict=False):
+            self.add(f"{kind} *restrict const {name} = ({kind} *)(memory + {begin});")
 
     def _compute(self, item: Item) -> None:
         """The values of an item that no loop sums up, for every place along axes that are written out."""

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import sympy
 
-from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, real
@@ -65,7 +64,7 @@ class Smooth:
     def __init__(self, expression: Any, symbols: tuple[Any, ...]) -> None:
         self.expression, self.symbols = expression, symbols
         self._partials: dict[int, Smooth] = {}
-        self._on_arrays: Steps | None = None
+        self._on_arrays: dict[bool, Steps] = {}  # with the size of terms, and without
 
     @cached_property
     def text(self) -> str:
@@ -80,15 +79,19 @@ class Smooth:
             self._partials[place] = Smooth(sympy.diff(self.expression, self.symbols[place]), self.symbols)
         return self._partials[place]
 
-    def on_arrays(self, of: Smooth, out: Any, arrays: Sequence[Any]) -> list[Any]:
-        """This slope of a function, whose value is ``out``, and the size of the terms that it is computed of, in long double."""
-        if self._on_arrays is None:
-            self._on_arrays = Steps.of([self.expression, magnitude(self.expression)], (*self.symbols, of.expression))
-        values, m = [*arrays, out], _LONG_ARRAYS
-        for function, places in self._on_arrays.steps:
+    def on_arrays(self, of: Smooth, out: Any, arrays: Sequence[Any], dtype: Any, sized: bool) -> list[Any]:
+        """This slope of a function, whose value is ``out``, in a precision of floats, and the size of the terms that it is computed of.
+
+        sized  whether the size is asked for; else it is None
+        """
+        if sized not in self._on_arrays:
+            roots = [self.expression, magnitude(self.expression)][: 1 + sized]
+            self._on_arrays[sized] = Steps.of(roots, (*self.symbols, of.expression))
+        values, m, steps = [*arrays, out], _arrays(dtype), self._on_arrays[sized]
+        for function, places in steps.steps:
             values.append(function(m, *[values[p] for p in places]))
         shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
-        return [np.broadcast_to(values[p], shape) for p in self._on_arrays.results]
+        return [np.broadcast_to(values[p], shape) for p in steps.results] + [None] * (not sized)
 
     def value(self, m: Any, arguments: tuple[Any, ...]) -> Any:
         return self._program.run(m, arguments)[0]
@@ -243,21 +246,23 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-# -- Functions of sympy on arrays of long doubles --------------------------------------------------
+# -- Functions of sympy on arrays of floats --------------------------------------------------------
 
 
-class _LongArrays(OfSympy):
-    """NumPy's functions of long doubles. Raises Unsupported for those of which NumPy has no loop."""
+class _Arrays(OfSympy):
+    """NumPy's functions in one precision. Raises Unsupported for those of which NumPy has no loop."""
 
-    mpf = LONG_DOUBLE
-    inf, ninf, nan, zero = (LONG_DOUBLE(x) for x in (np.inf, -np.inf, np.nan, 0))
-    pi, euler = LONG_DOUBLE("3.14159265358979323846264338327950288"), LONG_DOUBLE("0.577215664901532860606512090082402431")
+    inf, ninf, nan, zero = np.inf, -np.inf, np.nan, 0.0  # of the precision of whatever they meet
+
+    def __init__(self, dtype: Any) -> None:
+        self.mpf = dtype
+        self.pi, self.euler = dtype("3.14159265358979323846264338327950288"), dtype("0.577215664901532860606512090082402431")
 
     def exp(self, x: Any) -> Any:
-        return np.exp(LONG_DOUBLE(x) if isinstance(x, int) else x)
+        return np.exp(self.mpf(x) if isinstance(x, int) else x)
 
     def make_mpf(self, parts: Any) -> Any:
-        return LONG_DOUBLE(str(sympy.Float._new(parts, 100)))
+        return self.mpf(str(sympy.Float._new(parts, 100)))
 
     def own(self, function: Any, *arguments: Any) -> Any:
         loop = getattr(np, function.__name__.lower(), None)
@@ -276,7 +281,7 @@ class _LongArrays(OfSympy):
         return np.power(base, exponent)
 
 
-_LONG_ARRAYS = _LongArrays()
+_arrays = cache(_Arrays)
 
 
 # -- How large the terms are that an expression is computed of: its rounding error is so many units
