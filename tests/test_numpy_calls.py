@@ -27,7 +27,7 @@ EVERY = [name for name in dir(np) if name not in _REMOVED and isinstance(getattr
 # What has no meaning for tensors, or takes no float arrays, or is refused whatever is given: by name, as one test says below.
 REFUSED = {
     "array2string", "busday_count", "busday_offset", "copyto", "datetime_as_string", "einsum_path", "fill_diagonal", "is_busday", "ix_",
-    "poly", "polyfit",
+    "cumulative_prod", "cumulative_sum", "poly", "polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "rollaxis", "unwrap",
     "packbits", "place", "polydiv", "put", "put_along_axis", "putmask", "roots", "save", "savetxt", "savez", "savez_compressed", "setxor1d",
     "sort_complex", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unpackbits", "setdiff1d", "union1d", "intersect1d",
     "spacing",

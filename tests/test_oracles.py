@@ -110,7 +110,7 @@ _NOT_GIVEN = {
     **{("dtype", target): "everything has the program's precision; tests/test_keywords.py has those that are taken" for target in (
         "arange", "array", "eye", "full", "full_like", "geomspace", "identity", "linspace", "logspace", "ones_like", "zeros_like")},
     **{(word, target): "no argument of PyTorch's, taken as those of the other losses" for word in ("reduce", "size_average") for target in (
-        "ctc_loss", "gaussian_nll_loss", "huber_loss")},
+        "gaussian_nll_loss", "huber_loss")},
     **{("y", target): "given in the place of an axis" for target in ("torch_max", "torch_min")},
     ("check_errors", "inv"): "without effect", ("period", "interp"): "refused", ("pivot", "lu"): "PyTorch's, taken of SciPy's name, too",
     ("upper", "scipy_solve_triangular"): "PyTorch's",
@@ -172,12 +172,12 @@ _THRESHOLDS = {
         "exp_square": "splits a number",
     "finite": "of numbers of 16 bits", "frexp": "splits a power", "i0e_slope": "two formulas", "interp": "counts, rounded afterwards",
         "interpolate": "rounded down afterwards",
-    "inv": "divided by: any number makes infinity", "jv": "two formulas", "lgamma": "two formulas", "lp_pool1d": "of norms of 0",
-    "lp_pool2d": "of norms of 0", "lp_pool3d": "of norms of 0", "matrix_exp": "how often a matrix is halved",
+    "inv": "divided by: any number makes infinity", "jv": "two formulas", "lgamma": "two formulas",
+    "matrix_exp": "how often a matrix is halved",
     "polygamma": "two formulas", "exprel": "two formulas",
     "gammainc_slope": "two formulas", "hypergeometric": "two formulas",
-    "hurwitz_zeta": "stands for infinity", "betainc_slope": "two formulas", "log1mexp": "two formulas", "beta_sf": "two formulas",
-    "nanmax": "counts entries", "nanmin": "counts entries", "polyder": "ends a range", "polyint": "ends a range",
+    "hurwitz_zeta": "stands for infinity", "betainc_slope": "two formulas", "beta_sf": "two formulas",
+    "nanmax": "counts entries", "nanmin": "counts entries",
     "numpy_logsumexp": "taken away and added again", "numpy_pinv": "below it a singular value is taken for 0", "yv": "two formulas",
 }  # fmt: skip
 _CONSTANTS: dict[tuple[str, int, str, str], list[tuple[str, object]]] = defaultdict(list)  # code that records share is found in one of them
@@ -210,8 +210,8 @@ _UNUSED = {
         "expn": "n",
     "torch_sort": "stable", "topk": "sorted", "cholesky_ex": "check_errors", "inv_ex": "check_errors",
     "dropout": "p",
-    "gammainc_slope": "n", "betainc_slope": "n k", "logmeanexp": "keepdims", "lower_median": "ignore_nan",
-    "batch_norm": "momentum training", "instance_norm": "momentum", "ctc_loss": "zero_infinity",
+    "gammainc_slope": "n", "betainc_slope": "n k", "lower_median": "ignore_nan",
+    "batch_norm": "momentum training", "instance_norm": "momentum",
 }  # fmt: skip
 _DEFAULTS = [
     (record.name, parameter)

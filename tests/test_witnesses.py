@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from call_graph import Reached, reached
 
-from gradcli.ops.reductions import carried
-from gradcli.ops.reductions.carried import count
+from gradcli.ops import carrying
+from gradcli.ops.carrying import count
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.sums import max_, mean, sum_
 from gradcli.ops.registry import composites, registry
 from gradcli.ops.spec import Op
-from gradcli.ops.special import error_functions
-from gradcli.ops.special.error_functions import log_ndtr
+from gradcli.ops.special import incomplete
+from gradcli.ops.special.incomplete import log_ndtr
 from gradcli.ops.special.integrals import lambertw
 
 # NumPy's functions that make arrays and say what shape they have: they know nothing of what an operation is.
@@ -97,11 +97,11 @@ def _through_a_closure(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _through_a_module(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    return x.sum(axis=axis) / carried.count(x.shape, axis)
+    return x.sum(axis=axis) / carrying.count(x.shape, axis)
 
 
 def _through_a_late_import(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    from gradcli.ops.reductions.carried import count as entries
+    from gradcli.ops.carrying import count as entries
 
     return x.sum(axis=axis) / entries(x.shape, axis)
 
@@ -121,7 +121,7 @@ def _through_a_table(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return x.sum(axis=axis) / _TABLE["how many"][0](x.shape, axis)
 
 
-SHARED = "`ops.reductions.carried.count` with its own rules"
+SHARED = "`ops.carrying.count` with its own rules"
 PLANTED = [
     _through_a_helper, _through_a_closure(count), _through_a_module, _through_a_late_import, _through_a_default,
     _through_a_nested_function, _through_a_table, functools.partial(_through_a_default, how_many=count),
@@ -137,7 +137,7 @@ def test_sharing_is_found(planted: Callable[..., Any]) -> None:
 
 def test_a_shared_number_is_found() -> None:
     def reference(m: Any, x: Any) -> Any:
-        return m.log(m.erfc(-x / error_functions.SQRT_2)) if x > 0 else -x * x / 2 - m.log(-x * error_functions.SQRT_TWO_PI)
+        return m.log(m.erfc(-x / incomplete.SQRT_2)) if x > 0 else -x * x / 2 - m.log(-x * incomplete.SQRT_TWO_PI)
 
     record = dataclasses.replace(log_ndtr, reference=reference)
     assert {"the number `SQRT_2`", "the number `SQRT_TWO_PI`"} <= set(sharing(record))

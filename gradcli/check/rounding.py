@@ -24,10 +24,10 @@ from gradcli.graph.interpret import Domain, interpret, rebuild
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import backward
 from gradcli.graph.transforms import vjp
+from gradcli.ops.carrying import additions
 from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.operands import Operand
-from gradcli.ops.reductions.carried import additions
 from gradcli.ops.spec import Op
 from gradcli.reference.deadline import check as still_in_time
 

@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.graph.interpret import Reached, forward, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.axes import Arrays, Fold, NoLoop, add_up, numbered, sources
-from gradcli.ops.reductions.carried import reduced
+from gradcli.ops.carrying import reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
 

@@ -27,7 +27,7 @@ from gradcli.ops.arrays.joining_and_splitting import mixed
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, reshape, scatter_add
 from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType
-from gradcli.ops.elementwise import bounds
+from gradcli.ops.elementwise import logic
 from gradcli.ops.structure import detach
 from gradcli.spelling import words
 
@@ -106,7 +106,7 @@ def _updates() -> dict[str, Callable[[Any, Any], Any]]:
     """Return what JAX's methods do with what is there and a new value."""
     return {
         "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "mul": operator.mul, "divide": operator.truediv,
-        "div": operator.truediv, "power": operator.pow, "pow": operator.pow, "min": bounds.minimum, "max": bounds.maximum,
+        "div": operator.truediv, "power": operator.pow, "pow": operator.pow, "min": logic.minimum, "max": logic.maximum,
     }  # fmt: skip
 
 

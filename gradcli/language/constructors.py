@@ -25,7 +25,7 @@ from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.calling.inputs import BOOL, INT
 from gradcli.ops.calling.prefixes import PRECISIONS, DType
 from gradcli.ops.calling.textbook import SPELLINGS
-from gradcli.ops.elementwise import bounds, logic
+from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import trunc
 from gradcli.ops.registry import named
 from gradcli.ops.structure import to_float
@@ -368,12 +368,12 @@ def as_is(builder: Builder, x: Expr) -> Expr:
 
 def maximum_of(builder: Builder, *values: Any) -> Expr:
     """Unprefixed max: of several values the largest, of one array its largest entry."""
-    return reduce(bounds.maximum, map(builder.value, values))
+    return reduce(logic.maximum, map(builder.value, values))
 
 
 def minimum_of(builder: Builder, *values: Any) -> Expr:
     """Unprefixed min: of several values the smallest, of one array its smallest entry."""
-    return reduce(bounds.minimum, map(builder.value, values))
+    return reduce(logic.minimum, map(builder.value, values))
 
 
 def einsum(builder: Builder, arguments: Any) -> Any:

@@ -8,6 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from gradcli.ops.writing import Shape, axes_of
+
 
 def is_exact(error: Any) -> bool:
     """Return whether an operand is exact in all its entries."""
@@ -109,3 +113,120 @@ def multilinear(m: Any, out: Any, *operands_and_errors: Any, **_: Any) -> Any:
 def joined_rounds(m: Any, out: Any, x: Any, y: Any) -> Any:
     """Of logarithms of a sum of two exponentials: how far the smaller operand is off counts as much as its exponential does."""
     return 16 * (m.abs(out) + m.abs(m.maximum(x, y)) + m.exp(-0.3 * m.abs(x - y)))
+
+
+# -- Reductions, running sums and products in whole arrays, and what these round themselves --------
+
+
+# -- What reducing along axes leaves: its shape, and how many entries go into one ------------------
+
+
+def reduced(shape: Shape, axis: Any = None, keepdims: bool = False, **_: Any) -> Shape:
+    """The shape that a reduction leaves."""
+    axes = axes_of(axis, len(shape))
+    return tuple([1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes])
+
+
+def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
+    """The shape of entries in another order along an axis, or among all of them."""
+    if axis is None:
+        return (math.prod(x),)
+    axes_of(axis, len(x))
+    return x
+
+
+def count(shape: Shape, axis: Any) -> int:
+    """How many entries go into one entry of the result."""
+    return math.prod(shape) if axis is None else math.prod([shape[a] for a in axes_of(axis, len(shape))])
+
+
+_PAIRWISE = 24  # additions that an entry goes through in a sum by pairs, beside two for each doubling
+_BLOCK = 8_192  # entries that plans add up at a time
+
+
+def additions(x: Any, terms: float, *, whole: bool) -> float:
+    """How many partial sums an entry may go through in a sum of so many: by pairs in memory that is in one piece, else in any order.
+
+    whole  whether all entries are added up
+    """
+    if whole and terms > 1 and (x.flags.c_contiguous or x.flags.f_contiguous):
+        return min(terms, _PAIRWISE + 2 * math.log2(terms) + terms / _BLOCK)
+    return terms
+
+
+def running_rounds(m: Any, out: Any, x: Any, axis: Any) -> Any:
+    """Return the rounding of a running logarithm of a sum of exponentials: each step's own rounding, and that of those before it."""
+    return m.cumsum(16 * (m.where(m.isfinite(out), m.abs(out), 0.0) + 2), axis=axis) if m.ndim(out) else 0.0
+
+
+def product_of_entries(m: Any, out: Any, *operands_and_errors: Any, axis: Any = None, **_: Any) -> Any:
+    """Products of entries that are as far off as they may be, less those of their sizes."""
+    count_of = len(operands_and_errors) // 2
+    sizes = [m.abs(x) for x in operands_and_errors[:count_of]]
+    most = m.at(*[size + e for size, e in zip(sizes, operands_and_errors[count_of:], strict=True)])
+    return (most - m.at(*sizes)) + (8 * m.unit_of_arrays * (count(sizes[0].shape, axis) + 2)) * most
+
+
+def product_rounds(m: Any, out: Any, x: Any, axis: Any = None, **_: Any) -> Any:
+    """A part of the product may have underflown, in any order, and the rest multiplies what that has lost."""
+    terms = count(x.shape, axis)
+    return 2 * terms * m.abs(out) + terms * m.smallest / m.unit * m.at(m.where(m.equal(x, 0), 0.0, m.maximum(m.abs(x), 1.0)))
+
+
+def norm_errors(m: Any, out: Any, x: Any, e: Any, ord: Any, **_: Any) -> Any:
+    """Bound the error of a norm by the triangle inequality, which holds for orders from 1 on."""
+    return m.at(m.filled(e, x)) if ord is None or ord >= 1 else None
+
+
+def norm_rounds(m: Any, out: Any, x: Any, axis: Any, **_: Any) -> Any:
+    return (additions(np.asarray(x), count(np.shape(x), axis), whole=np.size(out) == 1) + 16) * m.abs(out)
+
+
+# -- Which indices are not certain where what is ordered is off by its errors, and what is
+# addressed by such indices.
+#
+# An index is marked by 0 where it is certain, and by -1 where it may be any along its axis.
+
+
+def _outwards(x: Any, e: Any) -> np.ndarray:
+    """Errors of the shape of x, no smaller after they have been added to it."""
+    off = np.broadcast_to(e, np.shape(x))
+    return np.where(off > 0, off + np.spacing(np.abs(x) + off), 0.0)
+
+
+def sorted_places(m: Any, out: Any, x: Any, e: Any, axis: int | None, descending: bool) -> Any:
+    """Entries may have changed places but those whose intervals lie beyond all before them and before all others."""
+    if not np.ndim(out):
+        return np.zeros((), int)
+    off = _outwards(x, e)
+    if axis is None:
+        x, off, axis = np.reshape(x, -1), np.reshape(off, -1), 0
+    low, high = (np.moveaxis(np.sort(end, axis=axis), axis, -1) for end in (x - off, x + off))
+    apart, end = low[..., 1:] >= high[..., :-1], np.ones((*low.shape[:-1], 1), bool)
+    alone = np.concatenate([end, apart], axis=-1) & np.concatenate([apart, end], axis=-1)
+    return np.moveaxis(np.where(alone[..., ::-1] if descending else alone, 0, -1), -1, axis)
+
+
+def largest_place(m: Any, out: Any, x: Any, e: Any, axis: Any, keepdims: bool) -> Any:
+    """The place of the first largest entry is certain where that stays first though all others come nearer."""
+    off, axis = _outwards(x, e), axis if np.ndim(x) else None
+    reach, least = x + off, np.max(x - off, axis=axis, keepdims=True)
+    rivals = np.sum(reach > least, axis=axis, keepdims=keepdims)
+    return np.where((m.at(reach) == out) & (rivals <= 1), 0, -1)
+
+
+def taken(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int) -> Any:
+    errors = np.broadcast_to(e, np.shape(x))
+    own = m.at(errors, index)
+    if type(marks) is float or not np.ndim(out):
+        return own
+    apart = np.max(x + errors, axis=axis, keepdims=True) - np.min(x - errors, axis=axis, keepdims=True)
+    return np.where(np.equal(marks, 0), own, apart)
+
+
+def added(m: Any, out: Any, x: Any, index: Any, e: Any, marks: Any, axis: int, shape: Any) -> Any:
+    errors = np.broadcast_to(e, np.shape(x))
+    own = m.at(errors, index)
+    if type(marks) is float or not np.ndim(x):
+        return own
+    return own + np.sum(np.where(np.equal(marks, 0), 0.0, np.abs(x) + errors), axis=axis, keepdims=True)

@@ -16,13 +16,13 @@ from gradcli.ops.counting import nodes_for, room_for
 from gradcli.ops.facts import SAME, Choice, Function, Kink, noted
 from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, grouped
 from gradcli.ops.text import FORM, IN_HEADERS
-from gradcli.ops.writing import OfSciPy, Shape, axes_of, one_axis, shape_by_example, witness
+from gradcli.ops.writing import OfSciPy, Shape, axes_of, need_axes, one_axis, shape_by_example, witness
 
 __all__ = [  # what records are written with: here, and from where it is
     "OPERATORS", "REQUIRED", "SAME", "Alike", "Arrays", "Choice", "Composite", "Function", "Index", "Kink", "Number", "OfSciPy", "Op",
     "Shape", "Stated", "axes_of", "composite", "composites", "declare", "elementwise", "families", "find", "flat", "function", "general",
-    "is_number", "load", "named", "nodes_for", "noted", "one_axis", "piecewise", "public_names", "registry", "room_for", "shape_by_example",
-    "signature_of", "structural", "witness",
+    "is_number", "load", "named", "need_axes", "nodes_for", "noted", "one_axis", "piecewise", "public_names", "registry", "room_for",
+    "shape_by_example", "signature_of", "structural", "witness",
 ]  # fmt: skip
 
 ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation

@@ -70,6 +70,14 @@ class OfSciPy:
         return self.function(*arrays)
 
 
+def need_axes(name: str, x: Any, least: int, most: int | None = None) -> None:
+    """Raise ShapeError where an array has fewer axes than a function takes, or more."""
+    ndim = len(x.shape)
+    if ndim < least or (most is not None and ndim > most):
+        wanted = f"at least {least}" if most is None else f"{least} to {most}" if least < most else f"{least}"
+        raise ShapeError(f"{name} needs an array of {wanted} axes, not the shape {tuple(x.shape)}")
+
+
 def one_axis(axis: Any, ndim: int) -> int:
     """The one axis that an ``axis`` argument names; 0 for a number, which has one entry along any axis."""
     if isinstance(axis, (tuple, list)) and len(axis) != 1:

@@ -18,10 +18,10 @@ from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.axes import SUM, Fold, NoLoop
 from gradcli.ops.calling.inputs import FLOAT
+from gradcli.ops.carrying import reduced
 from gradcli.ops.elementwise import arithmetic, exponential
+from gradcli.ops.nn.activations import log_softmax, logsumexp, softmax
 from gradcli.ops.nn.losses import class_labels
-from gradcli.ops.nn.softmax_and_attention import log_softmax, logsumexp, softmax
-from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
 from gradcli.plans.backend import over_threshold

@@ -49,6 +49,7 @@ _PLACE = re.compile(r"(\w+) = (-?\w+)")
 _LIMIT = 40  # nodes of a side that is written
 _GRID = np.sort(np.concatenate([np.linspace(-9.7, 9.9, 96), *np.outer((-1, 1), np.geomspace(11, 3e6, 40))]))
 _HALVINGS = 40
+_MOST = 4  # places of one equation
 _HOLDS = 1e-6  # relative to a place and the slope: how far from 0 a function is beside its zero
 _STEPS = np.array([1e-5, 1e-7])  # to both sides of a place, relative
 _POLE = 50  # times a value or a derivative grows, where a step becomes a hundredth: as 1/x does, and log(x) in its slope
@@ -56,15 +57,20 @@ _LASTING, _SEEN = 0.5, 1e-6  # what is left of a jump of the derivative at the s
 
 
 def kinks_of(scope: Scope, root: Expr, names: Sequence[str]) -> str | None:
-    """The places of the kinks of a scalar expression, as equations; None where none was seen."""
+    """The places of the kinks of a scalar expression, or the equations of these; None where none was seen."""
     leaves = {node.payload.name: node for node in reachable([root]) if node.is_leaf and node.payload.name in names}
     function = Columns(scope, root, leaves, leaves)
     base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # of which nothing is special
     found: dict[str, None] = {}
     for (left, right), name in product(_conditions(root), leaves):
         apart = Columns(scope, left - right, leaves, {name: leaves[name]}).along(name, base)
-        if _jumps(function.along(name, base), _zeros(apart)):
-            found[f"{formula(left)} = {formula(right)}"] = None
+        jumping = [zero for zero in _zeros(apart) if _jumps(function.along(name, base), np.array([zero]))]
+        if not jumping:
+            continue
+        near = sorted({round(float(zero), 6) + 0.0 for zero in jumping})
+        alone = sum(leaf in reachable([left, right]) for leaf in leaves.values()) == 1
+        are_places = alone and len(near) <= _MOST and not apart(np.array(near))[0].any()
+        found |= dict.fromkeys([f"{name} = {place:g}" for place in near] if are_places else [f"{formula(left)} = {formula(right)}"])
     return f"where {' and '.join(found)}" if found else None
 
 

@@ -15,7 +15,7 @@ SPELLINGS: dict[str, str] = {
     **{
         f"torch.{name}": _NATIVE
         for name in (
-            "batch_norm", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "embedding", "hinge_embedding_loss",
+            "batch_norm", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "embedding", "hinge_embedding_loss",
             "instance_norm", "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
         )
     },

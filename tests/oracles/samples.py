@@ -15,17 +15,15 @@ from oracles.values import VALUES
 _S = "scipy.stats."
 SAMPLES = tuple(_S + text for text in (
     "zscore(M)", "zscore(M, axis=1, ddof=1)", "zscore(A)", "gmean(P)", "gmean(P, axis=1)", "gmean(P, axis=1, weights=Q)", "hmean(P)",
-    "hmean(P, axis=1)", "sem(M)", "sem(A, axis=1, ddof=0)", "variation(A)", "variation(A, axis=1, ddof=1)", "skew(A)",
+    "hmean(P, axis=1)", "sem(M)", "sem(A, axis=1, ddof=0)", "skew(A)",
     "skew(A, axis=1, bias=False)", "kurtosis(A)", "kurtosis(O, fisher=False, bias=False)", "entropy(P)", "entropy(P, axis=1)",
-    "entropy(P, P[::-1], base=2.5)", "pearsonr(V, W)[0]", "moment(A, 3)", "moment(A, 2, axis=1)", "moment(A)",
+    "entropy(P, P[::-1], base=2.5)", "pearsonr(V, W)[0]",
     "multivariate_normal.pdf(V, W, S)", "multivariate_normal.logpdf(V, W, S)",
     "multivariate_normal.logpdf(V[0], 0.2, 2.5)", "multivariate_normal.logpdf(V[0])",
     "multivariate_normal.entropy(W, S)", "dirichlet.pdf([0.2, 0.5, 0.3], Q*4)",
-    "multinomial.logpmf(K, 3, [0.2, 0.5, 0.3])", "multinomial.pmf(K, 3, [0.2, 0.5, 0.3])",
     "cauchy.mean(0.5, Q)", "cauchy.var(0.5, Q)", "cauchy.std(0.5, Q)", "halfcauchy.mean(0.5, Q)", "halfcauchy.var(0.5, Q)",
     "halfcauchy.std(0.5, Q)",
 ))  # fmt: skip
-SAMPLES += ("np.unwrap(4*P)",)  # of steps shorter than half a turn
 
 
 def sample_faults(text: str) -> Iterator[str]:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.joining_and_splitting import concatenate, flat_join, mixed
-from gradcli.ops.arrays.repeating_and_padding import enlarged
+from gradcli.ops.arrays.joining_and_splitting import concatenate, enlarged, flat_join, mixed
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, matrices_last, on_diagonal, one_number, permuted
 from gradcli.ops.arrays.shapes import (
     ALL,
@@ -30,8 +29,7 @@ from gradcli.ops.arrays.shapes import (
 )
 from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.elementwise.arithmetic import remainder
-from gradcli.ops.elementwise.bounds import clip, maximum
-from gradcli.ops.elementwise.logic import equal, greater, not_equal, where
+from gradcli.ops.elementwise.logic import clip, equal, greater, maximum, not_equal, where
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.order import argsort
 from gradcli.ops.reductions.sums import is_truth, max_, min_, prod
@@ -90,8 +88,6 @@ def gather(x: Any, index: Index, *, axis: int) -> Any:
     >>> gather(x, 0, [0])
     """
     rows, places = at_least_1d(x), at_least_1d(index)
-    if len(rows.shape) != len(places.shape):
-        raise ShapeError(f"gather: x has {len(x.shape)} axes and the index {len(index.shape)}")
     return reshape(take_along(rows, places, axis=one_axis(axis, len(rows.shape))), shape=tuple(index.shape))
 
 
@@ -209,7 +205,7 @@ def _at_rows(name: str, put: Function, x: Any, index: Any, source: Any, axis: in
     places = spread_index(index, rows.shape, place)
     if given.shape != places.shape:
         raise ShapeError(f"{name}: the source has the shape {tuple(source.shape)}, not {tuple(places.shape)}")
-    return reshape(put(rows, places, given, place, **static), shape=tuple(x.shape))
+    return _at_entries(put, x, places, given, place, **static)
 
 
 def _sum(x: Any, index: Any, source: Any, axis: int, alpha: float = 1) -> Any:
@@ -413,8 +409,6 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
 def select_scatter(x: Any, source: Any, *, axis: int, index: int) -> Any:
     """x with the entries of source at one place along an axis."""
     place = one_axis(axis, len(x.shape))
-    if not x.shape or not -x.shape[place] <= index < x.shape[place]:
-        raise ShapeError(f"select_scatter: there is no entry {index} along axis {axis} of the shape {tuple(x.shape)}")
     return replace_at(x, source, (*(ALL,) * place, index))
 
 

@@ -22,7 +22,7 @@ from gradcli.ops.arrays.shapes import (
     vector_of,
 )
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.registry import Function, Op, Shape, axes_of, declare, function, one_axis, shape_by_example
+from gradcli.ops.registry import Function, Op, Shape, axes_of, declare, function, need_axes, one_axis, shape_by_example
 
 # -- Axes removed, added, joined and taken apart ---------------------------------------------------
 
@@ -192,8 +192,7 @@ def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
 @function(memory="view")
 def t(x: Any) -> Any:
     """The transpose of a matrix; vectors and numbers as they are."""
-    if len(x.shape) > 2:
-        raise ShapeError(f"t() expects at most 2 axes, not {len(x.shape)}")
+    need_axes("t", x, 0, 2)
     return transpose(x, axes=None) if len(x.shape) == 2 else x
 
 
@@ -208,16 +207,6 @@ def movedim(x: Any, *, source: Any, destination: Any) -> Any:
         raise ShapeError("movedim: source and destination must name equally many axes")
     rest = iter(a for a in range(len(x.shape)) if a not in taken)
     return permuted(x, tuple(taken[places.index(a)] if a in places else next(rest) for a in range(len(x.shape))))
-
-
-@function()
-def rollaxis(x: Any, *, axis: int, start: int = 0) -> Any:
-    """An axis moved back to before the axis start."""
-    place, n = one_axis(axis, len(x.shape)), len(x.shape)
-    if not -n <= start <= n:
-        raise ShapeError(f"rollaxis: start {start} is out of bounds for an array of {n} axes")
-    before = start % n if start < 0 else start
-    return movedim(x, source=place, destination=before - 1 if place < before else before)
 
 
 _SWAPPED = "x, dim0|axis0, dim1|axis1"
@@ -294,16 +283,14 @@ def torch_flip(x: Any, *, axis: Any) -> Any:
 @function(numpy="x|m")
 def fliplr(x: Any) -> Any:
     """The columns in reverse order."""
-    if len(x.shape) < 2:
-        raise ShapeError(f"fliplr needs an array of at least 2 axes, not of shape {tuple(x.shape)}")
+    need_axes("fliplr", x, 2)
     return flip(x, axis=1)
 
 
 @function(numpy="x|m")
 def flipud(x: Any) -> Any:
     """The rows in reverse order."""
-    if not x.shape:
-        raise ShapeError("flipud needs an array of at least 1 axes, not of shape ()")
+    need_axes("flipud", x, 1)
     return flip(x, axis=0)
 
 
@@ -377,8 +364,7 @@ def diagonal(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 @function(numpy=_DIAGONAL)
 def diag_embed(x: Any, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Any:
     """Matrices along two new axes, with the last axis of x on a diagonal and zeros elsewhere."""
-    if not x.shape:
-        raise ShapeError("diag_embed needs at least one axis, not a number")
+    need_axes("diag_embed", x, 1)
     n = x.shape[-1] + abs(offset)
     matrices = scatter_add(x, index=on_diagonal((n, n), offset), shape=(*x.shape[:-1], n, n))
     return permuted(matrices, inverse(matrices_last(len(x.shape) + 1, axis1, axis2)))
@@ -390,8 +376,7 @@ def diag(x: Any, *, k: int = 0) -> Any:
 
     >>> diag(x)
     """
-    if len(x.shape) not in (1, 2):
-        raise ShapeError(f"diag needs a vector or a matrix, not an array of shape {tuple(x.shape)}")
+    need_axes("diag", x, 1, 2)
     return diag_embed(x, offset=k) if len(x.shape) == 1 else diagonal(x, offset=k)
 
 

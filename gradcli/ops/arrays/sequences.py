@@ -1,4 +1,4 @@
-"""Further functions of sampled values and of polynomials: unwrapped angles, differences in a row, products, derivatives."""
+"""Vectors as sampled functions: polynomials, interpolation, sums of shifted products, differences, slopes and areas."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from gradcli.ops.arrays.joining_and_splitting import concatenate, place_along
 from gradcli.ops.arrays.reshaping import at_least_1d
 from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, laid_along, part_of, reshape, shape_with, take_along, vector_of
 from gradcli.ops.arrays.striding import as_strided
-from gradcli.ops.elementwise.arithmetic import abs_, remainder, rint
-from gradcli.ops.elementwise.bounds import clip
-from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, logical_and, where
+from gradcli.ops.elementwise.arithmetic import rint
+from gradcli.ops.elementwise.logic import clip, equal, greater, greater_equal, isnan, less, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.sums import max_, min_, prod, sum_
-from gradcli.ops.registry import Function, axes_of, declare, function, nodes_for, room_for
-from gradcli.ops.structure import detach, to_int
+from gradcli.ops.registry import Function, axes_of, declare, function, room_for
+from gradcli.ops.structure import to_int
 
 # -- Vectors as sampled functions: polynomials, interpolation, sums of shifted products ------------
 
@@ -239,23 +238,6 @@ declare(f"""
 """)
 
 
-@function()
-def unwrap(p: Any, *, discont: Any = None, axis: int = -1, period: float = 2 * math.pi) -> Any:
-    """Angles along an axis, moved by periods so that no step is larger than half of one.
-
-    >>> unwrap([0.5, 6.5, 12.7])
-    """
-    steps = diff(p, n=1, axis=axis)
-    half = period / 2
-    turned = remainder(steps + half, period) - half
-    turned = where(logical_and(equal(turned, -half), greater(steps, 0)), half, turned)
-    jumps = half if discont is None else max(discont, half)
-    corrections = where(less(abs_(steps), jumps), 0.0, turned - steps)
-    axis = axis % len(p.shape)
-    rest = part_of(p, axis, 1, None) + detach(cumsum(corrections, axis=axis))
-    return concatenate(part_of(p, axis, 0, 1), rest, axis=axis)
-
-
 def _extreme_number(reduce: Function, worst: float, x: Any, axis: Any, keepdims: bool) -> Any:
     none = equal(sum_(where(isnan(x), 0.0, 1.0), axis=axis, keepdims=keepdims), 0)
     return where(none, math.nan, reduce(where(isnan(x), worst, x), axis=axis, keepdims=keepdims))
@@ -283,52 +265,3 @@ def nanprod(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 def ediff1d(x: Any) -> Any:
     """The differences of neighbours among all entries, in a row."""
     return diff(vector_of(x), n=1, axis=0)
-
-
-@function()
-def polymul(a: Any, b: Any) -> Any:
-    """The product of two polynomials, the highest coefficients first."""
-    return convolve(at_least_1d(a), at_least_1d(b), mode="full")
-
-
-def _of_one_length(a: Any, b: Any) -> list[Any]:
-    """The coefficients of two polynomials, with zeros before those of the shorter one."""
-    a, b = at_least_1d(a), at_least_1d(b)
-    n = max(a.shape[0], b.shape[0])
-    return [v if v.shape[0] == n else concatenate(np.zeros(n - v.shape[0]), v, axis=0) for v in (a, b)]
-
-
-@function()
-def polyadd(a: Any, b: Any) -> Any:
-    """The sum of two polynomials, the highest coefficients first."""
-    a, b = _of_one_length(a, b)
-    return a + b
-
-
-@function()
-def polysub(a: Any, b: Any) -> Any:
-    """The difference of two polynomials, the highest coefficients first."""
-    a, b = _of_one_length(a, b)
-    return a - b
-
-
-@function()
-def polyder(p: Any, *, m: int = 1) -> Any:
-    """The m-th derivative of a polynomial, the highest coefficient first."""
-    if m < 0:
-        raise ArgumentError("polyder: the order of the derivative must be at least 0")
-    nodes_for(2 * min(m, p.shape[0]), "polyder")
-    for _ in range(min(m, p.shape[0])):
-        n = p.shape[0]
-        p = getitem(p, index=((0, n - 1, None),)) * np.arange(n - 1.0, 0.0, -1.0)
-    return p
-
-
-@function()
-def polyint(p: Any, *, m: int = 1) -> Any:
-    """A polynomial integrated m times, the highest coefficient first, constants 0."""
-    nodes_for(2 * m, "polyint")
-    room_for(m, p.shape[0] + m)  # numbers to divide by
-    for _ in range(m):
-        p = concatenate(p / np.arange(float(p.shape[0]), 0.0, -1.0), np.zeros(1), axis=0)
-    return p

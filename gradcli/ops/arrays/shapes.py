@@ -13,8 +13,8 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.axes import numpy_index
+from gradcli.ops.carrying import added, taken
 from gradcli.ops.constants import number_inside, same_shape
-from gradcli.ops.reductions.carried import added, taken
 from gradcli.ops.registry import Op, Shape, axes_of, declare, function, named, one_axis, room_for, shape_by_example, structural, witness
 from gradcli.ops.text import (
     LARGEST_ARRAY,

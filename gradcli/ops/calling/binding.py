@@ -97,16 +97,15 @@ _WHOLE = (
 _WHOLES = (
     "shift sizes sections repeats reps source destination pad dilation kernel_size normalized_shape output_padding size stride shape"
 )
-_QUANTITIES = "alpha atol beta correction ddof eps max_norm maxnorm neginf norm_type p period posinf rcond rtol scale threshold value"
+_QUANTITIES = "alpha atol beta constant_values correction ddof eps maxnorm neginf norm_type p posinf rcond rtol scale threshold value"
 _BY_KIND = {
     "whole": _WHOLE, "count": "n", "axis": "axis", "wholes": _WHOLES, "axes": "axes output_size", "number": _QUANTITIES,
-    "numbers": "constant_values scale_factor discont v", "flag": "align_corners recompute_scale_factor size_average unbiased",
+    "numbers": "scale_factor v", "flag": "align_corners recompute_scale_factor size_average unbiased",
     "text": "compute_mode driver rounding_mode", "order": "ord", "any": "padding", "truths": "mask",
 }  # fmt: skip
 # What parameters take, by their names; others take what their defaults are.
 _KINDS = {name: kind for kind, names in _BY_KIND.items() for name in names.split()}
 _OF_DEFAULTS = {bool: "flag", str: "text", float: "number", int: "whole"}
-_TABLES = frozenset({"pad_width", "constant_values"})  # whose arrays have a row for each axis
 
 
 def _whole(value: Any) -> bool:
@@ -159,11 +158,6 @@ def _checked(kind: str, key: str, value: Any) -> Any:
     return bool(value) if kind == "flag" else StaticArray(value) if isinstance(value, np.ndarray) else value
 
 
-def takes_tables(key: str) -> bool:
-    """Return whether a parameter may be an array: a number for each axis, or a pair for each."""
-    return key in _TABLES
-
-
 def is_quantity(record: Op | Composite, key: str) -> bool:
     """Whether a static parameter is a number by which one could differentiate, if it were an operand: no axis, extent, flag or mask."""
     default = record.static.get(key)
@@ -177,7 +171,7 @@ def _tuples(value: Any) -> Any:
 
 
 def _flat(key: str, array: np.ndarray) -> Any:
-    if array.ndim > (2 if key in _TABLES else 1):
+    if array.ndim > (2 if key == "pad_width" else 1):  # a row for each axis
         raise MistypedArgumentError(f"{key} cannot be an array of {array.ndim} axes")
     return _tuples(array.tolist())
 
@@ -306,9 +300,9 @@ def missing(name: str, key: str, signature: Signature) -> MistypedArgumentError:
 
 
 def _varying(host: Host, name: str, key: str, value: Any) -> Any:
-    """Return what has a derivative in the place of a number: a number, too, unless the parameter has one for each axis."""
+    """Return what has a derivative in the place of a number: a number, too."""
     operand = host.value(_listed(value))
-    if operand.shape and not takes_tables(key):
+    if operand.shape:
         raise ArgumentError(f"{name}: {key} must be a number, not an array of shape {tuple(operand.shape)}")
     return operand
 

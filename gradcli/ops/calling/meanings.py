@@ -35,7 +35,7 @@ from gradcli.spelling import words
 
 _REDUCED = "x, axis, -dtype, -out, keepdims, initial, where, -promote_integers"
 _AVERAGED = "x, axis, -dtype, -out, keepdims, where"
-_SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, mean"
+_SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, -mean"
 _EXTREME = "x, axis, -out, keepdims, initial, where"
 _PLACED = "-device, -requires_grad, -layout, -pin_memory, -out, -memory_order|order"
 _SHAPED = f"shape|size+, dtype, {_PLACED}"

@@ -33,7 +33,7 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import Op, Shape, declare, function, room_for, structural, witness
+from gradcli.ops.registry import Op, Shape, declare, function, need_axes, room_for, structural, witness
 from gradcli.ops.text import POWER, Form
 
 # -- Inverses and determinants over the last two axes ----------------------------------------------
@@ -176,8 +176,6 @@ def tensorinv(x: Any, *, ind: int = 2) -> Any:
         raise ArgumentError(f"tensorinv: ind must be at least 1, not {ind}")
     first, rest = x.shape[:ind], x.shape[ind:]
     n = math.prod(first)
-    if n != math.prod(rest):
-        raise ShapeError(f"tensorinv: the axes before and after the {ind}th of the shape {tuple(x.shape)} have different sizes")
     return reshape(inv(reshape(x, shape=(n, n))), shape=(*rest, *first))
 
 
@@ -298,8 +296,7 @@ def vander(x: Any, *, count: int | None = None, increasing: bool = False) -> Any
 
     >>> vander(x, 3)
     """
-    if len(x.shape) != 1:
-        raise ShapeError(f"vander needs a vector, not an array of shape {tuple(x.shape)}")
+    need_axes("vander", x, 1, 1)
     return _vander(x, count, increasing)
 
 
@@ -314,9 +311,7 @@ def torch_vander(x: Any, *, count: int | None = None) -> Any:
 @function("householder_product orgqr", backward="LinalgHouseholderProduct")
 def householder_product(x: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections 1 - tau*v*v.T, v being the columns of x below its diagonal of ones."""
-    rows, columns = matrix(x.shape, "householder_product")[-2:]
-    if rows < columns or tau.shape[-1] > columns or tuple(tau.shape[:-1]) != tuple(x.shape[:-2]):
-        raise ShapeError(f"householder_product: matrices of shape {tuple(x.shape)} and factors of shape {tuple(tau.shape)} do not fit")
+    matrix(x.shape, "householder_product")
     below, y = with_unit_diagonal(tril(x, k=-1)), with_unit_diagonal(zeros(x.shape, x))
     for i in reversed(range(tau.shape[-1])):
         vector = column_range(below, i, i + 1)

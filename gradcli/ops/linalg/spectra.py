@@ -1,15 +1,18 @@
-"""Eigenvalues of symmetric matrices and singular values, with their vectors, over the last two axes."""
+"""Eigenvalues of symmetric matrices and singular values, with their vectors, over the last two axes; norms and condition numbers."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, EvaluationError, LinAlgError
-from gradcli.ops.arrays.reshaping import tril
+from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, MistypedArgumentError, ShapeError
+from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.elementwise.logic import greater, where
+from gradcli.ops.carrying import reduced
+from gradcli.ops.elementwise.arithmetic import abs_
+from gradcli.ops.elementwise.logic import greater, isnan, logical_and, logical_not, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import (
     as_column,
@@ -25,10 +28,11 @@ from gradcli.ops.linalg.matrices import (
     with_unit_diagonal,
     without_diagonal,
 )
+from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import Function, Kink, Op, Shape, declare, function, structural, witness
-from gradcli.ops.structure import detach, output, to_int, valued
+from gradcli.ops.reductions.sums import max_, min_, norm, sum_
+from gradcli.ops.registry import Function, Kink, Op, Shape, axes_of, declare, function, need_axes, structural, witness
+from gradcli.ops.structure import detach, output, to_int
 
 # where references are no enclosures
 _EQUAL_VALUES = "where eigenvalues are equal to the program's precision: those are the end of an iteration"
@@ -203,13 +207,8 @@ _EPSILON = float(np.finfo(float).eps)
 _OF_LOW_RANK = "where singular values count as zero: the others' vectors are the end of an iteration"
 
 
-def _lower_mirrored(x: Any) -> Any:
-    """The symmetric matrix with the lower triangle of x."""
-    return tril(x) + transposed(tril(x, k=-1))
-
-
-def _pinv_shape(x: Shape, hermitian: bool = False, **_: Any) -> Shape:
-    *batch, n, m = square(x, "pinv with hermitian=True") if hermitian else matrix(x, "pinv")
+def _pinv_shape(x: Shape, **_: Any) -> Shape:
+    *batch, n, m = matrix(x, "pinv")
     return (*batch, m, n)
 
 
@@ -220,21 +219,19 @@ def _tolerances(shape: Shape, rtol: float | None, atol: float | None, epsilon: f
     return rtol, atol or 0.0
 
 
-def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
+def _pinv(x: Any, rtol: Any, atol: Any) -> Any:
     if not x.size:
         return np.zeros(_pinv_shape(x.shape), x.dtype)
     if not np.isfinite(x).all():
         raise EvaluationError("the matrix has entries that are not finite: it has no pseudoinverse")
-    u, s, vh = np.linalg.svd(_lower_mirrored(x) if hermitian else x, full_matrices=False)
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
     rtol, atol = _tolerances(x.shape, rtol, atol, float(np.finfo(x.dtype).eps))
     kept = s > np.maximum(atol, rtol * s[..., :1])
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(x.dtype)
     return np.swapaxes(vh, -1, -2) * inverse[..., None, :] @ np.swapaxes(u, -1, -2)
 
 
-def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> tuple[Any]:
-    if hermitian:
-        x = valued(x, _lower_mirrored(x))
+def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any) -> tuple[Any]:
     g, pt = transposed(cotangent), transposed(out)
     k = matmul(out, g)
     pk = matmul(pt, k)
@@ -243,7 +240,7 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
 
 pinv: Op = structural(
     "pinv", "x", _pinv, witness("factors.pinv", work=2, ends=_OF_LOW_RANK), vjp=_pinv_vjp, shape=_pinv_shape,
-    static={"rtol": None, "atol": None, "hermitian": False}, saves="x out", core_dims=(2,),
+    static={"rtol": None, "atol": None}, saves="x out", core_dims=(2,),
     backward="LinalgPinv",
     doc="The pseudoinverse (Moore-Penrose). Singular values up to rtol times the largest, or up to atol, count as zero, and the "
     "gradient is that at a fixed rank. >>> pinv(A) @ b",
@@ -264,11 +261,11 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
 
 
 @function()
-def numpy_pinv(x: Any, *, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
+def numpy_pinv(x: Any, *, rcond: Any = None, rtol: Any = None) -> Any:
     """NumPy's pinv: singular values up to rcond (or rtol, 1e-15) times the largest count as zero."""
     if rcond is not None and rtol is not None:
         raise ArgumentError("pinv: rcond and rtol are two names of one argument")
-    return pinv(x, rtol=rcond if rcond is not None else 1e-15 if rtol is None else rtol, hermitian=hermitian)
+    return pinv(x, rtol=rcond if rcond is not None else 1e-15 if rtol is None else rtol)
 
 
 @function(results="solution residuals rank singular_values:", backward="LinalgLstsq")
@@ -306,21 +303,126 @@ declare(f"""
     numpy:
         eigh = named_eigh(x, UPLO)
         svd = named_svd(x, full_matrices, compute_uv, -hermitian)
-        pinv = numpy_pinv(x, rcond, hermitian, rtol)
+        pinv = numpy_pinv(x, rcond, -hermitian, rtol)
     scipy:
         svd = named_svd(x, full_matrices, compute_uv, -overwrite_a, -check_finite, -lapack_driver)
         svdvals(x, -overwrite_a, -check_finite)
         eigh = scipy_eigh(x, -b, lower, eigvals_only, -overwrite_a)
         eigvalsh = scipy_eigh(x, -b, lower, -overwrite_a; eigvals_only=True)
         pinv(x, atol, rtol, -return_rank, -check_finite)
-        pinvh = pinv(x, atol, rtol, -use_lower|lower, -return_rank, -check_finite; hermitian=True)
     torch:
         eigh = named_eigh({_MATRIX}, UPLO)
         eigvalsh({_MATRIX}, UPLO)
         svdvals({_MATRIX}, -driver)
         svd Tensor.svd = old_svd({_MATRIX}, some, compute_uv)
         linalg.svd = named_svd({_MATRIX}, full_matrices, -driver)
-        linalg.pinv = pinv({_A}, rtol|rcond, atol, hermitian)
+        linalg.pinv = pinv({_A}, rtol|rcond, atol, -hermitian)
         pinverse = pinv({_A}, rtol|rcond=1e-15)
         lstsq = torch_lstsq({_A}, {_B}, rcond, *, driver)
+""")
+
+
+# -- Norms of vectors and matrices, and condition numbers ------------------------------------------
+
+
+_LAST = (-2, -1)
+_ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "nuc")  # of matrices, beside that of Frobenius
+
+
+@function(backward="LinalgVectorNorm")
+def vector_norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: bool = False) -> Any:
+    """The norm of the entries along axes, as one vector: ord any number, inf or -inf.
+
+    >>> vector_norm(x, 3)
+    """
+    axis = None if axis == () else axis
+    if ord == 2:
+        ord = None
+    if ord is not None and axis is None and len(x.shape) > 1:
+        found = norm(reshape(x, shape=(-1,)), ord=ord)
+        return reshape(found, shape=(1,) * len(x.shape)) if keepdims else found
+    return norm(x, ord=ord, axis=axis, keepdims=keepdims)
+
+
+@function()
+def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool = False) -> Any:
+    """A norm of matrices: 'fro', 'nuc' (the sum of the singular values), 2 and -2 (the largest and the smallest), 1 and -1 (of the
+    sums of sizes along columns), inf and -inf (along rows).
+
+    >>> matrix_norm(A, 'nuc')
+    """
+    need_axes("matrix_norm", x, 2)
+    axes = axes_of(axis, len(x.shape))
+    if len(axes) != 2:
+        raise ShapeError(f"a norm of matrices needs two axes, not {axis}")
+    if ord in (None, "fro"):
+        return norm(x, axis=axes, keepdims=keepdims)
+    if ord not in _ORDERS:
+        raise ArgumentError(f"a norm of matrices has the order 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2, not {ord!r}")
+    if 0 in (x.shape[axes[0]], x.shape[axes[1]]):
+        return sum_(x, axis=axes, keepdims=keepdims)
+    kept = reduced(x.shape, axes, True)
+    x = movedim(x, source=axes, destination=_LAST)
+    sizes = svdvals(x) if ord in (2, -2, "nuc") else sum_(abs_(x), axis=-2 if ord in (1, -1) else -1)
+    choose = sum_ if ord == "nuc" else max_ if ord > 0 else min_
+    found = choose(sizes, axis=-1)
+    return reshape(found, shape=kept) if keepdims else found
+
+
+@function()
+def numpy_norm(x: Any, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """NumPy's norm, and torch.linalg.norm: of one axis or a vector a vector norm, of two axes or a matrix a matrix norm."""
+    if isinstance(axis, tuple) and len(axis) > 2:
+        raise ShapeError(f"norm works along one or two axes, not {axis}")
+    count = len(x.shape) if axis is None else len(axis) if isinstance(axis, tuple) else 1
+    if ord is None or count == 1:
+        if isinstance(ord, str):
+            raise MistypedArgumentError(f"a vector has no norm {ord!r}")
+        return vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
+    if count != 2:
+        raise ShapeError(f"norm of an array of shape {tuple(x.shape)} with ord={ord!r} needs an axis, or two")
+    return matrix_norm(x, ord=ord, axis=_LAST if axis is None else axis, keepdims=keepdims)
+
+
+@function(backward="LinalgVectorNorm")
+def torch_norm(x: Any, *, ord: Any = "fro", axis: Any = None, keepdims: bool = False) -> Any:
+    """torch.norm: the vector norm of the entries along axes, 'fro' being 2; 'nuc' the nuclear norm of matrices."""
+    if ord == "nuc":
+        return matrix_norm(x, ord=ord, axis=_LAST if axis is None and len(x.shape) == 2 else axis, keepdims=keepdims)
+    if isinstance(ord, str) and ord != "fro":
+        raise ArgumentError(f"torch.norm: p must be a number, 'fro' or 'nuc', not {ord!r}")
+    return vector_norm(x, ord=None if ord == "fro" else ord, axis=axis, keepdims=keepdims)
+
+
+@function(
+    torch="x|A|input, ord|p", numpy="x, ord|p", domain="a regular matrix"
+)
+def cond(x: Any, *, ord: Any = None) -> Any:
+    """The condition number: the ratio of the largest to the smallest singular value, or the product of the norms of the
+    matrix and of its inverse.
+
+    >>> cond(A)
+    """
+    if 0 in x.shape[-2:]:
+        return sum_(x, axis=_LAST)
+    if ord in (None, 2, -2):
+        sizes = svdvals(x)
+        largest, smallest = column_range(sizes, None, 1), column_range(sizes, -1, None)
+        return reshape(smallest / largest if ord == -2 else largest / smallest, shape=x.shape[:-2])
+    size = matrix_norm(x, ord=ord)
+    found = size * matrix_norm(inv(x, check_errors=False), ord=ord)
+    return where(logical_and(isnan(found), logical_not(isnan(size))), math.inf, found)
+
+
+_AXES = "axis, keepdims, -out, -dtype"
+declare(f"""
+    torch:
+        linalg.norm = numpy_norm(x|A|input, ord, {_AXES})
+        Tensor.norm norm = torch_norm(x, ord|p, {_AXES})
+        vector_norm(x, ord, {_AXES})
+        matrix_norm(x|A|input, ord, {_AXES})
+        nuclear_norm = matrix_norm(x, axis, keepdims; ord='nuc')
+        frobenius_norm = vector_norm(x, axis!, keepdims)
+    numpy:
+        vector_norm matrix_norm(x, ord, axis, keepdims)
 """)

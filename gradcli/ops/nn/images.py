@@ -1,7 +1,9 @@
-"""Images: convolutions, pooling, and images in other sizes or read at other places.
+"""Images: windows over their axes, convolutions, pooling, and images in other sizes or read at other places.
 
-Convolutions are products of filters with windows, pooling takes means, largest entries and norms of windows over the last axes, and an
-entry of an image in another size is a weighted sum of a few neighbours along every axis.
+A table says which entry each place of each window along one axis reads, -1 where that lies outside. Windows are read by one table an
+axis; the transpose of reading adds every place back to the entry that it came from. Convolutions are products of filters with windows,
+pooling takes means and largest entries of windows over the last axes, and an entry of an image in another size is a weighted sum of a
+few neighbours along every axis.
 """
 
 from __future__ import annotations
@@ -16,34 +18,165 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.shapes import (
-    ALL,
-    StaticArray,
-    add_along,
-    broadcast_to,
-    getitem,
-    reshape,
-    swapaxes,
-    take_along,
-    transpose,
-)  # fmt: skip
-from gradcli.ops.arrays.windows import Table, adaptive, add_up, each, extent, inner, nested, outer, read, small_image, strided
+from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, getitem, reshape, scatter_add, swapaxes, take_along, transpose
 from gradcli.ops.elementwise.arithmetic import abs_, floor, rint
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.order import argmax
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import Index, declare, function, noted, room_for
+from gradcli.ops.registry import declare, function, need_axes, noted, room_for
 from gradcli.ops.structure import to_int
 
+# -- Windows ---------------------------------------------------------------------------------------
 
-def _batch(name: str, x: Any, weight: Any, n: int, channels: int) -> Any:
-    """Images with their batch axis, their channels fitting the filters'."""
-    if len(x.shape) not in (n + 1, n + 2) or len(weight.shape) != n + 2:
-        shapes = f"{tuple(x.shape)} and {tuple(weight.shape)}"
-        raise ShapeError(f"{name} needs images of {n + 1} or {n + 2} axes and filters of {n + 2}, not the shapes {shapes}")
-    if x.shape[-n - 1] != channels:
-        raise ShapeError(f"{name}: images of {x.shape[-n - 1]} channels do not fit filters for {channels}")
+
+Table = np.ndarray  # of shape (windows, places)
+Around = Sequence[tuple[int, int]]  # the padding before and after each axis
+
+
+def each(name: str, what: str, value: Any, n: int, least: int = 0) -> tuple[int, ...]:
+    """A number for each of n axes, from one for all of them or one each."""
+    values = tuple(value) if isinstance(value, tuple) else (value,)
+    values = values * n if len(values) == 1 else values
+    if len(values) != n or not all(isinstance(v, int) and v >= least for v in values):
+        raise ArgumentError(f"{name}: {what} must be a whole number of at least {least}, or {n} of them, not {value!r}")
+    return values
+
+
+def each_twice(name: str, padding: Any, n: int) -> Around:
+    """The padding around n axes that is alike at both ends."""
+    return [(p, p) for p in each(name, "padding", padding, n)]
+
+
+def steps_of(name: str, n: int, kernel_size: Any, stride: Any, dilation: Any = 1) -> list[tuple[int, ...]]:
+    """The sizes of windows along n axes, their strides (the sizes, if there are none) and dilations."""
+    sizes = each(name, "kernel_size", kernel_size, n, 1)
+    return [sizes, sizes if stride in (None, ()) else each(name, "stride", stride, n, 1), each(name, "dilation", dilation, n, 1)]
+
+
+def sliding(
+    name: str, lengths: Sequence[int], steps: Sequence[tuple[int, ...]], around: Around, ceil_mode: bool = False
+) -> list[Table]:
+    """The tables of windows that slide over padded axes; with ceil_mode, the last one may reach beyond the end if it begins before it."""
+    tables = []
+    for length, (before, after), size, stride, dilation in zip(lengths, around, *steps, strict=True):
+        left = length + before + after - dilation * (size - 1) - 1
+        windows = (left + (stride - 1 if ceil_mode else 0)) // stride + 1
+        if ceil_mode and (windows - 1) * stride >= length + before:
+            windows -= 1
+        if windows < 1:
+            raise ShapeError(f"{name}: no window of size {steps[0]} fits into the axes {tuple(lengths)}")
+        tables.append(strided(length, windows, size, stride, before, dilation))
+    return tables
+
+
+def strided(length: int, windows: int, size: int, stride: int, before: int, dilation: int = 1) -> Table:
+    """The table of evenly spaced windows, the first of which begins before the first entry."""
+    room_for(3, windows, size)
+    table = np.arange(windows)[:, None] * stride + np.arange(size) * dilation - before
+    return np.where((table >= 0) & (table < length), table, -1)
+
+
+def adaptive(length: int, windows: int) -> Table:
+    """The table of windows that cover all entries, as evenly as whole numbers allow."""
+    room_for(3, windows, max(1, -(-length // max(1, windows)) + 1))
+    if not windows:
+        return np.zeros((0, 1), int)
+    first = np.arange(windows)[:, None] * length // windows
+    last = -(-(np.arange(1, windows + 1)[:, None] * length) // windows)
+    table = first + np.arange(max(1, (last - first).max(initial=0)))
+    return np.where(table < last, table, -1)
+
+
+def outer(parts: Sequence[np.ndarray], combine: np.ufunc) -> np.ndarray:
+    """One array of the axes of all parts: the first axes of each, then the second ones."""
+    room_for(*(n for part in parts for n in part.shape))
+    joined = reduce(combine.outer, parts)
+    if parts[0].ndim == 1:
+        return np.asarray(joined)
+    return np.transpose(joined, [*range(0, joined.ndim, 2), *range(1, joined.ndim, 2)])
+
+
+def read(x: Any, tables: Sequence[Table], outside: float) -> Any:
+    """The entries in windows over the last axes: axes of places, then axes of windows, in place of these."""
+    n, lead = len(tables), len(x.shape) - len(tables)
+    for i, table in enumerate(tables):
+        x = getitem(x, index=(*(ALL,) * (lead + 2 * i), StaticArray(np.maximum(table.T, 0))))
+    order = (*range(lead), *range(lead, lead + 2 * n, 2), *range(lead + 1, lead + 2 * n, 2))
+    x = transpose(x, axes=order) if n > 1 else x
+    inside = outer([table.T >= 0 for table in tables], np.logical_and)
+    return x if inside.all() else where(inside, x, outside)
+
+
+def add_up(places: Any, tables: Sequence[Table], shape: tuple[int, ...]) -> Any:
+    """The transpose of reading windows that lie inside: an array whose last axes have this shape."""
+    n = len(tables)
+    lead = len(places.shape) - 2 * n
+    order = (*range(lead), *(lead + i + n * part for i in range(n) for part in range(2)))
+    x = transpose(places, axes=order) if n > 1 else places
+    for i in reversed(range(n)):
+        kept = x.shape[: lead + 2 * i]
+        index = (*(ALL,) * len(kept), StaticArray(tables[i].T))
+        x = scatter_add(x, index=index, shape=(*kept, shape[i], *x.shape[len(kept) + 2 :]))
+    return x
+
+
+def nested(entries: str, depth: int) -> str:
+    """Text of an array of that many axes in which all axes but those of the entries have one entry, for examples."""
+    return "[" * depth + entries + "]" * depth
+
+
+def small_image(n: int) -> str:
+    """Text of an image of n dimensions with one channel, for examples."""
+    return nested("x" if n == 1 else "x, y", n)
+
+
+def inner(x: Any, around: Sequence[int]) -> Any:
+    """The last axes without their padding."""
+    if not any(around):
+        return x
+    cut = tuple((p, n - p, None) for p, n in zip(around, x.shape[-len(around) :], strict=True))
+    return getitem(x, index=(*(ALL,) * (len(x.shape) - len(around)), *cut))
+
+
+@function(torch="x, kernel_size, dilation, padding, stride", backward="Im2Col")
+def unfold(x: Any, *, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """The entries in each window of images, one window a column.
+
+    >>> F.unfold([[x, y]], 2)
+    """
+    need_axes("unfold", x, 3, 4)
+    tables = sliding("unfold", x.shape[-2:], steps_of("unfold", 2, kernel_size, stride, dilation), each_twice("unfold", padding, 2))
+    windows, places = (math.prod(t.shape[i] for t in tables) for i in (0, 1))
+    return reshape(read(x, tables, 0.0), shape=(*x.shape[:-3], x.shape[-3] * places, windows))
+
+
+@function(backward="Col2Im")
+def fold(x: Any, *, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """Images from the entries in windows, added up where windows overlap: the transpose of unfold.
+
+    >>> F.fold([x, y], (1, 4), (1, 2))
+    """
+    lengths = each("fold", "output_size", output_size, 2, 1)
+    tables = sliding("fold", lengths, steps_of("fold", 2, kernel_size, stride, dilation), each_twice("fold", padding, 2))
+    places, windows = (tuple(t.shape[i] for t in tables) for i in (1, 0))
+    if len(x.shape) not in (2, 3) or x.shape[-2] % math.prod(places) or x.shape[-1] != math.prod(windows):
+        raise ShapeError(f"fold: an array of shape {tuple(x.shape)} does not hold {math.prod(windows)} windows of {places}")
+    lead = (*x.shape[:-2], x.shape[-2] // math.prod(places))
+    # what the padding holds is added to one entry more, the last
+    whole = add_up(reshape(x, shape=(*lead, *places, *windows)), tables, tuple(n + 1 for n in lengths))
+    return getitem(whole, index=(..., *((0, n, None) for n in lengths)))
+
+
+# -- Convolutions ----------------------------------------------------------------------------------
+
+
+def _batch(name: str, x: Any, weight: Any, n: int, place: int, groups: int = 1) -> Any:
+    """Images with their batch axis, their channels fitting those of the filters, which are along one of their first axes."""
+    need_axes(name, x, n + 1, n + 2)
+    need_axes(f"the weight of {name}", weight, n + 2, n + 2)
+    if x.shape[-n - 1] != weight.shape[place] * groups:
+        raise ShapeError(f"{name}: images of {x.shape[-n - 1]} channels do not fit filters for {weight.shape[place] * groups}")
     return x if len(x.shape) == n + 2 else reshape(x, shape=(1, *x.shape))
 
 
@@ -62,13 +195,13 @@ def _grouped(name: str, groups: int, channels: int) -> int:
     return channels // groups
 
 
-def _around(name: str, padding: Any, sizes: tuple[int, ...], steps: tuple[int, ...], gaps: tuple[int, ...]) -> list[tuple[int, int]]:
+def _around(name: str, padding: Any, sizes: tuple[int, ...], strides: tuple[int, ...], gaps: tuple[int, ...]) -> Around:
     """The padding before and after each axis."""
     if not isinstance(padding, str):
-        return [(p, p) for p in each(name, "padding", padding or 0, len(sizes))]
+        return each_twice(name, padding or 0, len(sizes))
     if padding not in ("same", "valid"):
         raise ArgumentError(f"{name}: padding must be 'same', 'valid' or numbers, not {padding!r}")
-    if padding == "same" and any(step != 1 for step in steps):
+    if padding == "same" and any(stride != 1 for stride in strides):
         raise ArgumentError(f"{name}: padding='same' needs a stride of 1")
     total = [gap * (size - 1) if padding == "same" else 0 for size, gap in zip(sizes, gaps, strict=True)]
     return [(t // 2, t - t // 2) for t in total]
@@ -84,20 +217,12 @@ def _convolutions(n: int) -> None:
         input: Any, weight: Any, bias: Any = None, *, stride: Any = 1, padding: Any = None, dilation: Any = 1, groups: int = 1
     ) -> Any:
         """The cross-correlation of images with filters, as layers of networks compute it."""
-        images = _batch(name, input, weight, n, weight.shape[1] * groups if len(weight.shape) > 1 else 0)
+        images = _batch(name, input, weight, n, 1, groups)
         filters, per_group = _grouped(name, groups, weight.shape[0]), weight.shape[1]
-        sizes = tuple(weight.shape[2:])
-        steps, gaps = each(name, "stride", stride, n, 1), each(name, "dilation", dilation, n, 1)
-        tables = []
-        for size, step, gap, (before, after), length in zip(
-            sizes, steps, gaps, _around(name, padding, sizes, steps, gaps), images.shape[2:], strict=True
-        ):
-            count = extent(length + before + after, size, step, 0, gap)
-            if count < 1:
-                raise ShapeError(f"{name}: filters of size {sizes} do not fit into images of shape {tuple(input.shape)}")
-            tables.append(strided(length, count, size, step, before, gap))
+        steps = tuple(weight.shape[2:]), each(name, "stride", stride, n, 1), each(name, "dilation", dilation, n, 1)
+        tables = sliding(name, images.shape[2:], steps, _around(name, padding, *steps))
         columns = read(images, tables, 0.0)
-        places, windows = math.prod(sizes), tuple(columns.shape[n + 2 :])
+        places, windows = math.prod(steps[0]), tuple(columns.shape[n + 2 :])
         rows = reshape(columns, shape=(images.shape[0], groups, per_group * places, math.prod(windows)))
         products = matmul(reshape(weight, shape=(groups, filters, per_group * places)), rows)
         result = reshape(products, shape=(images.shape[0], weight.shape[0], *windows))
@@ -109,7 +234,7 @@ def _convolutions(n: int) -> None:
         dilation: Any = 1,
     ) -> Any:  # fmt: skip
         """The transpose of a convolution by its images: it adds multiples of the filters up."""
-        images = _batch(transposed, input, weight, n, weight.shape[0] if weight.shape else 0)
+        images = _batch(transposed, input, weight, n, 0)
         per_group, channels = _grouped(transposed, groups, weight.shape[0]), groups * weight.shape[1]
         sizes, windows = tuple(weight.shape[2:]), tuple(images.shape[2:])
         steps, gaps = each(transposed, "stride", stride, n, 1), each(transposed, "dilation", dilation, n, 1)
@@ -136,28 +261,21 @@ def _convolutions(n: int) -> None:
 
 
 def _checked(name: str, x: Any, n: int) -> tuple[int, ...]:
-    if len(x.shape) not in (n + 1, n + 2):
-        raise ShapeError(f"{name} needs an array of {n + 1} or {n + 2} axes, not the shape {tuple(x.shape)}")
+    need_axes(name, x, n + 1, n + 2)
     return tuple(x.shape[-n:])
 
 
-def _windows(name: str, x: Any, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+def _windows(
+    name: str, x: Any, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[list[Table], list[np.ndarray]]:
     """Tables of pooling windows, and how many places each has within the padded axes."""
-    lengths = _checked(name, x, n)
-    sizes = each(name, "kernel_size", kernel_size, n, 1)
-    steps = sizes if stride in (None, ()) else each(name, "stride", stride, n, 1)
-    around, gaps = each(name, "padding", padding, n), each(name, "dilation", dilation, n, 1)
-    tables, counts = [], []
-    for length, size, step, pad, gap in zip(lengths, sizes, steps, around, gaps, strict=True):
-        if 2 * pad > size:
-            raise ArgumentError(f"{name}: the padding may be at most half of the kernel_size, not {pad} of {size}")
-        windows = extent(length, size, step, pad, gap, ceil_mode)
-        if windows < 1:
-            raise ShapeError(f"{name}: no window of size {sizes} fits into the axes {lengths}")
-        tables.append(strided(length, windows, size, step, pad, gap))
-        starts = np.arange(windows) * step - pad
-        counts.append(np.minimum(starts + size, length + pad) - starts)
-    return tables, counts
+    lengths, steps, around = _checked(name, x, n), steps_of(name, n, kernel_size, stride, dilation), each_twice(name, padding, n)
+    if any(2 * pad > size for (pad, _), size in zip(around, steps[0], strict=True)):
+        raise ArgumentError(f"{name}: the padding may be at most half of the kernel_size, not {padding} of {kernel_size}")
+    tables = sliding(name, lengths, steps, around, ceil_mode)
+    starts = [np.arange(len(table)) * stride for table, stride in zip(tables, steps[1], strict=True)]
+    ends = [length + 2 * pad for length, (pad, _) in zip(lengths, around, strict=True)]
+    return tables, [np.minimum(size, end - start) for size, end, start in zip(steps[0], ends, starts, strict=True)]
 
 
 def _summed(x: Any, tables: Sequence[Table]) -> Any:
@@ -204,9 +322,9 @@ def _pooling(n: int) -> None:
     size = {1: "2", 2: "2", 3: "(1, 2, 2)"}[n]
 
     def example(name: str) -> str:
-        return f"F.{name}({small_image(n)}, {'2, ' if name[0] == 'l' else ''}{size})"
+        return f"F.{name}({small_image(n)}, {size})"
 
-    average, largest, norms = f"avg_pool{n}d", f"max_pool{n}d", f"lp_pool{n}d"
+    average, largest = f"avg_pool{n}d", f"max_pool{n}d"
     averaged = "input, kernel_size, stride, padding, ceil_mode, count_include_pad" + ", divisor_override" * (n > 1)
 
     @function(average, torch=averaged, example=example(average))
@@ -242,16 +360,6 @@ def _pooling(n: int) -> None:
         """
         values, places = _largest(input, _covering(f"adaptive_{largest}", input, n, output_size))
         return (values, places) if return_indices else values
-
-    @function(norms, example=example(norms))
-    def powers(input: Any, *, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
-        """The norms of order norm_type of windows over the last axes; the gradient of a norm of 0 is 0."""
-        tables, counts = _windows(norms, input, n, kernel_size, stride, 0, 1, ceil_mode)
-        # PyTorch's: the mean of the powers times the whole kernel's size, also where a window reaches beyond the end
-        whole = math.prod(table.shape[1] for table in tables) / outer(counts, np.multiply)
-        powers = _summed(input ** float(norm_type), tables) * whole
-        nothing = equal(powers, 0)
-        return where(nothing, 0.0, where(nothing, 1.0, powers) ** (1.0 / norm_type))
 
     placed = "input, kernel_size, stride, padding, dilation, ceil_mode"
     declare(f"""
@@ -359,8 +467,7 @@ def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
     >>> F.pixel_shuffle([[x], [y], [x], [y]], 2)
     """
     r = upscale_factor
-    if len(input.shape) < 3 or r < 1 or input.shape[-3] % (r * r):
-        raise ShapeError(f"pixel_shuffle: an array of shape {tuple(input.shape)} does not hold images for the factor {r}")
+    need_axes("pixel_shuffle", input, 3)
     *lead, channels, height, width = input.shape
     n, fewer = len(lead), channels // (r * r)
     axes = (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
@@ -374,25 +481,11 @@ def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
     >>> F.pixel_unshuffle([[x, y, x]], 3)
     """
     r = downscale_factor
-    if len(input.shape) < 3 or r < 1 or input.shape[-1] % r or input.shape[-2] % r:
-        raise ShapeError(f"pixel_unshuffle: an array of shape {tuple(input.shape)} does not divide by the factor {r}")
+    need_axes("pixel_unshuffle", input, 3)
     *lead, channels, height, width = input.shape
     n, high, wide = len(lead), height // r, width // r
     axes = (*range(n + 1), n + 2, n + 4, n + 1, n + 3)
     return _rearranged(input, (*lead, channels, high, r, wide, r), axes, (*lead, channels * r * r, high, wide))
-
-
-@function(memory="own")
-def channel_shuffle(input: Any, *, groups: int) -> Any:
-    """Channels of several groups rearranged so that neighbours come from different ones.
-
-    >>> F.channel_shuffle([[x, y]], 2)
-    """
-    if len(input.shape) < 3 or groups < 1 or input.shape[1] % groups:
-        raise ShapeError(f"channel_shuffle: the channels of an array of shape {tuple(input.shape)} do not fall into {groups} groups")
-    images, channels, *rest = input.shape
-    axes = (0, 2, 1, *range(3, len(rest) + 3))
-    return _rearranged(input, (images, groups, channels // groups, *rest), axes, input.shape)
 
 
 declare("""
@@ -494,33 +587,6 @@ def affine_grid(theta: Any, *, size: Any, align_corners: bool | None = None) -> 
     return reshape(matmul(base, swapaxes(theta, axis1=1, axis2=2)), shape=(size[0], *size[2:], n))
 
 
-def _unpooling(n: int) -> None:
-    """Register the function for n dimensions."""
-    name = f"max_unpool{n}d"
-
-    @function(
-        name,
-        example=f"F.{name}({nested('x', n)}, {nested('[0, 2, 4]', n)}, {(1, 1, 2)[-n:] if n > 1 else 2})",
-    )  # fmt: skip
-    def max_unpool(
-        input: Any, indices: Index, *, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-    ) -> Any:
-        """Zeros with entries at the places where max pooling found them."""
-        shape = tuple(input.shape)
-        if len(shape) not in (n + 1, n + 2) or tuple(indices.shape) != shape:
-            raise ShapeError(f"{name}: an array of shape {shape} and indices of shape {tuple(indices.shape)} do not fit")
-        sizes, around = each(name, "kernel_size", kernel_size, n, 1), each(name, "padding", padding, n)
-        steps = sizes if stride in (None, ()) else each(name, "stride", stride, n, 1)
-        lead, windows = shape[:-n], shape[-n:]
-        lengths = tuple((w - 1) * s + k - 2 * p for w, s, k, p in zip(windows, steps, sizes, around, strict=True))
-        if output_size is not None:
-            lengths = each(name, "output_size", output_size[-n:] if isinstance(output_size, tuple) else output_size, n, 1)
-        flat = (*lead, math.prod(windows))
-        put = add_along(reshape(input, shape=flat), reshape(indices, shape=flat), axis=-1, shape=(*lead, math.prod(lengths)))
-        return reshape(put, shape=(*lead, *lengths))
-
-
 for _n in (1, 2, 3):
     _convolutions(_n)
     _pooling(_n)
-    _unpooling(_n)

@@ -1,4 +1,8 @@
-"""Losses, and how they are reduced: averaged, summed, or left one by one."""
+"""Distances between points, and losses, averaged, summed, or left one by one.
+
+Of equal points every distance has the gradient 0. By the largest coordinate (p = inf), coordinates that are equally
+large share the gradient evenly; PyTorch's cdist and pdist give each of them all of it, which no subgradient does.
+"""
 
 from __future__ import annotations
 
@@ -9,36 +13,163 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, LabelError, ShapeError
-from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack, take_along
-from gradcli.ops.elementwise.arithmetic import abs_, square
-from gradcli.ops.elementwise.bounds import clip, maximum, minimum
-from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
-from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, logical_and, logical_or, not_equal, where
-from gradcli.ops.nn.activations import relu
-from gradcli.ops.nn.distances_and_similarities import held_at, pairwise_distance
-from gradcli.ops.nn.softmax_and_attention import _log_softmax, log_softmax
-from gradcli.ops.reductions.cumulative import cumprod, cumsum
-from gradcli.ops.reductions.sums import mean, sum_
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, laid_along, reshape, take_along
+from gradcli.ops.elementwise.arithmetic import abs_, sign, square
+from gradcli.ops.elementwise.exponential import exp, log, log1p, sqrt, xlogy
+from gradcli.ops.elementwise.logic import clip, equal, greater, greater_equal, less, logical_or, maximum, minimum, where
+from gradcli.ops.nn.activations import log_softmax, relu
+from gradcli.ops.reductions.cumulative import cumprod
+from gradcli.ops.reductions.sums import mean, norm, sum_
 from gradcli.ops.registry import (
     Function,
     Index,
     Number,
     Shape,
+    axes_of,
     composite,
     declare,
     flat,
     function,
     is_number,
+    need_axes,
     noted,
+    one_axis,
     room_for,
     signature_of,
     structural,
     witness,
 )
-from gradcli.ops.special.gamma import logaddexp, sigmoid, softplus
-from gradcli.ops.structure import detach, to_float, to_int
+from gradcli.ops.special.gamma import sigmoid, softplus
+from gradcli.ops.structure import detach, to_int, valued
+
+
+def held_at(x: Any, low: float) -> Any:
+    """x raised to a bound, the gradient passing as if it had not been (PyTorch's clamp under no_grad)."""
+    return valued(x, maximum(x, low))
+
+
+_KINKS = (noted("equal points", "0"),)
+
+
+def _length(difference: Any, p: float, axis: int | None = None) -> Any:
+    # without coordinates there is no distance, by any p
+    return norm(difference, ord=None if 0 in difference.shape else float(p), axis=axis)
+
+
+def _between(differences: Any, p: float) -> Any:
+    """The distances of points; how many coordinates differ (p = 0) has the gradient 0."""
+    return _length(differences, p, -1) if p else sum_(sign(abs_(differences)), axis=-1)
+
+
+def _positive(p: float) -> None:
+    if not p >= 0:
+        raise ArgumentError(f"p must be a number of at least 0, not {p!r}")
+
+
+@function(torch="x, y, p", kinks=_KINKS)
+def dist(x: Any, y: Any, *, p: Any = 2) -> Any:
+    """The p-norm of x - y, p any number, 0 or inf.
+
+    >>> dist(x, y)
+    """
+    return _length(x - y, p)
+
+
+@function(torch="x|x1, y|x2, p, compute_mode", kinks=_KINKS)
+def cdist(x: Any, y: Any, *, p: float = 2.0, compute_mode: str | None = None) -> Any:
+    """The distances of each row of x from each row of y, in the p-norm.
+
+    >>> cdist([x], [y, 2*x])
+    """
+    _positive(p)
+    if len(x.shape) < 2 or len(y.shape) < 2 or x.shape[-1] != y.shape[-1]:
+        raise ShapeError(f"cdist needs rows of equally many coordinates, not the shapes {tuple(x.shape)} and {tuple(y.shape)}")
+    points = reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
+    others = reshape(y, shape=(*y.shape[:-2], 1, *y.shape[-2:]))
+    return _between(points - others, p)
+
+
+declare("""
+    scipy:
+        distance.euclidean = dist(x|u, y|v)
+        distance.cityblock = dist(x|u, y|v; p=1)
+        distance.sqeuclidean = mse_loss(input|u, target|v; reduction='sum')
+        distance.cdist = cdist(x|XA, y|XB)
+""")
+
+
+@function(kinks=_KINKS)
+def pdist(x: Any, *, p: float = 2) -> Any:
+    """The distances between all pairs of rows, in the p-norm.
+
+    >>> pdist([x, y])
+    """
+    _positive(p)
+    need_axes("pdist", x, 2, 2)
+    room_for(2, x.shape[0] * x.shape[0] // 2)
+    first, second = (StaticArray(index) for index in np.triu_indices(x.shape[0], 1))
+    return _between(getitem(x, index=(first,)) - getitem(x, index=(second,)), p)
+
+
+@function()
+def renorm(x: Any, *, p: float, axis: int, maxnorm: float) -> Any:
+    """The slices along an axis, those with a p-norm beyond maxnorm scaled down to it.
+
+    >>> torch.renorm([x, y], 2, 0, 0.5)
+    """
+    need_axes("renorm", x, 2)
+    if not p > 0 or not maxnorm >= 0:
+        raise ArgumentError("renorm: p must be positive and maxnorm not negative")
+    along = one_axis(axis, len(x.shape))
+    lengths = norm(x, ord=float(p), axis=tuple(a for a in range(len(x.shape)) if a != along), keepdims=True)
+    return x * where(greater(lengths, maxnorm), maxnorm / (lengths + 1e-7), 1.0)
+
+
+# -- Directions and distances of vectors along an axis ---------------------------------------------
+
+
+_AT_ZERO = (noted("a vector of zeros", "the length has the slope 0"),)
+
+
+def _row_norm(x: Any, p: float, axis: Any, keepdims: bool = True) -> Any:
+    row = x if x.shape else reshape(x, shape=(1,))
+    return norm(row, ord=None if p == 2 else p, axis=axis, keepdims=keepdims and bool(x.shape))
+
+
+@function(torch="x1, x2, axis, eps", kinks=_AT_ZERO)
+def cosine_similarity(x1: Any, x2: Any, *, axis: int = 1, eps: float = 1e-8) -> Any:
+    """The cosine of the angle of two vectors along an axis. A length below eps counts as eps, and its gradient is its own.
+
+    >>> cosine_similarity(x, y, axis=0)
+    """
+    shape = np.broadcast_shapes(x1.shape, x2.shape)
+    x1, x2 = (v if v.shape == shape else broadcast_to(v, shape=shape) for v in (x1, x2))
+    first, second = (v / held_at(_row_norm(v, 2, axis), eps) for v in (x1, x2))
+    return sum_(first * second, axis=axis)
+
+
+@function(torch="x1, x2, p, eps, keepdims", kinks=_AT_ZERO)
+def pairwise_distance(x1: Any, x2: Any, *, p: float = 2.0, eps: Number = 1e-6, keepdims: bool = False) -> Any:
+    """The p-norm of x1 - x2 + eps along the last axis.
+
+    >>> pairwise_distance(x, y)
+    """
+    return _row_norm(x1 - x2 + eps, p, -1, keepdims)
+
+
+@function(torch="x, p, axis, eps, -out", kinks=_AT_ZERO)
+def normalize(x: Any, *, p: float = 2.0, axis: Any = 1, eps: Number = 1e-12) -> Any:
+    """x over its p-norm along an axis, which is at least eps.
+
+    >>> normalize(x, axis=0)
+    """
+    axes_of(axis, len(x.shape))
+    return x / clip(_row_norm(x, p, axis), eps, None)
+
+
+# -- Losses ----------------------------------------------------------------------------------------
+
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -158,12 +289,8 @@ def gaussian_nll_loss(input: Any, target: Any, var: Any, *, full: bool = False, 
     """(log(var) + (input - target)**2/var)/2, log(2*pi)/2 more if full. A variance below eps counts as eps, and its gradient is that at
     eps.
     """
-    shape = input.shape
-    if var.shape not in ((), shape):
-        if var.shape == shape[:-1]:
-            var = reshape(var, shape=(*var.shape, 1))
-        elif len(var.shape) != len(shape) or sum(v for n, v in zip(shape, var.shape, strict=True) if n != v) != 1:
-            raise ShapeError(f"gaussian_nll_loss: a variance of shape {tuple(var.shape)} does not fit an input of shape {tuple(shape)}")
+    if var.shape != input.shape and var.shape == input.shape[:-1]:
+        var = reshape(var, shape=(*var.shape, 1))
     held = held_at(var, eps)
     losses = 0.5 * (log(held) + square(input - target) / held)
     return losses + 0.5 * math.log(2 * math.pi) if full else losses
@@ -282,7 +409,7 @@ def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
 
 class_labels = flat(
     "class_labels", "x:index", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, dtype="int",
-    static={"classes": 1, "ignored": None}, public=False,
+    static={"classes": 1, "ignored": None}, public=False, written="{x}",
     doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
     numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",
     torch=lambda shapes, classes, ignored: "" if ignored is not None else "torch.as_tensor({0}).to(torch.int64)",
@@ -311,42 +438,9 @@ def _by_class(axis: int, weight: Any, like: Any) -> Any:
 
 
 def _of_class(x: Any, places: Any, axis: int) -> Any:
-    return reshape(take_along(x, places, axis=axis), shape=(*x.shape[:axis], *x.shape[axis + 1 :]))
-
-
-def _label_nll_shape(scores: Shape, labels: Shape, ignored: int, reduction: str) -> Shape:
-    _class_axis(scores, labels)
-    return labels if reduction == "none" else ()
-
-
-def _label_nll(input: Any, target: Any, ignored: int, reduction: str) -> Any:
-    axis = min(1, input.ndim - 1)
-    kept, logarithms = np.not_equal(target, ignored), _log_softmax(input, axis)
-    labels = _class_labels(np.where(kept, target, 0), input.shape[axis], None)
-    rows = logarithms if axis == input.ndim - 1 else np.moveaxis(logarithms, axis, -1)
-    losses = np.where(kept, -rows.reshape(-1, rows.shape[-1])[np.arange(labels.size), labels.ravel()].reshape(labels.shape), 0)
-    if reduction == "none":
-        return losses[()]
-    loss = np.add.reduce(losses, axis=None)
-    return loss if reduction == "sum" else loss / loss.dtype.type(np.count_nonzero(kept))
-
-
-def _label_nll_vjp(wanted: Any, cotangent: Any, out: Any, input: Any, target: Any, ignored: int, reduction: str) -> tuple[Any, None]:
-    axis = min(1, len(input.shape) - 1)
-    skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
-    share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
-    column, classes = (*input.shape[:axis], 1, *input.shape[axis + 1 :]), np.arange(input.shape[axis])
-    labels = equal(reshape(target, shape=column), classes.reshape(-1, *(1,) * (len(input.shape) - axis - 1)))
-    return reshape(where(skipped, 0.0, share), shape=column) * where(labels, expm1(logarithms), exp(logarithms)), None
-
-
-@function(
-    vjp=_label_nll_vjp, forward=_label_nll, shape=_label_nll_shape, saves="input target", public=False,
-    rounding=lambda m, out, input, target, **_: (12 + m.size(target)) * m.abs(out),
-)  # fmt: skip
-def label_nll(input: Any, target: Index, *, ignored: int, reduction: str) -> Any:
-    """nll_loss of log_softmax(input), without weights."""
-    return _nll(log_softmax(input, axis=_class_axis(input.shape, target.shape)), target, None, ignored, reduction)
+    """The entries at labels, as sums over classes, whose derivatives have formulas."""
+    is_label = equal(places, laid_along(np.arange(x.shape[axis]), axis, len(x.shape)))
+    return sum_(where(is_label, x, 0.0), axis=axis)
 
 
 def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: Any = 0.0) -> Any:
@@ -388,14 +482,11 @@ def cross_entropy(
         raise ArgumentError(f"cross_entropy: label_smoothing must be from 0 to 1, not {label_smoothing}")
     if not input.shape:
         raise ShapeError("cross_entropy: an input with an axis of classes is wanted")
-    axis, plain = min(1, len(input.shape) - 1), is_number(label_smoothing) and not label_smoothing
-    if weight is None and plain and target.shape != input.shape:
-        check_reduction(reduction)
-        return label_nll(input, target, ignored=ignore_index, reduction=reduction)
+    axis = min(1, len(input.shape) - 1)
     scores = log_softmax(input, axis=axis)
     if target.shape != input.shape:
         return _nll(scores, target, weight, ignore_index, reduction, label_smoothing)
-    shares = target if plain else target * (1 - label_smoothing) + label_smoothing / input.shape[axis]
+    shares = target if not label_smoothing else target * (1 - label_smoothing) + label_smoothing / input.shape[axis]
     weighted = scores if weight is None else scores * _by_class(axis, weight, input)
     return total(-sum_(shares * weighted, axis=axis), reduction)
 
@@ -409,89 +500,6 @@ def one_hot(x: Index, *, num_classes: int) -> Any:
     room_for(*x.shape, num_classes)
     labels = expand_dims(class_labels(x, classes=num_classes, ignored=None), axis=-1)
     return where(equal(labels, np.arange(num_classes)), 1.0, 0.0)
-
-
-# -- Connectionist temporal classification: the likelihood of a labelling, summed over its
-# alignments to a sequence.
-
-
-_NEVER = -1e30  # the logarithm of next to nothing: finite, so that nothing becomes inf - inf
-
-
-def _rows(targets: Any, lengths: Any, batch: int) -> Any:
-    """Labels as a row for each sequence: padded rows as they are, joined ones taken apart."""
-    if len(targets.shape) == 2:
-        return targets
-    longest = targets.shape[0]
-    if not longest:
-        return reshape(targets, shape=(batch, 0))
-    starts = reshape(cumsum(lengths, axis=0) - lengths, shape=(batch, 1))
-    places = minimum(starts + np.arange(float(longest)), longest - 1.0)
-    return reshape(take_along(targets, to_int(reshape(places, shape=(-1,))), axis=0), shape=(batch, longest))
-
-
-def _shifted(x: Any, by: int, fill: float) -> Any:
-    """Entries moved along the last axis, the first ones filled."""
-    filler = np.full((x.shape[0], min(by, x.shape[1])), fill)
-    return concatenate(filler, part_of(x, 1, 0, max(0, x.shape[1] - by)), axis=1)
-
-
-def _log_likelihood(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int) -> Any:
-    """The forward algorithm over labels with a blank before, between and after them."""
-    steps, batch, classes = log_probs.shape
-    labels = _rows(targets, target_lengths, batch)
-    width = labels.shape[1]
-    known = less(np.arange(float(width)), reshape(target_lengths, shape=(batch, 1)))
-    labels = to_float(class_labels(to_int(where(known, labels, float(blank))), classes=classes, ignored=None))
-    blanks = np.full((batch, width), float(blank))
-    spelled = reshape(stack(blanks, labels, axis=-1), shape=(batch, 2 * width))
-    spelled = concatenate(spelled, np.full((batch, 1), float(blank)), axis=1)
-    may_skip = logical_and(not_equal(spelled, blank), not_equal(spelled, _shifted(spelled, 2, float(blank))))
-    index = broadcast_to(expand_dims(to_int(spelled), axis=0), shape=(steps, batch, 2 * width + 1))
-    scores = take_along(where(less(log_probs, _NEVER), _NEVER, log_probs), index, axis=2)
-
-    reached = where(np.arange(2 * width + 1) < 2, getitem(scores, index=(0,)), _NEVER)
-    for step in range(1, steps):
-        stay_or_next = logaddexp(reached, _shifted(reached, 1, _NEVER))
-        ways = logaddexp(stay_or_next, where(may_skip, _shifted(reached, 2, _NEVER), _NEVER))
-        within = less(float(step), reshape(input_lengths, shape=(batch, 1)))
-        reached = where(within, ways + getitem(scores, index=(step,)), reached)
-
-    last = reshape(2 * target_lengths, shape=(batch, 1))
-    at_label = take_along(reached, to_int(maximum(last - 1.0, 0.0)), axis=1)
-    ends = logaddexp(take_along(reached, to_int(last), axis=1), where(equal(last, 0), _NEVER, at_label))
-    return reshape(ends, shape=(batch,))
-
-
-@loss(
-    "log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity, size_average, reduce",
-)  # fmt: skip
-def ctc_loss(
-    log_probs: Any, targets: Index, input_lengths: Index, target_lengths: Index, *, blank: int = 0, zero_infinity: bool = False,
-    reduction: str = "mean",
-) -> Any:  # fmt: skip
-    """Minus the logarithm of the probability of the labels, over all their alignments to the sequence; the mean is over losses by the
-    number of labels. As in PyTorch the gradient takes log_probs to come from log_softmax: exp(log_probs) is added to it.
-    """
-    check_reduction(reduction)
-    if len(log_probs.shape) not in (2, 3) or len(targets.shape) not in (1, 2) or not log_probs.shape[0]:
-        raise ShapeError("ctc_loss: log_probs of the shape (T, N, C) or (T, C) are wanted, and targets (N, S) or joined in one row")
-    if not 0 <= blank < log_probs.shape[-1]:
-        raise ArgumentError(f"ctc_loss: blank must be one of the {log_probs.shape[-1]} classes, not {blank}")
-    alone = len(log_probs.shape) == 2
-    log_probs = expand_dims(log_probs, axis=1) if alone else log_probs
-    steps, batch = log_probs.shape[:2]
-    input_lengths, target_lengths = (
-        reshape(to_float(v), shape=(batch,)) for v in (input_lengths, target_lengths)
-    )
-    likelihood = _log_likelihood(log_probs, targets, input_lengths, target_lengths, blank)
-    # as PyTorch, the gradient of log-probabilities that are normalized: their sum stays 1
-    within = less(reshape(np.arange(float(steps)), shape=(steps, 1)), input_lengths)
-    masses = sum_(where(within, sum_(exp(log_probs), axis=2), 0.0), axis=0)
-    losses = where(less(likelihood, _NEVER / 2), 0.0 if zero_infinity else math.inf, masses - detach(masses) - likelihood)
-    if reduction == "mean":
-        return mean(losses / maximum(target_lengths, 1.0))
-    return reshape(losses, shape=()) if alone and reduction == "none" else total(losses, reduction)
 
 
 # -- Losses that want scores or distances apart by a margin
@@ -532,8 +540,6 @@ def triplet_margin_loss(
     """max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor and positive counts."""
     if is_number(margin) and margin <= 0:
         raise ArgumentError(f"triplet_margin_loss: the margin must be greater than 0, not {margin}")
-    if not len(anchor.shape) == len(positive.shape) == len(negative.shape):
-        raise ShapeError("triplet_margin_loss: anchor, positive and negative must have as many axes as each other")
     near, far = (pairwise_distance(anchor, other, p=p, eps=eps) for other in (positive, negative))
     if swap:
         far = minimum(far, pairwise_distance(positive, negative, p=p, eps=eps))

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ShapeError
+from gradcli.ops import carrying
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, rows_of, shape_with, transpose, vector_of
+from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, rows_of, transpose, vector_of
 from gradcli.ops.elementwise.arithmetic import add, chain, mul
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import equal, isnan, where
 from gradcli.ops.extended import Whole
-from gradcli.ops.reductions import carried
 from gradcli.ops.registry import Function, Op, Shape, axes_of, declare, find, function, one_axis
 from gradcli.ops.structure import clone
 
@@ -102,7 +101,7 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
 
 @function(
     vjp=_cumprod_vjp, forward=np.cumprod, shape=_running_shape, parts=None, saves="x out", ulps=8, algebra="product of entries",
-    carries=carried.product_of_entries, rounding=carried.product_rounds, dtype="number", numpy=_running_text("np.cumprod"),
+    carries=carrying.product_of_entries, rounding=carrying.product_rounds, dtype="number", numpy=_running_text("np.cumprod"),
 )  # fmt: skip
 def cumprod(x: Any, *, axis: int | None = None) -> Any:
     """Running products along an axis; its gradient is right with zeros among the entries."""
@@ -128,7 +127,7 @@ def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int
 
 @function(
     vjp=_horner_vjp, forward=_horner, shape=lambda c, x, axis: np.broadcast_shapes(c, x), parts=None, public=False, saves="x out",
-    ulps=8, carries=carried.product_of_entries, rounding=lambda m, out, c, x, axis: m.at(2 * m.abs(out) + m.abs(c), m.abs(x)),
+    ulps=8, carries=carrying.product_of_entries, rounding=lambda m, out, c, x, axis: m.at(2 * m.abs(out) + m.abs(c), m.abs(x)),
 )  # fmt: skip
 def reversed_horner(c: Any, x: Any, *, axis: int = 0) -> Any:
     """S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod."""
@@ -162,9 +161,9 @@ def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) 
 
 
 @function(
-    vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=carried.ordered_shape, parts=_logcumsumexp_of_entries,
+    vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=carrying.ordered_shape, parts=_logcumsumexp_of_entries,
     saves="x out", carries=(), ulps=8,
-    rounding=carried.running_rounds,
+    rounding=carrying.running_rounds,
 )  # fmt: skip
 def logcumsumexp(x: Any, *, axis: int) -> Any:
     """log(cumsum(exp(x))) along an axis, without overflow.
@@ -204,32 +203,9 @@ def nancumprod(x: Any, *, axis: int | None = None) -> Any:
     return cumprod(where(isnan(x), 1.0, x), axis=axis)
 
 
-def _begun(op: Op, x: Any, unit: float, axis: int | None, include_initial: bool) -> Any:
-    """The Python array API's: the axis must be named unless there is but one, and an empty sum may come first."""
-    if axis is None and len(x.shape) != 1:
-        raise ShapeError("the axis must be given for an array of other than one axis")
-    axis = 0 if axis is None else axis
-    out = op(x, axis=axis)
-    first = shape_with(x.shape, axis % len(x.shape), 1)
-    return concatenate(np.full(first, unit), out, axis=axis) if include_initial else out
-
-
-@function()
-def cumulative_sum(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
-    """Running sums along an axis, with 0 before them if include_initial."""
-    return _begun(cumsum, x, 0.0, axis, include_initial)
-
-
-@function()
-def cumulative_prod(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
-    """Running products along an axis, with 1 before them if include_initial."""
-    return _begun(cumprod, x, 1.0, axis, include_initial)
-
-
 declare("""
     numpy:
         cumsum cumprod nancumsum nancumprod(x, axis, -dtype, -out)
-        cumulative_sum cumulative_prod(x, axis, -dtype, -out, include_initial)
         logcumsumexp(x, axis)
     torch:
         cumsum = torch_cumsum(x, axis, -dtype)

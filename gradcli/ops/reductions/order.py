@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
+from gradcli.ops import carrying
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import laid_along, part_of, reshape, shape_with, take_along, transpose, vector_of
+from gradcli.ops.carrying import count, ordered_shape, reduced
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
-from gradcli.ops.elementwise.bounds import maximum, minimum
-from gradcli.ops.elementwise.logic import isfinite, isnan, less, not_equal, where
-from gradcli.ops.reductions import carried
-from gradcli.ops.reductions.carried import count, ordered_shape, reduced
+from gradcli.ops.elementwise.logic import isfinite, isnan, less, maximum, minimum, not_equal, where
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
 from gradcli.ops.registry import REQUIRED, Function, Op, axes_of, declare, function, noted, one_axis, structural, witness
@@ -41,15 +40,15 @@ def _first(x: Any, axis: Any, keepdims: bool, best: Function = np.argmax) -> Any
 
 
 argmax = structural(
-    "argmax", "x", _first, witness("arrays.argmax"), shape=reduced, static=AXES, dtype="int", ulps=0, carries=carried.largest_place,
+    "argmax", "x", _first, witness("arrays.argmax"), shape=reduced, static=AXES, dtype="int", ulps=0, carries=carrying.largest_place,
     kinks=TIES, doc="The index of the (first) largest entry. Not differentiated.",
-    numpy=lambda shapes, axis, keepdims: reduced_text("np.argmax", shapes, axis, keepdims),
+    numpy=partial(reduced_text, "np.argmax"),
 )  # fmt: skip
 
 
 @function(
     forward=partial(_first, best=np.argmin), shape=reduced, dtype="int", ulps=0, parts=None, kinks=TIES,
-    numpy=lambda shapes, axis, keepdims: reduced_text("np.argmin", shapes, axis, keepdims),
+    numpy=partial(reduced_text, "np.argmin"),
 )  # fmt: skip
 def argmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The index of the (first) smallest entry. Not differentiated."""
@@ -78,7 +77,7 @@ def _argsort_text(shapes: Any, axis: int | None, descending: bool) -> str:
 
 argsort = structural(
     "argsort", "x", _argsort, witness("arrays.argsort"), shape=ordered_shape, static={"axis": -1, "descending": False}, dtype="int",
-    ulps=0, carries=carried.sorted_places, kinks=TIES,
+    ulps=0, carries=carrying.sorted_places, kinks=TIES,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
     numpy=_argsort_text,
     torch=lambda shapes, axis, descending: f"torch.argsort({{0}}, dim={axis}, descending={descending}, stable=True)",

@@ -1,4 +1,4 @@
-"""Covariances, correlations and other statistics of samples; sums of products along a line."""
+"""Covariances, correlations and other statistics of samples, as NumPy, PyTorch and scipy.stats have them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, transpose
-from gradcli.ops.elementwise.exponential import sqrt
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, laid_along, reshape, transpose
+from gradcli.ops.carrying import count
+from gradcli.ops.elementwise.arithmetic import square
+from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import max_, mean, min_, sum_, variation
-from gradcli.ops.registry import Number, axes_of, declare, function, is_number
+from gradcli.ops.registry import Number, declare, function, is_number, need_axes, one_axis
+from gradcli.ops.special.incomplete import entr
 
 
 def _observations(name: str, x: Any) -> Any:
     """One row a variable."""
-    if len(x.shape) > 2:
-        raise ShapeError(f"{name} needs an array of at most 2 axes, not the shape {tuple(x.shape)}")
+    need_axes(name, x, 0, 2)
     return x if len(x.shape) == 2 else reshape(x, shape=(1, -1))
 
 
@@ -99,13 +100,9 @@ def average(x: Any, weights: Any = None, *, axis: Any = None, returned: bool = F
         result, total = mean(x, axis=axis, keepdims=keepdims), float(count(x.shape, axis))
     else:
         if tuple(weights.shape) != tuple(x.shape):
-            axes = axes_of(axis, len(x.shape))
-            if axis is None or tuple(weights.shape) != tuple(x.shape[a] for a in axes):
+            if axis is None or tuple(weights.shape) != (x.shape[one_axis(axis, len(x.shape))],):
                 raise ShapeError(f"average: weights of shape {tuple(weights.shape)} for an array of shape {tuple(x.shape)}")
-            order = tuple(int(i) for i in np.argsort(axes))
-            weights = transpose(weights, axes=order)
-            weights = reshape(weights, shape=tuple(n if i in axes else 1 for i, n in enumerate(x.shape)))
-        weights = broadcast_to(weights, shape=x.shape)
+            weights = broadcast_to(laid_along(weights, one_axis(axis, len(x.shape)), len(x.shape)), shape=x.shape)
         total = sum_(weights, axis=axis, keepdims=keepdims)
         result = sum_(x * weights, axis=axis, keepdims=keepdims) / total
     return (result, broadcast_to(total * 1.0 if weights is not None else total + 0.0 * result, shape=result.shape)) if returned else result
@@ -117,22 +114,115 @@ def ptp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return max_(x, axis=axis, keepdims=keepdims) - min_(x, axis=axis, keepdims=keepdims)
 
 
-_SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, mean"
+_SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, -mean"
 
 
 @function(numpy=_SPREAD)
-def nanvar(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
+def nanvar(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
     """The variance of the entries that are numbers, divided by n - ddof."""
-    return variation("nanvar", False, x, where, mean, axis, keepdims, ddof, True)
+    return variation("nanvar", False, x, where, axis, keepdims, ddof, True)
 
 
 @function(numpy=_SPREAD)
-def nanstd(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
+def nanstd(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
     """The standard deviation of the entries that are numbers."""
-    return variation("nanstd", True, x, where, mean, axis, keepdims, ddof, True)
+    return variation("nanstd", True, x, where, axis, keepdims, ddof, True)
 
 
 declare("""
     torch:
         cov = torch_cov(x, *, correction, fweights, aweights)
+""")
+
+
+# -- Statistics of scipy.stats: scores, moments, entropy of shares, correlation --------------------
+
+
+def _away(x: Any, axis: Any) -> Any:
+    return x - mean(x, axis=axis, keepdims=True)
+
+
+def _variance(x: Any, axis: Any, ddof: float, keepdims: bool = False) -> Any:
+    return sum_(square(_away(x, axis)), axis=axis, keepdims=keepdims) / (count(x.shape, axis) - ddof)
+
+
+def _weighted(x: Any, weights: Any, axis: Any) -> Any:
+    return mean(x, axis=axis) if weights is None else sum_(x * weights, axis=axis) / sum_(weights + 0 * x, axis=axis)
+
+
+def _moment(x: Any, order: int, axis: Any) -> Any:
+    return mean(_away(x, axis) ** order, axis=axis)
+
+
+@function(public=False)
+def zscore(x: Any, *, axis: Any = 0, ddof: Any = 0) -> Any:
+    """scipy.stats.zscore: x less its mean over its deviation."""
+    return _away(x, axis) / sqrt(_variance(x, axis, ddof, True))
+
+
+@function(public=False)
+def gmean(x: Any, weights: Any = None, *, axis: Any = 0) -> Any:
+    """scipy.stats.gmean: the geometric mean."""
+    return exp(_weighted(log(x), weights, axis))
+
+
+@function(public=False)
+def hmean(x: Any, weights: Any = None, *, axis: Any = 0) -> Any:
+    """scipy.stats.hmean: the harmonic mean."""
+    return 1 / _weighted(1 / x, weights, axis)
+
+
+@function(public=False)
+def sem(x: Any, *, axis: Any = 0, ddof: Any = 1) -> Any:
+    """scipy.stats.sem: the standard error of the mean."""
+    return sqrt(_variance(x, axis, ddof) / count(x.shape, axis))
+
+
+@function(public=False)
+def skew(x: Any, *, axis: Any = 0, bias: bool = True) -> Any:
+    """scipy.stats.skew: the third moment, standardized."""
+    n, value = count(x.shape, axis), _moment(x, 3, axis) / _moment(x, 2, axis) ** 1.5
+    return value if bias else value * (math.sqrt((n - 1.0) * n) / (n - 2.0))
+
+
+@function(public=False)
+def kurtosis(x: Any, *, axis: Any = 0, fisher: bool = True, bias: bool = True) -> Any:
+    """scipy.stats.kurtosis: the fourth moment, standardized, less 3."""
+    n = count(x.shape, axis)
+    value = _moment(x, 4, axis) / square(_moment(x, 2, axis))
+    if not bias:
+        value = ((n * n - 1) * value - 3 * (n - 1) ** 2) / ((n - 2) * (n - 3)) + 3
+    return value - 3 if fisher else value
+
+
+@function(public=False)
+def stats_entropy(pk: Any, qk: Any = None, base: Any = None, *, axis: Any = 0) -> Any:
+    """scipy.stats.entropy: of shares, or relative to others."""
+    shares = pk / sum_(pk, axis=axis, keepdims=True)
+    if qk is None:
+        value = sum_(entr(shares), axis=axis)
+    else:
+        value = sum_(xlogy(shares, shares / (qk / sum_(qk, axis=axis, keepdims=True))), axis=axis)
+    return value if base is None else value / log(base)
+
+
+@function(results="statistic", public=False)
+def pearsonr(x: Any, y: Any) -> Any:
+    """scipy.stats.pearsonr: the correlation of two samples, as statistic."""
+    if x.shape != y.shape or len(x.shape) != 1:
+        raise ShapeError(f"pearsonr needs two vectors of the same length, not the shapes {tuple(x.shape)} and {tuple(y.shape)}")
+    one, other = _away(x, None), _away(y, None)
+    return (sum_(one * other) / sqrt(sum_(square(one)) * sum_(square(other))),)
+
+
+declare("""
+    scipy:
+        stats.zscore = zscore(x|a, axis, ddof, -nan_policy)
+        stats.gmean = gmean(x|a, axis, -dtype, weights)
+        stats.hmean = hmean(x|a, axis, -dtype, weights)
+        stats.sem = sem(x|a, axis, ddof, -nan_policy)
+        stats.skew = skew(x|a, axis, bias, -nan_policy)
+        stats.kurtosis = kurtosis(x|a, axis, fisher, bias, -nan_policy)
+        stats.entropy = stats_entropy(pk, qk, base, axis)
+        stats.pearsonr = pearsonr(x, y)
 """)

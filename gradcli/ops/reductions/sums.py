@@ -9,16 +9,26 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, ShapeError, TypeMismatchError
-from gradcli.ops import axes, extended, pytorch
+from gradcli.ops import axes, carrying, extended, pytorch
 from gradcli.ops.arrays.reshaping import one_number
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
+from gradcli.ops.carrying import count, reduced
 from gradcli.ops.constants import difference, exactly
 from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
-from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import sqrt
-from gradcli.ops.elementwise.logic import equal, greater, isnan, less, less_equal, logical_and, logical_not, logical_or, where
-from gradcli.ops.reductions import carried
-from gradcli.ops.reductions.carried import count, reduced
+from gradcli.ops.elementwise.logic import (
+    equal,
+    greater,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    where,
+)
 from gradcli.ops.reductions.cumulative import exclusive_products
 from gradcli.ops.registry import (
     SAME,
@@ -52,20 +62,10 @@ def is_truth(mask: Any) -> bool:
     return bool(np.asarray(array).dtype.kind == "b")
 
 
-def _fits(x: Any, part: Any) -> bool:
-    """Return whether an array broadcasts to the shape of x."""
-    try:
-        return np.broadcast_shapes(tuple(x.shape), tuple(part.shape)) == tuple(x.shape)
-    except ValueError:
-        return False
-
-
 def mask_for(name: str, x: Any, mask: Any) -> Any:
     """A mask in the shape of x."""
     if not is_truth(mask):
         raise TypeMismatchError(f"{name}: where must be booleans, such as x > 0")
-    if not _fits(x, mask):
-        raise ShapeError(f"{name}: a mask of shape {tuple(mask.shape)} does not fit an array of shape {tuple(x.shape)}")
     return broadcast_to(mask, shape=tuple(x.shape)) if tuple(mask.shape) != tuple(x.shape) else mask
 
 
@@ -104,18 +104,11 @@ def _average(name: str, x: Any, mask: Any, axis: Any, keepdims: bool, without_na
     return sum_(_kept(x, chosen, 0.0), axis=axis, keepdims=keepdims) / _how_many(x, chosen, axis, keepdims)
 
 
-def variation(
-    name: str, root: bool, x: Any, mask: Any, mean: Any, axis: Any, keepdims: bool, ddof: float, without_nan: bool = False
-) -> Any:
-    """The variance (or its root) of the chosen entries, around their mean or one that is given."""
-    if mean is not None and not _fits(x, mean):
-        raise ShapeError(
-            f"{name}: a mean of shape {tuple(mean.shape)} does not fit an array of shape {tuple(x.shape)}",
-            help="mean(..., keepdims=True) keeps its axes",
-        )
+def variation(name: str, root: bool, x: Any, mask: Any, axis: Any, keepdims: bool, ddof: float, without_nan: bool = False) -> Any:
+    """The variance (or its root) of the chosen entries."""
     chosen = _chosen(name, x, mask, without_nan)
     kept, n = _kept(x, chosen, 0.0), _how_many(x, chosen, axis, True)
-    apart = _kept(kept - (sum_(kept, axis=axis, keepdims=True) / n if mean is None else mean), chosen, 0.0)
+    apart = _kept(kept - sum_(kept, axis=axis, keepdims=True) / n, chosen, 0.0)
     result = norm(apart, axis=axis, keepdims=keepdims) if root else sum_(square(apart), axis=axis, keepdims=keepdims)
     left = n - ddof if chosen is None else reshape(n - ddof, shape=tuple(result.shape))
     left = where(less_equal(left, 0), math.nan if without_nan else 0.0, left)
@@ -152,7 +145,7 @@ sum_: Op = reduction(
     "sum", _total, witness("arrays.sum_"), _sum_vjp, dtype="number",
     doc="The sum of the entries. >>> sum(x**2, axis=0)", rounding="terms", ulps=4, algebra="total",
     axes=axes.Reduction(axes.SUM),
-    numpy=lambda shapes, axis, keepdims: reduced_text("np.sum", shapes, axis, keepdims),
+    numpy=partial(reduced_text, "np.sum"),
 )
 _with_keywords(sum_, "x where? initial?", partial(_begun, sum_, 0.0, add))
 
@@ -224,8 +217,8 @@ def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -
     return sqrt(var.definition(x, axis=axis, keepdims=keepdims, ddof=ddof))
 
 
-_with_keywords(var, "x where? mean?", partial(variation, "var", False), ddof=0)
-_with_keywords(std, "x where? mean?", partial(variation, "std", True), ddof=0)
+_with_keywords(var, "x where?", partial(variation, "var", False), ddof=0)
+_with_keywords(std, "x where?", partial(variation, "std", True), ddof=0)
 
 
 def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -235,10 +228,10 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 prod: Op = reduction(
     "prod", np.prod, witness("arrays.prod"), _prod_vjp,
     saves="x", doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
-    carries=carried.product_of_entries, rounding=carried.product_rounds,
+    carries=carrying.product_of_entries, rounding=carrying.product_rounds,
     algebra="product of entries", dtype="number", extended=extended.PROD,
     axes=axes.Reduction(axes.PRODUCT),
-    numpy=lambda shapes, axis, keepdims: reduced_text("np.prod", shapes, axis, keepdims),
+    numpy=partial(reduced_text, "np.prod"),
     torch=product_in_torch,
 )
 _with_keywords(prod, "x where? initial?", partial(_begun, prod, 1.0, mul))
@@ -267,7 +260,7 @@ def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pa
         kinks=noted(f"several {word}est entries", "shared evenly among them", SAME),
         doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python. "
         f"{example}", axes=axes.Reduction(rule),
-        carries=(), numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
+        carries=(), numpy=partial(reduced_text, f"np.a{name}"),
         **record,
     )  # fmt: skip
     _with_keywords(made, "x where? initial?", partial(_begun, made, unit, pair))
@@ -304,7 +297,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 @function(
     vjp=_norm_vjp, forward=lambda x, **static: _scaled_norm(x, **static)[()], shape=reduced, parts=_scaled_norm,
-    saves="x out", ulps=4, carries=carried.norm_errors, rounding=carried.norm_rounds,
+    saves="x out", ulps=4, carries=carrying.norm_errors, rounding=carrying.norm_rounds,
     kinks=Kink(lambda out: out == 0, "x = 0", "0"), backward="LinalgVectorNorm",
 )  # fmt: skip
 def norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = None) -> Any:
@@ -328,7 +321,7 @@ def _corrected(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool,
     ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
     axis = None if axis == () else axis
     if not is_number(ddof):
-        return variation(op.name, op is std, x, None, None, axis, keepdims, ddof)
+        return variation(op.name, op is std, x, None, axis, keepdims, ddof)
     return op(x, axis=axis, keepdims=keepdims, ddof=ddof)
 
 

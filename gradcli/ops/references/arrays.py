@@ -10,12 +10,33 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.scalar_algorithms import Matrix, over_batches
-
 # -- Arrays of scalars as lists of their entries in order --------------------------------------------
 
 
 Array = np.ndarray
+Matrix = np.ndarray
+
+
+def over_batches(function: Callable[..., Any], shape: Callable[..., Any]) -> Callable[..., Any]:
+    """Lift a function of matrices of scalars over leading axes.
+
+    ``shape`` is the shape that it makes of those of its matrices, or a list of shapes where it has several results.
+    """
+
+    def reference(m: Any, *arrays: Any, **static: Any) -> Any:
+        arrays = tuple(np.asarray(a, dtype=object) for a in arrays)
+        batch = np.broadcast_shapes(*(a.shape[:-2] for a in arrays))
+        alike = [np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in arrays]
+        shapes = shape(*(a.shape[-2:] for a in arrays), **static)
+        several = isinstance(shapes, list)
+        results = tuple(np.empty((*batch, *s), dtype=object) for s in (shapes if several else [shapes]))
+        for place in np.ndindex(batch):
+            found = function(m, *(a[place] for a in alike), **static)
+            for result, part in zip(results, found if several else (found,), strict=True):
+                result[place] = part
+        return results if several else results[0]
+
+    return reference
 
 
 def entries(x: Any) -> list[Any]:
@@ -244,20 +265,13 @@ def add_along(m: Any, x: Any, index: Any, axis: int, shape: Any) -> Array:
 # -- Reductions: what one scalar is made of many, line by line -------------------------------------
 
 
-def sum_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
-    return reduced(x, axis, keepdims, lambda row: total(m, row))
+def by_rows(make: Callable[[Any, list[Any]], Any]) -> Callable[..., Array]:
+    """Return the reference of a reduction, by what it makes of the scalars of a row."""
+    return lambda m, x, axis, keepdims: reduced(x, axis, keepdims, lambda row: make(m, row))
 
 
-def prod(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
-    return reduced(x, axis, keepdims, lambda row: product(m, row))
-
-
-def max_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
-    return reduced(x, axis, keepdims, lambda row: m.extreme("max", row))
-
-
-def min_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
-    return reduced(x, axis, keepdims, lambda row: m.extreme("min", row))
+sum_, prod = by_rows(total), by_rows(product)
+max_, min_ = by_rows(lambda m, row: m.extreme("max", row)), by_rows(lambda m, row: m.extreme("min", row))
 
 
 def first_largest(m: Any, row: list[Any]) -> int:
@@ -273,8 +287,7 @@ def first_largest(m: Any, row: list[Any]) -> int:
     return best
 
 
-def argmax(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
-    return reduced(x, axis, keepdims, lambda row: first_largest(m, row))
+argmax = by_rows(first_largest)
 
 
 def order(m: Any, row: list[Any], descending: bool = False) -> list[int]:
@@ -313,24 +326,17 @@ def argcummax(m: Any, x: Any, axis: int) -> Array:
     return lined(x, axis, lambda row: running_best(m, row)) if np.ndim(x) else number(0)
 
 
-def _largest_apart(m: Any, row: list[Any]) -> tuple[Any, Any]:
-    """The largest, and what log(sum(exp(v))) has beyond it."""
-    rest = list(row)
-    values = [m.plain(v) for v in rest]
-    top = rest.pop(values.index(max(values)))
-    return top, m.log1p(total(m, [m.exp(v - top) for v in rest]))
-
-
 def logarithm_of_sum(m: Any, row: list[Any]) -> Any:
     """log(sum(exp(v))), the largest taken out where that may overflow."""
     if not m.overflows:
         return m.log(total(m, [m.exp(v) for v in row]))
-    top, beyond = _largest_apart(m, row)
-    return top + beyond
+    rest = list(row)
+    values = [m.plain(v) for v in rest]
+    top = rest.pop(values.index(max(values)))
+    return top + m.log1p(total(m, [m.exp(v - top) for v in rest]))
 
 
-def logsumexp(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
-    return reduced(x, axis, keepdims, lambda row: logarithm_of_sum(m, row))
+logsumexp = by_rows(logarithm_of_sum)
 
 
 def median_from_below(m: Any, x: Any, ignore_nan: bool) -> Array:

@@ -1,19 +1,21 @@
-"""Gamma functions, the logistic function and sums of exponentials."""
+"""Gamma functions, the logistic function, sums of exponentials; and counting, continued to real numbers."""
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
+from gradcli.errors import ArgumentError
 from gradcli.ops import extended
 from gradcli.ops.carrying import joined_rounds
-from gradcli.ops.constants import LN2
+from gradcli.ops.constants import LN2, LN_PI
 from gradcli.ops.elementwise.exponential import exp, expm1
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.elementwise.trigonometric import tanh
-from gradcli.ops.registry import Kink, OfSciPy, Op, declare, elementwise, function, piecewise, witness
+from gradcli.ops.registry import Function, Kink, OfSciPy, Op, declare, elementwise, function, nodes_for, piecewise, witness
 from gradcli.ops.text import number_in_c
 
 _FAR = -100.0  # beneath, SciPy and mpmath add up as many terms as there are poles on the way, without end
@@ -211,4 +213,306 @@ declare("""
         polygamma(n@x, x)
     torch:
         polygamma(n@x!, x)
+""")
+
+
+# -- Counting: factorials, binomial coefficients, beta, multivariate gamma, zeta -------------------
+
+
+# -- Functions that sympy does not have, as classes of it: their derivatives, and what computes
+# them.
+
+
+def sympy_function(s: Any, name: str, value: Any, fdiff: Any, **fields: Any) -> Any:
+    """A function that sympy does not have, by its derivative and its value ``value(m, *arguments)``, for sympy's own lambdify, too."""
+
+    def of_numbers(*given: Any) -> Any:
+        import mpmath
+
+        return value(mpmath.mp, *given)
+
+    return type(name, (s.Function,), {"fdiff": fdiff, "by_mpmath": staticmethod(value), "_imp_": staticmethod(of_numbers), **fields})
+
+
+def by_order(s: Any, name: str, reference: Any, factor: Any = 1, formula: Any = None) -> Any:
+    """A function that sympy does not have, or has no limits of: of its order, which is one more in its derivative.
+
+    factor   what the function of the next order is multiplied by there
+    formula  what sympy has in its place but at some points: ``formula(x, n)``
+    """
+
+    def fdiff(self: Any, place: int) -> Any:
+        return factor * self.func(self.args[0], int(self.args[1]) + 1)
+
+    return sympy_function(s, name, lambda m, x, n: reference(m, x, int(n)), fdiff, formula=formula and staticmethod(formula))
+
+
+def in_sympy(name: str, reference: Any, slope: Any) -> Any:
+    """A function that sympy does not have: its derivative by the last argument, and by parameters one order more.
+
+    The static parameters are these orders, which are 0 where there are none.
+    """
+
+    def symbolic(s: Any, *arguments: Any, **static: int) -> Any:
+        count = len(arguments)
+
+        def fdiff(self: Any, place: int) -> Any:
+            values, orders = self.args[:count], list(map(int, self.args[count:]))
+            if place == count:
+                return slope(s, values, orders)
+            orders[place - 1] += 1
+            return self.func(*values, *orders)
+
+        made = sympy_function(s, name, lambda m, *given: reference(m, *given[:count], *map(int, given[count:])), fdiff)
+        return made(*arguments, *(static.values() or (0,) * (count - 1)))
+
+    return symbolic
+
+
+_STEPS = 12  # by which the argument is moved before the series is used
+
+
+def _stirling(x: Any, y: Any, n: int) -> Any:
+    """The terms with Bernoulli's numbers of what polygamma(n, x) gains to x + y, far from 0; of lgamma for n = -1."""
+    from scipy import special
+
+    numbers = enumerate(special.bernoulli(22)[2::2], 1)
+    factors = ((k, number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)) for k, number in numbers)
+    return -((-1) ** n) * sum(factor * _fallen(x, y, 2 * k + n) for k, factor in factors)
+
+
+def _rise(x: Any, y: Any, n: int) -> Any:
+    x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
+    start = np.maximum(x, 0)
+    step, far = np.maximum(y, -start), start + _STEPS
+    sign = -((-1) ** n) * math.factorial(n)
+    total = sign * sum(_fallen(start + j, step, n + 1) for j in range(_STEPS))
+    total = total + (np.log1p(step / far) if n == 0 else sign / n * _fallen(far, step, n))
+    total = total + sign / 2 * _fallen(far, step, n + 1) + _stirling(far, step, n)
+    plain = _psi(n, x + y) - _psi(n, x)
+    return np.where((x > 0) & (x + y > 0), total, plain)[()]
+
+
+def _psi(n: int, x: Any) -> Any:
+    from scipy import special
+
+    return special.polygamma(n, x) if n else special.digamma(x)
+
+
+def _fallen(x: Any, y: Any, power: int) -> Any:
+    """(x + y)**-power - x**-power, without cancellation."""
+    return x**-float(power) * np.expm1(-power * np.log1p(y / x))
+
+
+def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
+    if y == 0 and (x > 0 or not m.isint(x)):
+        return m.zero
+    with m.workprec(m.prec + 2 * abs(m.mag(x)) + 2 * abs(m.mag(y))):
+        value = m.psi(n, x + y) - m.psi(n, x)
+    return +value
+
+
+def _rise_errors(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any, n: int) -> Any:
+    """The change of what rises or falls with each operand, as far as both digammas are of positive numbers."""
+    corners = [m.abs(m.at(x + i * e, y + j * f) - out) for i in (-1.0, 1.0) for j in (-1.0, 1.0)]
+    inside = m.logical_and(m.greater(x, e), m.greater(x + y, e + f))
+    return m.where(inside, m.max(corners, axis=0), math.inf)
+
+
+psi_rise: Op = elementwise(
+    "psi_rise", "x y", _rise, _rise_reference,
+    lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1),
+    symbolic=lambda s, x, y, n: s.polygamma(n, x + y) - s.polygamma(n, x), static={"n": 0}, public=False, ulps=16,
+    written={
+        (0,): "(digamma({x} + ({y})) - digamma({x}))", (1,): "(polygamma(1, {x} + ({y})) - polygamma(1, {x}))",
+    },
+    latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
+    doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
+    domain="x > 0 and x + y > 0",
+    algebra="composed", carries=_rise_errors,
+    definition=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
+)
+
+
+def _betaln(x: Any, y: Any) -> Any:
+    """lgamma of the smaller operand, less what lgamma gains from the larger one to the sum: by Stirling's series."""
+    from scipy import special
+
+    small, large = np.minimum(x, y), np.maximum(x, y)
+    step, start = np.maximum(small, 0), np.maximum(large, 0)
+    gain = -sum(np.log1p(step / (start + j)) for j in range(_STEPS))
+    far = start + _STEPS
+    gain = gain + (far - 0.5) * np.log1p(step / far) + step * (np.log(far + step) - 1) + _stirling(far, step, -1)
+    return np.where(small > 0, lgamma(step) - gain, special.betaln(x, y))[()]
+
+
+def _in_double(forward: Function) -> Function:
+    """The same in double precision: gamma functions overflow float32 where their ratios are moderate, or lose its digits."""
+
+    @functools.wraps(forward)
+    def wrapped(*operands: Any) -> Any:
+        kind = np.result_type(*operands, np.float32)
+        return np.asarray(forward(*[np.asarray(x, np.float64) for x in operands])).astype(kind, copy=False)[()]
+
+    return wrapped
+
+
+@_in_double
+def _beta(x: Any, y: Any) -> Any:
+    from scipy import special
+
+    large = (np.minimum(x, y) > 0) & (np.maximum(x, y) > 80)
+    return np.where(large, np.exp(_betaln(x, y)), special.beta(x, y))[()]
+
+
+@_in_double
+def _binomial(n: Any, k: Any) -> Any:
+    from scipy import special
+
+    whole = np.equal(np.rint(n), n) & np.equal(np.rint(k), k)
+    return np.where(whole, special.binom(n, k), 1 / ((n + 1) * _beta(n - k + 1, k + 1)))[()]
+
+
+beta = elementwise(
+    "beta", "x y", _beta, "beta",
+    lambda out, x, y: -out * psi_rise(x, y), lambda out, x, y: -out * psi_rise(y, x),
+    symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves="x y out", ulps=8000,
+    domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
+    carries=((-math.inf, 0.0), (-math.inf, 0.0)),
+    numpy="special.beta({0}, {1})",
+)
+
+
+betaln = elementwise(
+    "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
+    lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
+    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), ulps=40,
+    domain="x > 0 and y > 0",
+    doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
+    carries=((-math.inf, 0.0), (-math.inf, 0.0)),
+    numpy="special.betaln({0}, {1})",
+    definition=lambda x, y: lgamma(x) + lgamma(y) - lgamma(x + y),
+)
+binomial = elementwise(
+    "binomial binom comb", "n k", _binomial, "binomial",
+    lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
+    symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves="n k out",
+    domain="n > -1 and -1 < k < n + 1",
+    doc="The binomial coefficient n over k, with gamma functions as factorials. >>> binomial(n, 2)", ulps=400,
+    numpy="special.binom({0}, {1})",
+)
+
+
+@function(numpy="x|n, -exact", domain="x > -1")
+def factorial(x: Any) -> Any:
+    """x!, which is gamma(x + 1).
+
+    >>> factorial(5)
+    """
+    return gamma(x + 1)
+
+
+@function(numpy="n|N, k, -exact", domain="n > -1 and -1 < k < n + 1")
+def perm(n: Any, k: Any) -> Any:
+    """The number of ways to line up k of n things, gamma(n + 1)/gamma(n - k + 1)."""
+    return binomial(n, k) * gamma(k + 1)
+
+
+@function(
+    "mvlgamma multigammaln", numpy="x, p",
+    domain="x > (p - 1)/2",
+)
+def mvlgamma(x: Any, *, p: Any) -> Any:
+    """The logarithm of the multivariate gamma function of dimension p.
+
+    >>> mvlgamma(x, 2)
+    """
+    if isinstance(p, bool) or not isinstance(p, int) or p < 1:
+        raise ArgumentError(f"p must be a whole number of at least 1, not {p!r}")
+    nodes_for(3 * p, "mvlgamma")
+    total = lgamma(x)
+    for j in range(1, p):
+        total = total + lgamma(x - j / 2)
+    return total + p * (p - 1) / 4 * LN_PI if p > 1 else total
+
+
+def _zeta(x: Any, q: Any) -> Any:
+    from scipy import special
+
+    first, far = np.equal(q, 1), np.greater(x, 1)
+    finite = np.minimum(x, 1e10)  # SciPy has no limits at infinity, nor NaN for negative q
+    found = np.where(first, special.zeta(x), special.zeta(finite, np.where(q > 0, q, np.nan)))
+    return found if (first | far).all() else np.where(first | far, found, _zeta_slope(np.where(first | far, np.nan, x), q, 0))[()]
+
+
+def _zeta_slope(x: Any, q: Any, n: int) -> Any:
+    """Entry by entry by mpmath, at as many digits as a result has zeros before it: SciPy has none of these."""
+    from mpmath import workprec, zeta
+
+    def at(x: float, q: float) -> float:
+        if x == 1 or not (-5 < x < math.inf and 0 < q < math.inf):
+            return math.nan
+        with workprec(100 + int(min(1200, max(0, x * math.log2(q))))):
+            return float(zeta(x, q, n))
+
+    return np.vectorize(at, otypes=[np.result_type(x, q, np.float32)])(x, q)[()]
+
+
+def _zeta_rounds(m: Any, out: Any, x: Any, q: Any) -> Any:
+    """SciPy's is off by some units of the operand, in the size of the values around zeros."""
+    z = m.maximum(1 - x, 1.0)
+    return (300 + 4 * m.abs(x)) * m.abs(out) - 10 * m.minimum(x, 0.0) * (z / 17.08) ** z
+
+
+def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
+    if not q > 0:
+        return m.nan
+    with m.workprec(m.prec + int(min(1200, max(0, x * m.mag(q))))):  # mpmath's is accurate beside 1, not beside its result
+        value = m.zeta(x, q, n)
+    return +value
+
+
+def _zeta_symbolic(s: Any, x: Any, q: Any, n: int = 0) -> Any:
+    """Sympy's zeta has no derivative by x; mpmath's has."""
+
+    def fdiff(self: Any, place: int) -> Any:
+        x, q, n = self.args
+        return self.func(x, q, n + 1) if place == 1 else -x * self.func(x + 1, q, n) - n * self.func(x + 1, q, n - 1)
+
+    return sympy_function(s, "zeta", lambda m, x, q, n: _zeta_reference(m, x, q, int(n)), fdiff)(x, q, n)
+
+
+zeta_slope: Op = elementwise(
+    "zeta_slope", "x q", _zeta_slope, _zeta_reference,
+    lambda out, x, q, n: zeta_slope(x, q, n=n + 1),
+    lambda out, x, q, n: -x * zeta_slope(x + 1, q, n=n) - n * (zeta_slope(x + 1, q, n=n - 1) if n > 1 else hurwitz_zeta(x + 1, q)),
+    symbolic=_zeta_symbolic, static={"n": 1}, public=False,
+    domain="x > -5 and q > 0", doc="The n-th derivative of the Hurwitz zeta function by x.",
+)
+hurwitz_zeta: Op = elementwise(
+    "hurwitz_zeta", "x q", _zeta, _zeta_reference,
+    lambda out, x, q: zeta_slope(x, q, n=1), lambda out, x, q: -x * hurwitz_zeta(x + 1, q),
+    symbolic=_zeta_symbolic, domain="x > -5 and q > 0, or q = 1", ulps=300,
+    rounding=_zeta_rounds,
+    written="zeta({x}, {q})", latex=r"\zeta\left({x}, {q}\right)",
+    doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
+    numpy="special.zeta({0}, {1})",
+)
+
+
+@function(numpy="x, q|other", domain="x is not 1", backward="SpecialZeta")
+def zeta(x: Any, q: Any = None) -> Any:
+    """The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5.
+
+    >>> zeta(x)
+    """
+    return hurwitz_zeta(x, 1.0 if q is None else q)
+
+
+declare("""
+    numpy:
+        comb = binomial(n|N, k, -exact, -repetition)
+        multigammaln = mvlgamma(x|a, p|d)
+    torch:
+        zeta(x, q|other!)
 """)

@@ -146,6 +146,7 @@ class _Refusal(NamedTuple):
 
     arguments  each at its place, or by its names
     unless     there is another keyword than these, of which the call itself says that there is none
+    entries    what holds is seen by entries, not by the form of a call
     """
 
     arguments: Sequence[tuple[Any, ...]]
@@ -153,6 +154,7 @@ class _Refusal(NamedTuple):
     said: str
     error: type[Exception] = RuntimeError
     unless: Set[str] | None = None
+    entries: bool = False
 
 
 def check(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
@@ -230,10 +232,13 @@ _REFUSALS: Mapping[str, Sequence[_Refusal]] = {
     "interpolate": (
         _Refusal([_INPUT, (3, "mode")], _rounds, "it has no mode for whole numbers between others; x.float() has one", NotImplementedError),
     ),
-    "binary_cross_entropy": (_Refusal([_INPUT, _TARGET], lambda *both: any(map(_no_share, both)), "all entries must be between 0 and 1"),),
-    **dict.fromkeys(("quantile", "nanquantile"), (_Refusal([(1, "q")], _no_share, "q must be between 0 and 1"),)),
+    "binary_cross_entropy": (
+        _Refusal([_INPUT, _TARGET], lambda *both: any(map(_no_share, both)), "all entries must be between 0 and 1", entries=True),
+    ),
+    **dict.fromkeys(("quantile", "nanquantile"), (_Refusal([(1, "q")], _no_share, "q must be between 0 and 1", entries=True),)),
     "gaussian_nll_loss": (
-        _Refusal([(2, "var")], lambda var: var is not None and (_entries(var) < 0).any(), "var has negative entries", ValueError),
+        _Refusal([(2, "var")], lambda var: var is not None and (_entries(var) < 0).any(), "var has negative entries", ValueError,
+                 entries=True),
     ),
 }  # fmt: skip
 

@@ -332,7 +332,7 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
     if found is None:
         raise AttributeError(missing(name))
     record = found[0]
-    refuses = bool(library == TORCH and refusals_of(name))
+    refuses = library == TORCH and any(refusal.entries for refusal in refusals_of(name))
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if not state.usual:

@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.errors import UnreadArgumentError
 from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.elementwise.exponential import log
-from gradcli.ops.nn.softmax_and_attention import softmax
+from gradcli.ops.nn.activations import softmax
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, array_of, default_float, untaken
 from gradcli.tensors.core.in_place import as_tensor, assign, check_places, check_writable, common_shape, replace

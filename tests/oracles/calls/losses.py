@@ -35,9 +35,4 @@ CALLS = {
         "T.reshape(2, 4, 3), J", "M, L, Q, ignore_index=2"),),
     "multi_margin_loss": _reduced("M, L", "M, L, p=2", "M, L, margin=0.25", "M, L, weight=Q", "M, L, 2, 1.5, R"),
     "multilabel_margin_loss": _reduced("M, J*2 - 1", "N, J*2 - 1", "A[:2], J*2 - 1", "V, K"),
-    "ctc_loss": tuple(f"{_LOGS}, [[1, 2], [2, 2]], [4, 4], [2, 1]{k}" for k in ("", ", reduction='sum'", ", reduction='none'",
-        ", zero_infinity=True"))
-    + tuple(f"{_LOGS}, J[:, :2] + 1, [4, 3], [2, 1]{k}" for k in ("", ", 0, 'sum'", ", reduction='none'", ", zero_infinity=True"))
-    + (f"{_LOGS}, J[:, :2], [4, 4], [2, 2], blank=2", f"{_LOGS}, J[:, :2], [4, 4], [2, 2], 2, 'sum'",
-        f"{_LOGS}, J + 1, [1, 4], [3, 2], reduction='none', zero_infinity=True", f"{_LOGS}, J + 1, [1, 4], [3, 2], reduction='none'"),
 }  # fmt: skip

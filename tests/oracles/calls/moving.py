@@ -22,7 +22,6 @@ CALLS = {
     "t": ("M", "V"),
     "matrix_transpose adjoint": ("M", "T"),
     "movedim moveaxis": ("T, 0, 2", "T, (0, 1), (-1, 0)", "T, source=-1, destination=0"),
-    "rollaxis": ("T, 2", "T, 2, 1", "T, 1, start=3", "T, -1"),
     "flip": ("V", "M", "T, 1", "T, (0, 2)", "T, axis=-1", "T, 0, 1", "T, dims=(0, 2)"),
     "fliplr flipud": ("M", "T"),
     "roll": ("V, 1", "M, 2", "M, 1, 0", "T, (1, -2), (0, 1)", "T, -1, axis=2", "T, shifts=2, dims=1", "T, 3, axis=(0, 2)"),
@@ -75,5 +74,4 @@ CALLS = {
     "item": ("0.5", "V[:1]", "M[:1, :1]"),
     "pixel_shuffle": ("T.reshape(1, 4, 2, 3), 2", "T.reshape(2, 4, 3, 1), upscale_factor=2"),
     "pixel_unshuffle": ("I, 2", "T.reshape(1, 4, 6), downscale_factor=2"),
-    "channel_shuffle": ("T.reshape(1, 6, 2, 2), 2", "T.reshape(1, 6, 4), groups=3", "I, 2"),
 }  # fmt: skip

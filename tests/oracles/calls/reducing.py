@@ -46,7 +46,6 @@ CALLS = {
     "softmax log_softmax softmin": ("M", "M, 0", "T, axis=1", "T, dim=1", "T, -1", "300*M, 1", "T, axis=(0, 2)", "V", "V, 0"),
     "logcumsumexp": ("M, 0", "M, dim=1", "T, -1", "500*V, 0", "V, 0"),
     "cumsum cumprod": ("M", "M, 0", "T, axis=1", "T, dim=1", "V, -1", "M*B, 1"),
-    "cumulative_sum cumulative_prod": ("V", "M, axis=0", "T, axis=-1", "M, axis=1, include_initial=True"),
     "cummax cummin": ("M, 0", "M, dim=1", "T, -1", "O, 0"),
     "argmax argmin": ("M", "M, 0", "T, axis=1", "T, dim=1", "M, axis=1, keepdims=True", "M, dim=1, keepdim=True", "O", "O, 0"),
     "argsort": ("M", "M, 0", "T, axis=1", "T, dim=1", "V", "M, dim=1, descending=True", "M, 0, True"),
