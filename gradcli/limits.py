@@ -143,10 +143,7 @@ class Limits:
     def check_memory(self, bytes_: int, what: str) -> None:
         """Raise LimitError for more bytes than a program may hold; ``what`` needs them."""
         if bytes_ > self.memory:
-            raise LimitError(
-                f"{what} needs {_bytes(bytes_)}, over the memory limit of {shown(self.memory)}",
-                help=f"raise it with --limit memory={_given(bytes_)}" if bytes_ < 10**15 else None,
-            )
+            raise _over(f"{what} needs {_bytes(bytes_)}, over the memory limit of {shown(self.memory)}", "memory", bytes_)
 
     def check_derivatives(self, rows: int, columns: int, entries: int | None = None) -> None:
         """Raise LimitError for a Jacobian of more entries than a derivative may have; of a sparse one, so many are computed."""
@@ -160,18 +157,16 @@ class Limits:
     def check_nodes(self, count: int, what: str) -> None:
         """Raise LimitError for more operations than a program may have; ``what`` is made of them."""
         if count > self.nodes:
-            raise LimitError(
-                f"{what} is made of {_count(count)} operations, over the limit of {self.nodes:,}",
-                help=f"raise it with --limit nodes={_given(2 * count)}" if count < 10**15 else None,
-            )
+            raise _over(f"{what} is made of {_count(count)} operations, over the limit of {self.nodes:,}", "nodes", 2 * count)
 
     def check_work(self, work: int, what: str) -> None:
         """Raise LimitError for more scalar operations than a statement may take; ``what`` takes them."""
         if work > self.work:
-            raise LimitError(
-                f"{what} takes {_count(work)} scalar operations, over the limit of {self.work:,}",
-                help=f"raise it with --limit work={_given(work)}" if work < 10**15 else None,
-            )
+            raise _over(f"{what} takes {_count(work)} scalar operations, over the limit of {self.work:,}", "work", work)
+
+
+def _over(said: str, limit: str, needed: int) -> LimitError:
+    return LimitError(said, help=f"raise it with --limit {limit}={_given(needed)}" if needed < 10**15 else None)
 
 
 def _count(number: int) -> str:

@@ -228,9 +228,8 @@ class FunctionFile(CheckedFile):
         from gradcli.files.settings import line_of_function
         from gradcli.functions.listed import ListedCase
 
-        lines = self.path.read_text("utf-8-sig").split("\n")
         for function in _configuration(self.config).of(str(self.path)).functions or ():
-            case = ListedCase(function, self.path, line_of_function(function, lines), policy)
+            case = ListedCase(function, self.path, line_of_function(function, self.path), policy)
             yield f"{_in_node(function.name)}[seed {case.seed}]", case, (function.skip, function.xfail), function.name
 
 

@@ -96,7 +96,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], list[str]]] = {  # what is do
     "a program": (write("a.grad", "x = 2\nx**3\n"), [A]),
     "a program, committed": (committed(write("a.grad", "x = 2\nx**3\n")), [A]),
     "a program that is new": (write("d.grad", "x = 2\nx**4\n"), ["d.grad:2:1"]),
-    "a program that was moved": (move("a.grad", "d.grad"), []),
+    "a program that was moved": (move("a.grad", "d.grad"), ["d.grad:2:1"]),
     "a program that was moved and changed": (both(move("a.grad", "d.grad"), write("d.grad", "x = 2\nx**2 + sin(x) \n#\n")), ["d.grad:2:1"]),
     "data": (lambda project: np.save(project / "x.npy", np.array([1.0, 3.0])), [B, C, LOSS]),
     "the module of a function": (write("pkg/other.py", OTHER + "#\n"), [CUBE]),
@@ -108,7 +108,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], list[str]]] = {  # what is do
     "what both import": (write("pkg/__init__.py", "#\n"), [LOSS, CUBE]),
     "a module that nobody imports": (write("pkg/alone.py", "#\n"), []),
     "how all is judged": (write("pyproject.toml", SETTINGS.replace("1e-6", "1e-5")), [A, B, C, LOSS, CUBE]),
-    "what the settings say of one function": (write("pyproject.toml", SETTINGS.replace("[1, 2] }", "[1, 3] }")), [CUBE]),
+    "what the settings say of one function": (write("pyproject.toml", SETTINGS.replace("[1, 2] }", "[1, 3] }")), [A, B, C, LOSS, CUBE]),
     "what the settings say of others": (write("pyproject.toml", SETTINGS + "[tool.mine]\nx = 1\n"), []),
 }  # fmt: skip
 

@@ -714,7 +714,7 @@ def endless(w):
 def deadly(w):
     os._exit(7)
 """
-OUT_OF_TIME = "d/dw: undetermined, the time limit that was given (--timeout) was reached at mine.py:14, in endless\n"
+OUT_OF_TIME = "d/dw: undetermined, the time limit that was given (--timeout) was reached\n"
 LIMITED = {
     "in time": ("loss", "loss_grad", "60", 0, "1 passed"),
     "never, and deaf to signals": ("endless", "loss_grad", "0.5", 1, OUT_OF_TIME),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from retained import RECORDED
 
 from gradcli.cli.decide.explanations import Explanations
-from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.inputs import Inputs
 from gradcli.query.bindings import Programs
 from gradcli.query.options import Options
 from gradcli.report.explanation import ExplainedNode, Explanation, summary

@@ -19,7 +19,7 @@ from hostile_texts import HOSTILE
 
 import gradcli
 from gradcli.cli.decide.explanations import Explanations
-from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.inputs import Inputs
 from gradcli.errors import Source
 from gradcli.query.bindings import Programs
 from gradcli.query.options import Options

@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 from report_cases import CI_VARIABLES
 
 import gradcli
-from gradcli.cli.write.streams import prepare
+from gradcli.cli.write.results import prepare
 from gradcli.errors import ArgumentError, Source, Span
 from gradcli.files.option_table import REPORTS
 from gradcli.report.outcomes import BAD, ERROR, FAILED, KINDS, SKIPPED, XFAILED, XPASSED, Outcome, Summary, make
@@ -270,9 +270,9 @@ ROOT = Path(gradcli.__file__).parent
 # What makes text of data, or writes it, and the files that may: besides `inert`, those of the streams, of JSON, of rows, of files that are
 # read by gradcli again, and of rich's texts.
 MAKERS = {
-    "print": {"files/stores.py", "cli/write/streams.py"},  # an end of line after a prompt that Ctrl-D left
+    "print": {"files/stores.py", "cli/write/results.py"},  # an end of line after a prompt that Ctrl-D left
     "Text": {"cli/write/terminal.py", "cli/decide/running.py"},  # the latter are programs
-    "write": {"cli/write/streams.py", "report/"},
+    "write": {"cli/write/results.py", "report/"},
     "dumps": {"report/data.py", "report/outcomes.py", "cli/write/expectations.py", "cli/write/saving.py",
               "query/baseline.py", "cli/decide/about.py"},
     "writer": {"report/table.py"},
@@ -304,9 +304,9 @@ WITNESSES = {  # what each writer of text must have from `inert`, directly or by
     "report/describing.py": "shown", "report/documents.py": "latex_text", "report/table.py": "csv_text", "report/data.py": "json_text",
     "report/junit.py": "xml_text", "report/pages.py": "workflow_command",
     "report/sarif.py": "sarif_message",
-    "report/json_report.py": "one_line", "cli/write/terminal.py": "shown", "cli/write/streams.py": "shown",
-    "cli/write/results.py": "shown", "errors.py": "shown", "notation.py": "latex_text", "cli/completion.py": "is_one_word",
-    "pytest_plugin.py": "shown", "cli/write/progress.py": "one_line",
+    "report/json_report.py": "one_line", "cli/write/terminal.py": "shown", "cli/write/results.py": "shown",
+    "errors.py": "shown", "notation.py": "latex_text", "cli/completion.py": "is_one_word",
+    "pytest_plugin.py": "shown", "cli/write/reports.py": "one_line",
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 import warnings
@@ -426,7 +427,7 @@ def test_help_names_the_values_of_the_table(command):
 
 
 def test_each_way_to_write_an_option_has_its_values_from_the_table():
-    keys = {key.replace("-", "_") for key in settings.KEYS}
+    keys = {field.name for field in dataclasses.fields(settings.Settings)}
     assert keys & option_table.VALUES.keys() >= {"rtol", "points", "dialect", "backend", "timeout"}
     for function in (gradcli.evaluate, gradcli.differentiate, gradcli.value_and_grad):
         given = function.__kwdefaults__.keys() - {"seed", "wrt", "freeze", "jvp", "hvp", "limits", "at", "cov"}

@@ -127,8 +127,8 @@ def test_who_looks_at_a_clock_or_at_the_machine() -> None:
     root = Path(gradcli.__file__).parent
     found = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if CLOCKS.search(path.read_text(encoding="utf-8"))}
     assert found <= {
-        "reference/deadline.py", "cli/decide/cases.py", "cli/decide/functions.py", "cli/decide/repeating.py",
-        "cli/interrupts.py", "cli/write/progress.py", "limits.py", "files/npy.py",
+        "reference/deadline.py", "cli/decide/cases.py", "cli/decide/functions.py", "cli/decide/checking.py",
+        "cli/interrupts.py", "cli/write/reports.py", "limits.py", "files/npy.py",
         "functions/places.py",  # which leaves the system's files alone
     }  # fmt: skip
 

@@ -9,8 +9,8 @@ from typing import get_args, get_origin
 
 import pytest
 
-from gradcli.cli.decide.repeating import Repeating
-from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.decide.cases import Repeating
+from gradcli.cli.inputs import Inputs
 from gradcli.cli.request import CheckRequest
 from gradcli.inert import shell_word
 from gradcli.report.records import Record

@@ -16,14 +16,12 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("prompt_toolkit")
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from gradcli.cli.repl.commands import run_command
-from gradcli.cli.repl.prompt import history_file, offers, styled, talk
+from gradcli.cli.repl.prompt import history_file, offers, talk
 from gradcli.cli.repl.session import Session, Settings
 
 
@@ -118,20 +116,6 @@ def test_what_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert offered("") == []
     assert "ill-conditioned" in offered(":help ill")
     assert [offer.text for offer in offers("\\eps")] == ["ε"]
-
-
-@given(st.text(alphabet=st.sampled_from("xα_ 2.()[]^'\"#:@²√≤½変\\{!\t,=+-")))
-@settings(max_examples=200, deadline=None)
-def test_colours_change_no_character(line: str) -> None:
-    assert "".join(text for _, text in styled(line)) == line
-
-
-def test_colours_are_of_tokens() -> None:
-    assert [*styled("sin(x)*2 # c")] == [
-        ("class:function", "sin"), ("class:operator", "("), ("class:name", "x"), ("class:operator", ")*"),
-        ("class:number", "2"), ("class:comment", " # c"),
-    ]  # fmt: skip
-    assert next(iter(styled(":diff x"))) == ("class:command", ":diff")
 
 
 # -- a real terminal -----------------------------------------------------------------------------------------------------

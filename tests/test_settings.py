@@ -13,8 +13,8 @@ VERDICTS = "skipped, agree, kink, ill-conditioned, undefined, undetermined, mism
 WRONG = {
     "fail_on = 'kink'": "has no setting 'fail_on'\n = help: did you mean 'fail-on'?",
     "verbose = true": "has no setting 'verbose'\n"
-    " = help: it has convention, rtol, atol, points, random-state, timeout, jobs, budget, threads, dialect, backend, "
-    "fail-on, files, report, baseline, functions",
+    " = help: it has fail-on, convention, rtol, atol, points, random-state, timeout, jobs, report, dialect, backend, "
+    "threads, budget, baseline, files, functions",
     "backend = 'nativ'": "backend must be one of auto, numpy, native, not 'nativ'\n = help: did you mean 'native'?",
     "backend = 'gpu'": "backend must be one of auto, numpy, native, not 'gpu'",
     "backend = true": "backend must be one of auto, numpy, native, not True",

@@ -149,8 +149,8 @@ def test_a_file_that_vanishes(monkeypatch, folder):
 def test_a_file_that_shrinks(monkeypatch, folder):
     np.save("x.npy", np.zeros(100_000))
 
-    def then_shrink(stream, name):
-        header = header_of(stream, name)
+    def then_shrink(stream, name, size):
+        header = header_of(stream, name, size)
         os.truncate("x.npy", 50_000)
         return header
 

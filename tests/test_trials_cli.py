@@ -13,7 +13,7 @@ from textbook_texts import READ
 
 import gradcli
 from gradcli.cli.decide.explanations import Explanations
-from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.inputs import Inputs
 from gradcli.graph.interpret import forward
 from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query

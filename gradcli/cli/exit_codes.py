@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from gradcli.cli import interrupts
-from gradcli.cli.write.streams import prepare, say
+from gradcli.cli.write.results import prepare, say
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InternalError, UsageError, suggestion
 from gradcli.storage.whole_files import abandon

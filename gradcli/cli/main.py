@@ -75,44 +75,36 @@ class _Helped:
                     formatter.write_dl(rows)
 
 
-class OnceCommand(_Helped, TyperCommand):
-    """A command whose options stand once in its words, but for those that list what they are given."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words. Raises UsageError for an option that is given twice."""
-        given = self.make_parser(ctx).parse_args(args=list(args))[2]
-        for param in {id(each): each for each in given}.values():
-            once = param.param_type_name == "option" and not getattr(param, "multiple", False)
-            if once and given.count(param) > 1 and not ctx.resilient_parsing:
-                names = [max(names, key=len) for names in (param.opts, param.secondary_opts) if names]
-                raise UsageError(f"{' or '.join(names)} is given twice", help="leave one of them out")
-        return super().parse_args(ctx, args)
-
-
-class ExpressionCommand(OnceCommand):
-    """A command whose positionals may begin with "-".
+class Command(_Helped, TyperCommand):
+    """A command whose positionals may begin with "-", and whose options stand once, but for those that list what they are given.
 
     What begins with one "-" and is not exactly an option is an expression: ``-x**2``, ``-q*x``. Two and a letter are an option,
     known or not. Short options take no attached value.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words. Raises UsageError for an option that is given twice."""
         ctx.meta["gradcli.words"] = list(args)  # for messages that repeat them
         options = {name: param for param in self.params for name in param.opts + param.secondary_opts if name.startswith("-")}
-        flags = ("-h", "--help")
+        once: set[Any] = set()
         prepared: list[str] = []
         rest = iter(args)
         for word in rest:
-            if word == "--":
-                prepared += ["--", *rest]
-            elif (option := options.get(word)) is not None:
+            is_long = word.startswith("--") and word[2:3].isalpha()
+            name, value, _ = word.partition("=") if is_long else (word, "", "")
+            if (option := options.get(name)) is not None:
+                if option in once and not ctx.resilient_parsing:
+                    names = [max(names, key=len) for names in (option.opts, option.secondary_opts) if names]
+                    raise UsageError(f"{' or '.join(names)} is given twice", help="leave one of them out")
+                if not getattr(option, "multiple", False):
+                    once.add(option)
                 prepared.append(word)
-                if word not in flags and not getattr(option, "is_flag", False):
+                if not value and not getattr(option, "is_flag", False):
                     prepared += [value for value in [next(rest, None)] if value is not None]
-            elif word in ("-", *flags) or not word.startswith("-") or (word.startswith("--") and word[2:3].isalpha()):
-                prepared.append(word)
+            elif word == "--":
+                prepared += [word, *rest]
             else:
-                prepared.append(" " + word)
+                prepared.append(word if is_long or word in ("-", "-h") or not word.startswith("-") else f" {word}")
         return super().parse_args(ctx, prepared)
 
 
@@ -120,8 +112,7 @@ def _command(name: str) -> Any:
     """Make a command of the options of its request."""
     request, place = COMMANDS[name]
     single = typer.Typer(**STYLE)
-    kind = ExpressionCommand if "arguments" in request.options() else OnceCommand
-    single.command(name, cls=kind, help=request.__doc__, epilog=request.epilog)(request.reader(name, place))
+    single.command(name, cls=Command, help=request.__doc__, epilog=request.epilog)(request.reader(name, place))
     command: Any = typer.main.get_command(single)
     command.groups = GROUPS.get(name, {})
     for param in command.params:  # texts stay as they are typed: typer would import pydantic for them, which takes longer than to evaluate
@@ -146,19 +137,18 @@ class Commands(_Helped, TyperGroup):
         return list(self.names)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        for name in [cmd_name] if cmd_name in self.names else self.names:  # all, of which typer suggests the closest one
-            if name not in self.commands:
-                self.commands[name] = _command(name)
-                if _COMPLETING:
-                    from gradcli.cli.completion import prepare
+        if cmd_name in self.names and cmd_name not in self.commands:
+            self.commands[cmd_name] = _command(cmd_name)
+            if _COMPLETING:
+                from gradcli.cli.completion import prepare
 
-                    prepare(self.commands[name])
+                prepare(self.commands[cmd_name])
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Lead to a command from an expression or a file without one."""
         if args and not ctx.resilient_parsing and args[0] not in self.names and not args[0].startswith("--"):
-            from gradcli.cli.inputs.positionals import command_of
+            from gradcli.cli.inputs import command_of
             from gradcli.errors import suggestion
 
             close = suggestion(args[0], list(self.names), cutoff=0.6) if args[0].isidentifier() else None
@@ -178,7 +168,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        from gradcli.cli.write.streams import put_text
+        from gradcli.cli.write.results import put_text
 
         put_text(f"gradcli {version('gradcli')}\n")
         raise typer.Exit

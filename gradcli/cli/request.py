@@ -119,7 +119,8 @@ class Request(Fixed):
                     annotation=Annotated[list[str] | None if several else kind, how],
                 )
             )  # fmt: skip
-        read.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        reading: Any = read
+        reading.__signature__ = Signature(parameters)
         read.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return read
 
@@ -546,9 +547,12 @@ class FunctionsRequest(Request):
 
 
 class HelpRequest(Request):
-    """Explain the code of an error, or a verdict; without one, list all."""
+    """Explain the code of an error, a verdict, a command or a function; without one, list all codes."""
 
-    code: Annotated[str | None, typer.Argument(metavar="[CODE]", help="A code, as in error[unknown-name], or a verdict.")] = None
+    word: Annotated[
+        str | None,
+        typer.Argument(metavar="[CODE]|[COMMAND]|[FUNCTION]", help="A code (error[unknown-name]), a verdict, a command or a function."),
+    ] = None
 
 
 class InfoRequest(Request):
@@ -579,7 +583,7 @@ GROUPS = {
 # By the names of commands: their options, and what runs them.
 COMMANDS: dict[str, tuple[type[Request], str]] = {
     "eval": (EvalRequest, "decide.running:evaluate"),
-    "diff": (DiffRequest, "decide.differentiation:differentiate"),
+    "diff": (DiffRequest, "decide.explanations:differentiate"),
     "explain": (ExplainRequest, "decide.explanations:explain"),
     "plot": (PlotRequest, "decide.ranges:plot"),
     "check": (CheckRequest, "decide.checking:check"),
@@ -587,7 +591,7 @@ COMMANDS: dict[str, tuple[type[Request], str]] = {
     "export": (ExportRequest, "decide.exporting:export"),
     "repl": (ReplRequest, "repl.conversation:converse"),
     "functions": (FunctionsRequest, "decide.about:list_functions"),
-    "help": (HelpRequest, "decide.about:explain_code"),
+    "help": (HelpRequest, "decide.about:explain_word"),
     "info": (InfoRequest, "decide.about:show_info"),
     "cache": (CacheRequest, "decide.about:show_cache"),
 }

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gradcli.errors import GradcliError, InputError, suggestion
 from gradcli.files import npy
-from gradcli.files.npy import STANDARD_INPUT, is_handed_over, opened, read_within, refuse_unnameable, unreadable
+from gradcli.files.npy import STANDARD_INPUT, STREAMS, is_handed_over, opened, read_within, refuse_unnameable, unreadable
 from gradcli.files.stores import CHUNKED, store_at, whole
 from gradcli.limits import ITEM, Limits
 
@@ -232,17 +232,6 @@ def _is_place(key: str, width: int) -> bool:
     return key.isascii() and key.isdigit() and len(key.lstrip("0")) <= len(str(width)) and int(key) < width
 
 
-class _Place(NamedTuple):
-    """A cell, and where it stands."""
-
-    where: str
-    line: int
-    said: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.said!r}"
-
-
 class _Numbers:
     """The numbers of the columns that are asked for, row by row.
 
@@ -253,54 +242,40 @@ class _Numbers:
         self.rows, self.columns, self.limits = rows, columns, limits
         self.most = min(limits.entries, limits.memory // ITEM)
         self.values, self.count, self.whole = array("d"), 0, True
-        self.first: dict[str, _Place] = {}  # the first number with a point, that with a comma, what is none, what is none either way
+        self.comma = self.first_comma = self.point = ""  # the first numbers with these, and where they stand
         self.thousands = True  # whether all commas may separate thousands
 
     def take(self, cells: list[str]) -> None:
-        """Keep the numbers of a row. Raises LimitError for more than there may be."""
+        """Keep the numbers of a row. Raises LimitError for more than there may be, InputError for what is no number."""
         self.count += 1
         if len(self.values) + len(self.columns) > self.most:
             self.limits.check_array((self.count, len(self.columns)))
         for column in self.columns:
             cell = cells[column]
-            if _NUMBER.fullmatch(cell) and "." not in cell:
-                self.values.append(float(cell))
-                self.whole = self.whole and cell.lstrip("+-").isdigit()
-            else:
-                self.whole = False
-                self.values.append(self._number(cell, column) if cell else np.nan)
+            self.whole = self.whole and cell.lstrip("+-").isdigit()
+            self.values.append(self._number(cell, column) if cell else np.nan)
 
     def _number(self, cell: str, column: int) -> float:
-        """Return a number with a point or a comma, and NaN for what is none; what it shows is noted."""
-        if "." in cell and "point" in self.first and _NUMBER.fullmatch(cell):  # as most are
-            return float(cell)
-        place = _Place(f"'{self.rows.name}', line {self.rows.line}, column {column + 1}", self.rows.line, cell)
-        if "." in cell:
-            self.first.setdefault("point", place)
         if _NUMBER.fullmatch(cell):
+            if not self.point and "." in cell:
+                self.point = f"{cell!r} on line {self.rows.line}"
             return float(cell)
-        if _WITH_COMMA.fullmatch(cell):
-            self.first.setdefault("comma", place)
-            self.thousands = self.thousands and _THOUSANDS.fullmatch(cell) is not None
-        self.first.setdefault("none", place)
-        with_point = cell.replace(",", ".")
-        if "," in cell and _NUMBER.fullmatch(with_point):
-            return float(with_point)
-        self.first.setdefault("none either way", place)
-        return np.nan
+        place = f"'{self.rows.name}', line {self.rows.line}, column {column + 1}: {cell!r}"
+        if not _WITH_COMMA.fullmatch(cell):
+            raise InputError(f"{place} is not a number", help="a number has a point, never a comma" if "," in cell else None)
+        if not self.comma:
+            self.comma, self.first_comma = cell, place
+        self.thousands = self.thousands and _THOUSANDS.fullmatch(cell) is not None
+        return float(cell.replace(",", "."))
 
     def all(self) -> np.ndarray:
-        """Rows and columns. Raises InputError for the first thing that is wrong with them."""
-        comma, point = self.first.get("comma"), self.first.get("point")
-        if comma is not None and point is not None:
+        """Rows and columns. Raises InputError for commas that have two readings."""
+        if self.comma and self.point:
             help = "write decimal points throughout, and nothing between thousands"
-            raise InputError(f"{comma} has a comma, and {point.said!r} on line {point.line} a point", help=help)
-        if comma is not None and self.thousands:
-            both = f"{comma} is {comma.said.replace(',', '.')} or {comma.said.replace(',', '')}"
+            raise InputError(f"{self.first_comma} has a comma, and {self.point} a point", help=help)
+        if self.comma and self.thousands:
+            both = f"{self.first_comma} is {self.comma.replace(',', '.')} or {self.comma.replace(',', '')}"
             raise InputError(both, help="write decimal points, and nothing between thousands")
-        wrong = self.first.get("none" if comma is None else "none either way")
-        if wrong is not None:
-            raise InputError(f"{wrong} is not a number", help="a number has a point, never a comma" if "," in wrong.said else None)
         out = np.array(self.values).reshape(self.count, len(self.columns))
         return out.astype(np.int64) if self.count and self.whole and np.all(np.abs(out) < 2**53) else out
 
@@ -317,7 +292,6 @@ class _Data:
     file: io.BufferedIOBase
     size: int
     name: str  # in messages
-    write: str  # how one names it
     key: str | None
     limits: Limits
     limited: bool = True  # as far as it may be mapped; what a user names and memory need not hold is theirs to choose
@@ -337,16 +311,14 @@ def load_array(reference: str, limits: Limits, folder: Path | None = None, piped
     """
     name, key = split_reference(reference, folder)
     refuse_unnameable(name)
-    if name == "-" or (folder is None and name in STANDARD_INPUT):
-        name = "standard input"
     try:
-        if name == "standard input":
+        if name == "-" or (folder is None and name in STREAMS):
             if piped is None:
                 raise InputError("'@-' is for bindings on the command line", help="here, name a file")
-            return _of_bytes(piped(), name, "@-", key, limits)
+            return _of_bytes(piped(), STANDARD_INPUT, key, limits)
         if folder is None and is_handed_over(name):
             with opened(Path(name), name, stream=True) as stream:
-                return _of_bytes(read_within(stream, name, limits), name, f"@{name}", key, limits)
+                return _of_bytes(read_within(stream, name, limits), name, key, limits)
         path = Path(name) if folder is None else _inside(name, folder, reference)
         if path.suffix.lower() in CHUNKED:
             return whole(store_at(path, name, key, inside=folder is not None), name, limits, limited=folder is not None)
@@ -354,7 +326,7 @@ def load_array(reference: str, limits: Limits, folder: Path | None = None, piped
             reader = _READERS.get(path.suffix.lower())
             if reader is None:
                 raise InputError(f"cannot tell how to read '{name}'", help=f"the formats are {_FORMATS}")
-            return reader(_Data(file, os.fstat(file.fileno()).st_size, name, f"@{name}", key, limits, folder is not None))
+            return reader(_Data(file, os.fstat(file.fileno()).st_size, name, key, limits, folder is not None))
     except GradcliError:
         raise
     except UnicodeDecodeError as error:
@@ -371,9 +343,9 @@ def split_reference(reference: str, folder: Path | None) -> tuple[str, str | Non
     return name, key
 
 
-def _of_bytes(content: bytes, name: str, write: str, key: str | None, limits: Limits) -> np.ndarray:
+def _of_bytes(content: bytes, name: str, key: str | None, limits: Limits) -> np.ndarray:
     """The array of bytes without a suffix: NumPy's formats and JSON are known by how they begin, all else is a table."""
-    data = _Data(io.BytesIO(content), len(content), name, write, key, limits)
+    data = _Data(io.BytesIO(content), len(content), name, key, limits)
     if content.startswith(npy.MAGIC):
         return _npy(data)
     if npy.is_archive(content):
@@ -392,32 +364,28 @@ def _inside(name: str, folder: Path, reference: str) -> Path:
 def _npy(data: _Data) -> np.ndarray:
     """An array in NumPy's format, mapped if it is a file's and large."""
     if data.key is not None:
-        raise InputError(f"'{data.name}' is one array; it has no parts", help=f"write {data.write}")
-    header = npy.header_of(data.file, data.name)
-    if header.size + header.nbytes > data.size:
-        raise InputError(f"cannot read '{data.name}': {npy.CUT_OFF}")
-    array = None if isinstance(data.file, io.BytesIO) else npy.mapped(data.file, header)
-    if array is None:
+        raise npy.has_no_parts(data.name)
+    header = npy.header_of(data.file, data.name, data.size)
+    if header.nbytes < npy.MAPPED or isinstance(data.file, io.BytesIO):
         data.limits.check_array(header.shape)
-    elif data.limited:
+        return npy.entries_of(data.file, header, data.name)
+    if data.limited:
         data.limits.check_shape(header.shape)
-    return npy.entries_of(data.file, header, data.name) if array is None else array
+    return npy.mapped(data.file, header)
 
 
 def _npz(data: _Data) -> np.ndarray:
-    return npy.part(data.file, data.name, data.write, data.key, data.limits)
+    return npy.part(data.file, data.name, data.key, data.limits)
 
 
 def _json(data: _Data) -> np.ndarray:
     name, key = data.name, data.key
     whole: Any = parsed(data.text(_OF_JSON), f"what '{name}' holds", data.limits)
-    if key is not None:
-        if not isinstance(whole, dict) or key not in whole:
-            close = suggestion(key, list(whole)) if isinstance(whole, dict) else None
-            raise InputError(f"'{name}' has no key '{key}'", help=f"did you mean '{close}'?" if close else None)
-        whole = whole[key]
-    elif isinstance(whole, dict):
-        raise InputError(f"'{name}' needs a key", help=f"write {data.write}:KEY with KEY one of {', '.join(list(whole)[:20])}")
+    if isinstance(whole, dict) or key is not None:
+        parts = whole if isinstance(whole, dict) else {}
+        if key not in parts:
+            raise npy.has_no_key(name, key, [*parts])
+        whole = parts[key]
     return array_of(whole, f"'{name}'", data.limits)
 
 

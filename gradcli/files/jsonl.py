@@ -5,6 +5,8 @@ No field is read past: one that is unknown, twice there, or of another type than
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +22,8 @@ from gradcli.limits import Limits
 
 FIELDS = ("id", "expr", "at", "wrt", "seed", "expect", "meta", "skip", "xfail", "rtol", "atol", "dialect")
 _PART_OF_IDENTITY = ("expect", "at", "seed", "wrt", "dialect")
-_LONGEST = 1_000  # characters of a constant expression in a list
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_LONGEST = 100_000  # characters of a list of constant expressions
 _DEEPEST = 64  # levels of what is copied as it is
 
 
@@ -117,34 +120,23 @@ def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarra
         if isinstance(value, str) and not value.startswith("@") and not is_number(value):
             values[name] = value
             continue
-        if isinstance(value, list) and _has_expressions(value):
-            values[name] = _text_of(value)
+        if isinstance(value, str) and value.startswith("@"):
+            values[name] = load_array(value[1:], limits, folder)
             continue
-        array = load_array(value[1:], limits, folder) if isinstance(value, str) and value.startswith("@") else None
-        values[name] = array_of(value, f"the value of '{name}'", limits) if array is None else array
+        try:
+            values[name] = array_of(value, f"the value of '{name}'", limits)
+        except InputError:
+            text = _with_expressions(value)
+            if text is None:
+                raise
+            values[name] = text
     return values
 
 
-def _has_expressions(value: list[Any]) -> bool:
-    """Return True if a list holds short texts, in lists within it or not, that are no numbers."""
-    level: list[Any] = value
-    for _ in range(_DEEPEST):
-        texts = [part for part in level if isinstance(part, str)]
-        if any(len(text) > _LONGEST for text in texts):
-            return False
-        if not all(map(is_number, texts)):
-            return True
-        level = [part for inner in level if isinstance(inner, list) for part in inner]
-    return False
-
-
-def _text_of(value: Any) -> str:
-    """Return a list of numbers and constant expressions as text of the language. Raises InputError for anything else in it."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_text_of, value))}]"
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise InputError(f"'at': {_kind(value)} stands among constant expressions")
-    return f"({value})" if isinstance(value, str) else repr(value)
+def _with_expressions(value: Any) -> str | None:
+    """Return a list that has constant expressions among its numbers as text of the language; None for anything else."""
+    text = json.dumps(_shallow("at", value), ensure_ascii=False) if isinstance(value, list) else ""
+    return _STRING.sub(r"(\1)", text) if '"' in text and len(text) <= _LONGEST else None
 
 
 def _names(wrt: Any) -> tuple[str, ...] | None:

@@ -11,14 +11,15 @@ import stat
 import struct
 import zipfile
 import zlib
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO, cast
+from types import SimpleNamespace
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from gradcli.errors import InputError, LimitError
+from gradcli.errors import InputError, LimitError, suggestion
 from gradcli.limits import Limits
 
 # -- Files that are opened to be read: regular ones, and pipes and terminals where these are
@@ -28,7 +29,8 @@ from gradcli.limits import Limits
 # ever, and reading a device never ends.
 
 
-STANDARD_INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+STANDARD_INPUT = "standard input"
+STREAMS = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})  # which are that
 _HANDED_OVER = re.compile(r"/(?:dev|proc/self)/fd/[0-9]+")
 _KINDS = {
     stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
@@ -44,7 +46,7 @@ def is_handed_over(path: str) -> bool:
 @cache
 def folder_of(path: str) -> Path:
     """The folder of a file; for standard input and what a shell hands over, the current one."""
-    return Path() if path in STANDARD_INPUT or is_handed_over(path) else Path(path).parent
+    return Path() if path in STREAMS or is_handed_over(path) else Path(path).parent
 
 
 def opened(path: Path, name: str, *, stream: bool = False) -> io.BufferedReader:
@@ -119,11 +121,11 @@ def read_within(stream: BinaryIO | io.BufferedIOBase, name: str, limits: Limits,
 MAGIC = b"\x93NUMPY"
 CUT_OFF = "it ends before the array does, as a file that was cut off"
 _LONGEST = 10_000  # bytes of a header; NumPy writes 128
+_HEADERS = {1: np.lib.format.read_array_header_1_0, **dict.fromkeys((2, 3), np.lib.format.read_array_header_2_0)}
 MAPPED = 1 << 26  # bytes from which a file is mapped: a smaller one is read, and may change or go while it is in use
 
 
-@dataclass(frozen=True, eq=False)
-class Header:
+class Header(NamedTuple):
     """What stands before the entries of an array."""
 
     dtype: np.dtype
@@ -136,45 +138,41 @@ class Header:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-def header_of(stream: io.BufferedIOBase, name: str) -> Header:
-    """The header of an array of real numbers, which is at the beginning of a stream. Raises InputError."""
-    start = stream.read(8)
-    if not start.startswith(MAGIC):
-        found = f"it begins with {start[: len(MAGIC)]!r}"
-        raise InputError(f"'{name}' is not an array in NumPy's format: {found}" if start else f"'{name}' is empty")
-    wide = start[6:7] != b"\x01"
-    if len(start) < 8 or start[6] not in (1, 2, 3):
-        raise InputError(f"cannot read '{name}': " + (CUT_OFF if len(start) < 8 else f"it is of version {start[6]}, which NumPy has not"))
-    length = stream.read(4 if wide else 2)
-    count = int.from_bytes(length, "little")
-    if count > _LONGEST:
-        raise _broken(name)
-    text = stream.read(count)
-    if len(length) < (4 if wide else 2) or len(text) < count:
-        raise InputError(f"cannot read '{name}': {CUT_OFF}")
-    read = np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0
+def header_of(stream: io.BufferedIOBase, name: str, size: int) -> Header:
+    """The header of an array of real numbers, which is at the beginning of a stream of so many bytes. Raises InputError."""
+    start = stream.read(len(MAGIC))
+    if start != MAGIC:
+        raise InputError(f"'{name}' is not an array in NumPy's format: it begins with {start!r}" if start else f"'{name}' is empty")
+
+    def read(count: int) -> bytes:
+        if count > _LONGEST:
+            raise ValueError
+        data = stream.read(count)
+        if len(data) < count:
+            raise InputError(f"cannot read '{name}': {CUT_OFF}")
+        return data
+
     try:
-        shape, by_columns, dtype = read(io.BytesIO(length + text), _LONGEST)
+        shape, by_columns, dtype = _HEADERS[read(2)[0]](SimpleNamespace(read=read), _LONGEST)
+        if any(type(extent) is not int or extent < 0 for extent in shape):
+            raise ValueError
+    except InputError:
+        raise
     except Exception:  # of a damaged one, Python's readers of literals and tokens raise all sorts
-        raise _broken(name) from None
-    if any(type(extent) is not int or extent < 0 for extent in shape):
-        raise _broken(name)
+        raise InputError(f"cannot read '{name}': its header is none that NumPy writes") from None
     if dtype.hasobject:
         raise InputError(f"cannot read '{name}': it holds Python objects, not numbers")
     if dtype.kind not in "fiub":
         kind = "structured" if dtype.fields else dtype
         raise InputError(f"'{name}' holds {kind} data, not real numbers")
-    return Header(dtype, shape, by_columns, 8 + len(length) + count)
+    header = Header(dtype, shape, by_columns, stream.tell())
+    if header.size + header.nbytes > size:
+        raise InputError(f"cannot read '{name}': {CUT_OFF}")
+    return header
 
 
-def _broken(name: str) -> InputError:
-    return InputError(f"cannot read '{name}': its header is none that NumPy writes")
-
-
-def mapped(file: io.BufferedIOBase, header: Header) -> np.ndarray | None:
-    """The array of a file whose header was read, left where it is, if it is large."""
-    if header.nbytes < MAPPED:
-        return None
+def mapped(file: io.BufferedIOBase, header: Header) -> np.ndarray:
+    """The array of a file whose header was read, left where it is."""
     return np.memmap(file, header.dtype, "r", header.size, header.shape, "F" if header.by_columns else "C")
 
 
@@ -184,6 +182,24 @@ def entries_of(stream: io.BufferedIOBase, header: Header, name: str) -> np.ndarr
     if len(data) < header.nbytes:
         raise InputError(f"cannot read '{name}': {CUT_OFF}")
     return np.frombuffer(data, header.dtype).reshape(header.shape, order="F" if header.by_columns else "C")
+
+
+def has_no_parts(name: str) -> InputError:
+    """Return the error of a key of one array."""
+    return InputError(f"'{name}' is one array; it has no parts", help=f"write {written(name)}")
+
+
+def has_no_key(name: str, key: str | None, keys: Sequence[str]) -> InputError:
+    """Return the error of a key that a file does not have, or of none where it has several arrays."""
+    close = None if key is None else suggestion(key, keys)
+    listed = f"write {written(name)}:KEY with KEY one of {', '.join(keys[:_LISTED])}" if keys else "it holds nothing"
+    said = f"'{name}' needs a key" if key is None else f"'{name}' has no key '{key}'"
+    return InputError(said, help=f"did you mean '{close}'?" if close else listed)
+
+
+def written(name: str) -> str:
+    """Return how one names a file of data."""
+    return "@-" if name == STANDARD_INPUT else f"@{name}"
 
 
 # -- Parts of ``.npz`` archives: what the archive and the part say of their sizes is looked at
@@ -202,11 +218,8 @@ def is_archive(start: bytes) -> bool:
     return start.startswith(_ZIP)
 
 
-def part(file: io.BufferedIOBase, name: str, write: str, key: str | None, limits: Limits) -> np.ndarray:
-    """The array of an archive that has this key, or its only one; ``write`` is how the archive is named where it is asked for.
-
-    Raises InputError, LimitError, OSError.
-    """
+def part(file: io.BufferedIOBase, name: str, key: str | None, limits: Limits) -> np.ndarray:
+    """The array of an archive that has this key, or its only one. Raises InputError, LimitError, OSError."""
     start = file.read(len(MAGIC))
     if not is_archive(start):
         help = "it is one array; give it a name that ends in .npy" if start == MAGIC else None
@@ -214,7 +227,7 @@ def part(file: io.BufferedIOBase, name: str, write: str, key: str | None, limits
     try:
         _refuse_large_directory(file, name)
         with zipfile.ZipFile(file) as archive:
-            info = _chosen(archive.infolist(), name, write, key)
+            info = _chosen(archive.infolist(), name, key)
             with archive.open(info) as member:
                 return _unpacked(cast("zipfile.ZipExtFile", member), info, f"{name}:{_key(info)}", limits)
     except _FAULTS as error:
@@ -235,14 +248,12 @@ def _key(info: zipfile.ZipInfo) -> str:
     return info.filename.removesuffix(".npy")
 
 
-def _chosen(parts: list[zipfile.ZipInfo], name: str, write: str, key: str | None) -> zipfile.ZipInfo:
+def _chosen(parts: list[zipfile.ZipInfo], name: str, key: str | None) -> zipfile.ZipInfo:
     """The part that a key names. Raises InputError if there is none, or if it cannot be read."""
     alone = key is None and len(parts) == 1
     found = parts if alone else [info for info in parts if key in (info.filename, _key(info))]
     if not found:
-        missing = f"'{name}' needs a key" if key is None else f"'{name}' has no key '{key}'"
-        keys = ", ".join(_key(info) for info in parts[:_LISTED])
-        raise InputError(missing, help=f"write {write}:KEY with KEY one of {keys}" if parts else "it holds nothing")
+        raise has_no_key(name, key, [*map(_key, parts)])
     if len(found) > 1:
         raise InputError(f"'{name}' has the key '{key}' {len(found)} times")
     if found[0].flag_bits & _ENCRYPTED:
@@ -255,9 +266,7 @@ def _chosen(parts: list[zipfile.ZipInfo], name: str, write: str, key: str | None
 
 def _unpacked(member: zipfile.ZipExtFile, info: zipfile.ZipInfo, name: str, limits: Limits) -> np.ndarray:
     """The array of a part: what it unpacks to is known from its header, and no more is unpacked."""
-    header = header_of(member, name)
-    if header.size + header.nbytes > info.file_size:
-        raise InputError(f"cannot read '{name}': {CUT_OFF}")
+    header = header_of(member, name, info.file_size)
     limits.check_array(header.shape)
     array = entries_of(member, header, name)
     member.read(1)  # at the end, the archive's sum of the part is compared

@@ -12,13 +12,14 @@ import os
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from gradcli.errors import GradcliError, UsageError, one_of, suggestion
 from gradcli.files.npy import is_handed_over, opened, unreadable
-from gradcli.files.option_table import option_value
+from gradcli.files.option_table import VALUES, option_value
 from gradcli.report.verdicts import Verdict
 from gradcli.storage.whole_files import absolute, here, shown
 
@@ -60,16 +61,18 @@ class FunctionSetting:
     @property
     def functions(self) -> list[str]:
         """The names of all functions that it is about."""
-        names = (self.function, self.gradient, self.jvp_of, self.adjoint, self.implicit, self.fixed_point, self.parameters)
-        return [name for name in names if name is not None]
+        return [name for key in NAMED if (name := getattr(self, _field(key))) is not None]
 
     @property
     def name(self) -> str:
         return self.id or self.function
 
 
-def line_of_function(function: FunctionSetting, lines: list[str]) -> int:
+def line_of_function(function: FunctionSetting, path: Path | None) -> int:
     """The line of the settings that names a function."""
+    lines: list[str] = []
+    with suppress(OSError, ValueError):
+        lines = [] if path is None else path.read_text("utf-8-sig").split("\n")
     return next((number for number, line in enumerate(lines, 1) if f'"{function.name}"' in line or f"'{function.name}'" in line), 1)
 
 
@@ -101,19 +104,23 @@ class Settings:
         return replace(self, **said) if said else self
 
 
-_LISTED = ("convention", "rtol", "atol", "points", "random-state", "timeout", "jobs", "budget", "threads", "dialect", "backend")
 _EXAMPLES = {
     "fail-on": 'fail-on = ["mismatch"]', "files": 'files = ["gradients"]', "report": 'report = ["junit=gradients.xml"]',
-    "baseline": 'baseline = "known.json"',
+    "baseline": 'baseline = "known.json"', "wrt": 'wrt = ["x"]', "at": 'at = {x = "randn(5)", y = 2}, by the names of its parameters',
 }  # fmt: skip
-KEYS = (*_LISTED, *_EXAMPLES, "functions")
-
 _CLAIMS = ("gradient", "jvp-of", "adjoint")
-_NAMED = ("function", *_CLAIMS, "implicit", "fixed-point", "parameters")
-_TEXTS = (*_NAMED, "by", "id", "skip", "xfail")
-FUNCTION_KEYS = (
-    *_TEXTS, "forward", "at", "wrt", "seed", "points", "random-state", "order", "rtol", "atol", "timeout", "dtype",
-)  # fmt: skip
+NAMED = ("function", *_CLAIMS, "implicit", "fixed-point", "parameters")
+_TEXTS = (*NAMED, "by", "id", "skip", "xfail")
+
+
+def _keys(kind: type) -> list[str]:
+    return [field.name.replace("_", "-") for field in fields(kind) if field.name != "path"]
+
+
+def _field(key: str) -> str:
+    return key.replace("-", "_")
+
+
 _EXAMPLE = 'write [[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = "pkg.losses:slope" and at = {x = "randn(5)"}'
 
 
@@ -148,19 +155,17 @@ def read(path: Path, *, stream: bool = False) -> Settings:
         data = tomllib.loads(_text(path, name, stream))
     except GradcliError as error:
         raise UsageError(error.message) from None
-    except OSError as error:
+    except RecursionError:
+        raise UsageError(f"cannot read '{name}': it is nested too deeply") from None
+    except (OSError, ValueError) as error:
         raise UsageError(unreadable(error, name).message) from None
-    except UnicodeDecodeError:
-        raise UsageError(f"cannot read '{name}': it is not UTF-8") from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"cannot read '{name}': {error if isinstance(error, ValueError) else 'it is nested too deeply'}") from None
     tools = data.get("tool", {})
     _refuse_strays(data, tools if isinstance(tools, dict) else {}, path)
     given = tools.get("gradcli", {}) if isinstance(tools, dict) else {}
     if not isinstance(given, dict):
         raise UsageError(f"{name}: [tool.gradcli] must be a table")
-    _refuse_unknown(f"{name}: [tool.gradcli]", given, KEYS)
-    found = {key.replace("-", "_"): _checked(key, value, path) for key, value in given.items()}
+    _refuse_unknown(f"{name}: [tool.gradcli]", given, _keys(Settings))
+    found = {_field(key): _checked(key, value, path) for key, value in given.items()}
     return Settings(**found, path=path)
 
 
@@ -183,7 +188,7 @@ def _refuse_strays(data: dict[str, Any], tools: dict[str, Any], path: Path) -> N
     strays += [key for key in data if _letters(key) == "gradcli"]
     if strays:
         raise UsageError(f"{shown(path)}: [{strays[0]}] is not read", help="did you mean [tool.gradcli]?")
-    loose = [key for key in data if key in KEYS]
+    loose = [key for key in data if key in _keys(Settings)]
     if loose and path.name != NAME and "gradcli" not in tools:
         raise UsageError(f"{shown(path)}: '{loose[0]}' stands in no table", help="write [tool.gradcli] above it")
 
@@ -203,8 +208,8 @@ def _refuse_unknown(what: str, given: dict[str, Any], keys: Sequence[str]) -> No
 
 def _checked(key: str, value: Any, path: Path) -> Any:
     what = f"{shown(path)}: [tool.gradcli] {key}"
-    if key in _LISTED:
-        return option_value(key.replace("-", "_"), value, what)
+    if _field(key) in VALUES:
+        return option_value(_field(key), value, what)
     if key == "functions":
         return functions_of(what, value)
     words = _listed(value)
@@ -229,7 +234,7 @@ def _inside(what: str, report: str, path: Path) -> str:
     """A report as the command line takes it, its file from the current folder; it may not lie outside of the project's."""
     kind, equals, file = report.partition("=")
     if not equals or not kind.strip() or not file.strip():
-        raise UsageError(f"{what} cannot be {report!r}", help='write report = ["junit=gradients.xml"]')
+        raise UsageError(f"{what} cannot be {report!r}", help=f"write {_EXAMPLES['report']}")
     if file.strip() == "-":
         return report
     return f"{kind.strip()}={_within(what, file.strip(), path, 'name it with --report')}"
@@ -270,36 +275,31 @@ def functions_of(what: str, given: Any) -> tuple[FunctionSetting, ...]:
 
 
 def _function(what: str, entry: dict[str, Any]) -> FunctionSetting:
-    _refuse_unknown(what, entry, FUNCTION_KEYS)
-    said: dict[str, Any] = {}
-    for key, value in entry.items():
-        where, name = f"{what} {key}", key.replace("-", "_")
-        if key == "at":
-            if not isinstance(value, dict) or not value:
-                raise UsageError(f"{where} cannot be {value!r}", help='write at = {x = "randn(5)", y = 2}, by the names of its parameters')
-            said[name] = tuple(f"{parameter}={_as_text(f'{what} at.{parameter}', given)}" for parameter, given in value.items())
-        elif key == "wrt":
-            names = _listed(value)
-            if not names or not all(word.strip() for word in names):
-                raise UsageError(f"{where} cannot be {value!r}", help='write wrt = ["x"]')
-            said[name] = ",".join(names)
-        elif key == "seed":
-            said[name] = _as_text(where, value)
-        elif key not in _TEXTS:
-            said[name] = option_value(f"check.{name}", value, where)
-        elif not isinstance(value, str) or not (value.strip() or key in ("skip", "xfail")):
-            raise UsageError(f"{where} cannot be {value!r}", help=f'write {key} = "..."')
-        elif key in _NAMED and not all(value.partition(":")):
-            raise UsageError(f"{where}: a function is named MODULE:NAME, not '{value}'")
-        else:
-            said[name] = value
+    _refuse_unknown(what, entry, _keys(FunctionSetting))
+    said = {_field(key): _of_function(what, key, value) for key, value in entry.items()}
     if "function" not in said or sum(key in entry for key in (*_CLAIMS, "by")) != 1:
         raise UsageError(f"{what} needs a function, and its gradient or by whom it is differentiated", help=_EXAMPLE)
     if "at" not in said:
-        raise UsageError(
-            f"{what} needs at, a table of arguments", help='write at = {x = "randn(5)", y = 2}, by the names of its parameters'
-        )
+        raise UsageError(f"{what} needs at, a table of arguments", help=f"write {_EXAMPLES['at']}")
     return FunctionSetting(**said)
+
+
+def _of_function(what: str, key: str, value: Any) -> Any:
+    """Return what is said of a function under a key. Raises UsageError."""
+    where = f"{what} {key}"
+    if key == "at" and isinstance(value, dict) and value:
+        return tuple(f"{parameter}={_as_text(f'{what} at.{parameter}', given)}" for parameter, given in value.items())
+    if key == "wrt" and (names := _listed(value)) and all(word.strip() for word in names):
+        return ",".join(names)
+    if key == "seed":
+        return _as_text(where, value)
+    if f"check.{_field(key)}" in VALUES or _field(key) in VALUES:
+        return option_value(f"check.{_field(key)}", value, where)
+    if key not in _TEXTS or not isinstance(value, str) or not (value.strip() or key in ("skip", "xfail")):
+        raise UsageError(f"{where} cannot be {value!r}", help="write " + _EXAMPLES.get(key, f'{key} = "..."'))
+    if key in NAMED and not all(value.partition(":")):
+        raise UsageError(f"{where}: a function is named MODULE:NAME, not '{value}'")
+    return value
 
 
 def _as_text(what: str, value: Any) -> str:

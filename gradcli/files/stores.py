@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from gradcli.errors import GradcliError, InputError, OutputError, UsageError, first_line, suggestion
+from gradcli.errors import GradcliError, InputError, OutputError, UsageError, first_line
 from gradcli.files import npy
 from gradcli.files.npy import opened, refuse_unnameable, unreadable
 from gradcli.limits import Limits
@@ -27,7 +27,6 @@ from gradcli.storage.whole_files import cannot_write
 
 Region = tuple[slice, ...]
 _AT_ONCE = 1 << 26  # bytes that are read at once where a store has no chunks
-_LISTED = 20
 
 
 class Store:
@@ -133,15 +132,6 @@ def _without_chunks(shape: Sequence[int], dtype: np.dtype[Any]) -> tuple[int, ..
     return (max(1, min(shape[0], _AT_ONCE // max(row, 1))), *shape[1:]) if shape else ()
 
 
-def _no_key(name: str, key: str | None, keys: Sequence[str]) -> InputError:
-    if key is None:
-        return InputError(
-            f"'{name}' needs a key", help=f"write @{name}:KEY with KEY one of {', '.join(keys[:_LISTED])}" if keys else "it holds nothing"
-        )
-    close = suggestion(key, keys)
-    return InputError(f"'{name}' has no key '{key}'", help=f"did you mean '{close}'?" if close else None)
-
-
 # -- Zarr ----------------------------------------------------------------------------------------------------------------
 
 _CODECS = frozenset({
@@ -164,10 +154,10 @@ class _Zarr(Store):
         if not hasattr(found, "shape"):
             keys = sorted(place for place, _ in _arrays_of(found))
             if key is None or key not in keys:
-                raise _no_key(name, key, keys)
+                raise npy.has_no_key(name, key, keys)
             found = found[key]
         elif key is not None:
-            raise InputError(f"'{name}' is one array; it has no parts", help=f"write @{name}")
+            raise npy.has_no_parts(name)
         foreign = sorted(_codecs(found.metadata.to_dict()) - _CODECS)
         if foreign:
             raise InputError(f"cannot read '{name}': its codec {foreign[0]} is none that numbers are packed with")
@@ -218,7 +208,7 @@ class _HDF5(Store):
         if key is None or key.strip("/") not in names:
             if key is not None and isinstance(self.file.get(key, getlink=True), h5py.ExternalLink):
                 raise InputError(f"'{name}:{key}' is a link to another file", help="name that file")
-            raise _no_key(name, key, sorted(names))
+            raise npy.has_no_key(name, key, sorted(names))
         found = self.file[key]
         if found.is_virtual or found.external:
             raise InputError(f"'{name}:{key}' lies in other files", help="copy it into one")
@@ -240,7 +230,7 @@ class _Parquet(Store):
         if key is None and len(columns) == 1:
             (key,) = columns
         if key is None or key not in columns:
-            raise _no_key(name, key, columns)
+            raise npy.has_no_key(name, key, columns)
         self.key, self.name = key, name
         kind = self.file.schema_arrow.field(key).type
         with suppress(NotImplementedError, TypeError):
@@ -274,12 +264,10 @@ class _Parquet(Store):
 class _Npy(Store):
     def __init__(self, path: Path, name: str, key: str | None, inside: bool) -> None:
         if key is not None:
-            raise InputError(f"'{name}' is one array; it has no parts", help=f"write @{name}")
+            raise npy.has_no_parts(name)
         with path.open("rb") as file:
-            header = npy.header_of(file, name)
-            if header.size + header.nbytes > os.fstat(file.fileno()).st_size:
-                raise InputError(f"cannot read '{name}': {npy.CUT_OFF}")
-            self.array = np.memmap(file, header.dtype, "r", header.size, header.shape, "F" if header.by_columns else "C")
+            header = npy.header_of(file, name, os.fstat(file.fileno()).st_size)
+            self.array = npy.mapped(file, header)
         self.name, self.shape, self.dtype = name, header.shape, _real(header.dtype, name)
         self.chunks = _without_chunks(self.shape, self.dtype)
 

@@ -93,7 +93,7 @@ class Store(ABC):
         if len(content) > self.largest:
             return False
         try:
-            _make(path.parent)
+            make_private(path.parent)
             put_entry(path, content, NEW)
             self._make_room(path)
         except OSError:
@@ -161,7 +161,7 @@ class Entries(Store):
 class Libraries(Store):
     """A store of compiled code, which the system loads from its file: names have the digests, and only what is the user's own is found."""
 
-    NAME = re.compile(r"(?P<compiler>\w+-[\d.]+)-[0-9a-f]{40}-(?P<content>[0-9a-f]{40})\.so")
+    NAME = re.compile(r"\w+-[\d.]+-[0-9a-f]{40}-([0-9a-f]{40})\.so")
 
     def path_of(self, key: str) -> Path | None:
         """The file of compiled code under a key, if there is one that may be loaded. Keys begin with the compiler: gcc-12.2.0-1a2b..."""
@@ -172,7 +172,7 @@ class Libraries(Store):
             for name in sorted(os.listdir(where)):
                 if name.startswith(f"{key}-") and (parts := self.NAME.fullmatch(name)):
                     content = content_of(where / name, self.largest, owned=True)
-                    if content is not None and digest(content) == parts["content"]:
+                    if content is not None and digest(content) == parts[1]:
                         return where / name
                     with suppress(OSError):
                         (where / name).unlink()
@@ -187,10 +187,6 @@ class Libraries(Store):
     def is_ours(self, name: str) -> bool:
         return self.NAME.fullmatch(name) is not None
 
-    def compilers(self) -> list[str]:
-        """Who has made what is kept."""
-        return sorted({parts["compiler"] for path in self.files() if (parts := self.NAME.fullmatch(path.name))})
-
     def own_folder(self, *, make: bool = False) -> Path | None:
         """Return where compiled code is kept, if it is the user's own and nobody else can write to it, or put another in its place."""
         where = self.folder()
@@ -198,7 +194,7 @@ class Libraries(Store):
             return None
         try:
             if make:
-                _make(where)
+                make_private(where)
             there = where.lstat()
             is_own = stat.S_ISDIR(there.st_mode) and _own(there) and not any(_open(above.stat()) for above in where.resolve().parents)
         except OSError:
@@ -237,8 +233,8 @@ def content_of(path: Path, largest: int, *, owned: bool = False) -> bytes | None
         os.close(handle)
 
 
-def _make(where: Path) -> None:
-    """Make a folder of a store, with those above it up to that of all stores, for the user alone."""
+def make_private(where: Path) -> None:
+    """Make a folder, with those above it up to that of all stores, for the user alone."""
     top = folder() or where
     top.parent.mkdir(parents=True, exist_ok=True)
     for place in (*(above for above in reversed(where.parents) if above.is_relative_to(top)), where):

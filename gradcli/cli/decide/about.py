@@ -7,7 +7,6 @@ import os
 import platform
 from collections.abc import Collection, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from gradcli.cli.exit_codes import FINE
 from gradcli.cli.request import COMMANDS, CacheRequest, FunctionsRequest, HelpRequest, InfoRequest, Request
-from gradcli.cli.write.streams import prepare, put, put_rows
+from gradcli.cli.write.results import prepare, put, put_rows
 from gradcli.errors import OutputError, UnknownNameError, UsageError, suggestion
 from gradcli.inert import printable
 from gradcli.query import catalogue
@@ -30,18 +29,26 @@ def list_functions(request: FunctionsRequest) -> int:
     return _put(request, listed(request.words, request.output_format))
 
 
-def explain_code(request: HelpRequest) -> int:
-    """Print what a code means. Raises UsageError for one that there is not."""
+def explain_word(request: HelpRequest) -> int:
+    """Print what a code means, what a command takes or what a function is. Raises UsageError for a word that is none of these."""
     codes = {name.removeprefix("error-"): rule for name, rule in RULES.items()}
-    if request.code is None:
+    if request.word is None:
         width = max(map(len, codes))
         return _put(request, "\n".join(f"{name:<{width}}  {rule.description}" for name, rule in codes.items()))
-    name = request.code.strip().removeprefix("error[").removesuffix("]").removeprefix("error-")
-    if name not in codes:
-        close = suggestion(name, list(codes))
-        help = f"write gradcli {name} --help" if name in COMMANDS else f"did you mean {close}?" if close else "gradcli help lists all"
-        raise UsageError(f"there is no code '{name}'", help=help)
-    return _put(request, f"{name}: {codes[name].description}.\n  {codes[name].advice}".rstrip())
+    name = request.word.strip().removeprefix("error[").removesuffix("]").removeprefix("error-")
+    if name in codes:
+        return _put(request, f"{name}: {codes[name].description}.\n  {codes[name].advice}".rstrip())
+    if name in COMMANDS:
+        from gradcli.cli.main import app
+
+        app([name, "--help"], standalone_mode=False, prog_name="gradcli")
+        return FINE
+    try:
+        return _put(request, listed(name.split(), "text"))
+    except UnknownNameError as unknown:
+        close = suggestion(name, [*codes, *COMMANDS])
+        help = f"did you mean {close}?" if close else unknown.help or "gradcli help lists all codes"
+        raise UsageError(f"there is no code, command or function '{name}'", help=help) from None
 
 
 def show_info(request: InfoRequest) -> int:
@@ -62,8 +69,7 @@ def show_cache(request: CacheRequest) -> int:
         return _put(request, "there is no folder for a cache: set GRADCLI_CACHE_DIR")
     try:
         removed = "removed " if request.clear else ""
-        by = {NATIVE.name: "".join(f" by {compilers}" for compilers in [", ".join(NATIVE.compilers())] if compilers)}
-        lines = [f"{store.holds}: {removed}{_amount(store.files())}{by.get(store.name, '')}" for store in STORES]
+        lines = [f"{store.holds}: {removed}{_amount(store.files())}" for store in STORES]
         if NATIVE.is_left_alone():
             lines.append("compiled code is not loaded from there: the folder, or one above it, is not yours alone to write to")
         for store in STORES if request.clear else ():
@@ -152,8 +158,7 @@ def _numbers(value: Any) -> str:
 # -- What gradcli runs on, as far as results may depend on it --------------------------------------
 
 
-_PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich", "msgspec")
-_OPTIONAL = {"gmpy2": "gmpy2", "python-flint": "flint"}
+_PACKAGES = ("gradcli", "numpy", "scipy", "sympy", "mpmath", "python-flint", "typer", "rich", "msgspec", "gmpy2")
 
 DEPENDS = (
     "Values and gradients may differ in last bits between versions of NumPy and SciPy and between processor features, those of native "
@@ -167,7 +172,6 @@ def surroundings() -> dict[str, Any]:
     double = np.finfo(np.longdouble)
     return {
         **{package: _version(package) for package in _PACKAGES},
-        **{package: _version(package) if find_spec(module) else "not installed" for package, module in _OPTIONAL.items()},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.machine()}",
         "features": _features(),
@@ -183,7 +187,7 @@ def _version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        return "unknown"
+        return "not installed"
 
 
 def _compiler() -> str:

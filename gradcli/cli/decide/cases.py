@@ -7,21 +7,22 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
-from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
-from gradcli.cli.inputs.positionals import Inputs, check_inputs, is_stream, programs_of
+from gradcli.cli.inputs import Inputs, assignment, check_inputs, is_stream, limits_of, options_of, programs_of
 from gradcli.cli.request import CheckRequest
-from gradcli.cli.write.reports import wanted_kinds
+from gradcli.cli.write.reports import wanted_reports
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
 from gradcli.files.jsonl import ClaimInput
-from gradcli.files.npy import folder_of
+from gradcli.files.npy import folder_of, is_handed_over
+from gradcli.files.option_table import option_value
 from gradcli.files.settings import Configuration, Settings, verdicts
 from gradcli.graph.nodes import Expr
+from gradcli.inert import shell_command
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
@@ -122,8 +123,8 @@ class Budget:
 _WORTH_SHARING = 32  # lines of a program
 _SHARES = 10  # of a program for each process: the last one to be done keeps others waiting
 _BATCH = 16  # records that a process takes at once
-OF_EXPRESSION = 0  # in the place of a line's number
-_EVERY = range(sys.maxsize)
+OF_EXPRESSION = sys.maxsize  # in the place of a line's number: it comes last
+_EVERY = range(OF_EXPRESSION)
 
 
 class Part(NamedTuple):
@@ -257,15 +258,6 @@ def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[B
         yield Batch(path, batch, error)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Claims:
-    """What is said of the command line's expression, and what is done with the record that it is said of."""
-
-    claims: tuple[ClaimInput, ...] = ()
-    given: str | None = None  # a digest of them
-    save: Callable[[Record], None] | None = None
-
-
 def _explain_what_is_wrong(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
     """Add the explanation of the right gradient to a record whose verdict is another."""
     if record.check is not None and record.check.worst is not Verdict.AGREE:
@@ -275,25 +267,18 @@ def _explain_what_is_wrong(program: Program, lowered: Lowered, wrt: Mapping[str,
             record.explanation = explained(program, lowered, wrt, record, AskedExplanation(steps=True))
 
 
-def _claims_of(request: CheckRequest, programs: Programs, targets: dict[str, str]) -> Claims:
-    said = [("--grad", text) for text in request.grad] + [("--grad-formula", text) for text in request.grad_formula]
-    claims: list[ClaimInput] = []
-    for option, text in said:
+def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput]:
+    """What is said of the gradient of the command line's expression. Raises UsageError for two claims of one name."""
+    met: set[str] = set()
+    for option, text in [("--grad", text) for text in request.grad] + [("--grad-formula", text) for text in request.grad_formula]:
         name, claim = assignment(option, text)
-        if any(name == other.of for other in claims):
+        if name in met:
             raise UsageError(f"two claims of the gradient by '{name}'", help=f"{option} {text} is the second: leave one out")
-        claims.append(_claim(name, claim, option == "--grad-formula", programs))
-    for option, given in (("--grad", claims), ("--save", targets)):
-        if given and request.expression is None:
-            raise UsageError(f"{option} is about an expression", help="give it with -e")
-    digest = given_of([*request.grad, *request.grad_formula])
-    return Claims(tuple(claims), digest, partial(save_masks, targets=targets) if targets else None)
-
-
-def _claim(name: str, text: str, formula: bool, programs: Programs) -> ClaimInput:
-    if text.startswith("@") and not formula:
-        return ClaimInput(name, numbers=programs.loader()(text[1:]))
-    return ClaimInput(name, text, formula=formula)
+        met.add(name)
+        if claim.startswith("@") and option == "--grad":
+            yield ClaimInput(name, numbers=programs.loader()(claim[1:]))
+        else:
+            yield ClaimInput(name, claim, formula=option == "--grad-formula")
 
 
 class Cases(Work):
@@ -303,10 +288,10 @@ class Cases(Work):
         usual = Configuration(request.config).of()
         checking = CHECKING
         if request.over:
-            from gradcli.cli.inputs.ranges import box_of
+            from gradcli.cli.inputs import box_of
 
             checking = replace(checking, over=box_of(request.over, limits_of(request)))
-        if "html" in wanted_kinds(request, usual):
+        if any(kind == "html" for kind, _ in wanted_reports(request, usual)):
             checking = replace(checking, observer=_explain_what_is_wrong)
         super().__init__(request, check_inputs(request, usual), checking)
         targets, policy = targets_of(request.save), self.policies.of(None)
@@ -320,7 +305,11 @@ class Cases(Work):
         self.programs = programs_of(request, self.inputs, self.limits, policy.state)
         if self.inputs.expression is not None and not self.inputs.files:
             refuse_unknown_in(self.inputs.expression, policy.options, self.programs.values, self.programs.limits, free=True)
-        self.claims = _claims_of(request, self.programs, targets)
+        self.claims = tuple(_claims_of(request, self.programs))
+        for option, given in (("--grad", self.claims), ("--save", targets)):
+            if given and request.expression is None:
+                raise UsageError(f"{option} is about an expression", help="give it with -e")
+        self.save = partial(save_masks, targets=targets) if targets else None
         self.record_lines = CheckedLines(self.programs, self.names, request.rtol, request.atol)
         self.functions = functions
         if functions is not None:
@@ -354,7 +343,7 @@ class Cases(Work):
             yield outcome_of(record, name_of(record), time.perf_counter() - started, policy.fail_on)
 
     def remarks(self) -> list[str]:
-        options = replace(self.policies.of(None).options, claims=self.claims.claims)
+        options = replace(self.policies.of(None).options, claims=self.claims)
         return self.names.remarks(self.programs.values, options, several=bool(self.inputs.files), free=True)
 
     def result(self, line: str, path: str, number: int, unreached: str | None = None) -> Record:
@@ -420,9 +409,10 @@ class Cases(Work):
         self.begin(OF_EXPRESSION)
         parsed = list(statements(text_lines(text) or [""], None, self.programs.limits))
         program.foresee(text_lines(text))
-        policy = replace(policy, options=replace(policy.options, claims=self.claims.claims))
-        for record in claimed(program, parsed, text, policy, save=self.claims.save, decide=self._checked):
-            record.given = self.claims.given
+        policy = replace(policy, options=replace(policy.options, claims=self.claims))
+        given = given_of([*self.request.grad, *self.request.grad_formula])
+        for record in claimed(program, parsed, text, policy, save=self.save, decide=self._checked):
+            record.given = given
             yield record
         self.names.add(program.scope)
 
@@ -444,3 +434,56 @@ def _unreadable(error: GradcliError, path: str) -> Record:
     record = Record.of_error(error)
     record.file = record.file or (None if path == "-" else path)
     return record
+
+
+def check_options(request: CheckRequest, checking: Options) -> Options:
+    """Return what ``gradcli check`` computes: as in every check, but for what is asked for. Raises UsageError."""
+    options = options_of(request, "check")
+    if not any(request.given("function gradient by")):
+        if request.order != 1:
+            raise UsageError("--order is about --function", help="leave it out")
+        if not request.functions:
+            option_value("dtype", request.dtype, "--dtype")
+    remembering = request.cache and not request.save
+    return replace(checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=remembering)
+
+
+# -- One command for each case that is wrong, which repeats it alone: the options that decide it, and where it stands.
+
+
+_LONGEST = 2_000  # characters of a command
+
+
+class Repeating:
+    """The commands of a run. Reports, processes, baselines and limits of the whole run have no part in what one case gives."""
+
+    def __init__(self, request: CheckRequest, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._options = [*_said(request, _OPTIONS)]
+        self._bindings = [f"{name}={text}" for name, text in inputs.bindings.items()]
+        self._reads_once = "@-" in inputs.bindings.values()
+        self._alone = [*_said(request, _ALONE)]
+
+    def command(self, record: Record) -> str | None:
+        """The command, from the folder that this one runs in; None where there is none: standard input and pipes are read once."""
+        files = self._inputs.files if record.file is None else [record.file]
+        if self._reads_once or any(is_stream(path) or is_handed_over(path) for path in files) or (record.file is None and not self._alone):
+            return None
+        where = self._alone if record.file is None else ["--line", str(record.line)]
+        named = [word for path in files for word in (["-f", path] if path.startswith("-") else [path])]
+        command = shell_command("gradcli", "check", *named, *where, *self._bindings, *self._options)
+        return command if len(command) <= _LONGEST else None
+
+
+def _said(request: CheckRequest, names: str) -> Iterator[str]:
+    """Options as words, in this order."""
+    for option, value in request.given(names):
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            yield from (option,) if value is True else (option, str(each))
+
+
+# The options that say what is decided, and those that what is computed, and how it is judged, depends on.
+_ALONE = "expression grad grad_formula function gradient jvp_of adjoint by implicit fixed_point parameters at forward order"
+_OPTIONS = (
+    "input_format wrt seed fail_on rtol atol convention points random_state timeout dialect dtype backend threads config freeze over limit"
+)

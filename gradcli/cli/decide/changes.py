@@ -7,11 +7,11 @@ import re
 import subprocess
 import tomllib
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gradcli.cli.inputs.positionals import Inputs, is_stream
+from gradcli.cli.inputs import Inputs, is_stream
 from gradcli.errors import UsageError, suggestion
 from gradcli.files.settings import Settings
 from gradcli.functions.listed import sources_of
@@ -20,7 +20,6 @@ from gradcli.storage.whole_files import real
 
 _DATA = re.compile(rb"""@([^\s"'@,;()\[\]{}]+?\.(?:npy|npz|csv|json))(?![\w.])""")  # in programs and records
 _LARGEST = 1 << 24  # bytes of a file that is looked through for the names of data
-_SAME = "R100"
 
 
 class Changes:
@@ -36,7 +35,9 @@ class Changes:
             raise UsageError(f"--changed-since {ref}: '{folder}' is in no repository of git", help="leave it out: everything is checked")
         self.root = Path(os.path.realpath(found))
         self.commit = self._commit()
-        self._judged: dict[Path | None, bool] = {}
+        self.changed = {*self._git("diff", "--no-renames", "--name-only", "-z", self.commit, "--").split("\0")}
+        self.known = {*self._git("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit).split("\0")}
+        self._is_judged_anew = cache(self._is_table_changed)
 
     def of(self, paths: Iterable[Path]) -> bool:
         """Return whether one of these files has changed, came or went; files outside of the repository count as changed."""
@@ -48,33 +49,7 @@ class Changes:
         if not path.is_relative_to(self.root):
             return path.exists()
         name = path.relative_to(self.root).as_posix()
-        return name in self._differing[0] or (path.exists() and name not in self._known)
-
-    @cached_property
-    def _differing(self) -> tuple[set[str], set[str]]:
-        """The names of files with other contents, old and new ones, and of those that were moved as they are."""
-        words = self._git("diff", "--no-ext-diff", "--no-textconv", "--find-renames", "--name-status", "-z", self.commit, "--").split("\0")
-        changed: set[str] = set()
-        moved: set[str] = set()
-        left = iter(words)
-        for status in left:
-            if status.startswith("R"):
-                changed.add(next(left))
-                (moved if status == _SAME else changed).add(next(left))
-            elif status:
-                changed.add(next(left))
-        return changed, moved
-
-    @cached_property
-    def _known(self) -> set[str]:
-        """The names of files that the commit has, and of those that were moved since."""
-        return {*self._git("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit).split("\0"), *self._differing[1]}
-
-    def before(self, path: Path) -> bytes | None:
-        """Return what a file held at the commit; None where it was not there."""
-        name = Path(real(path)).relative_to(self.root).as_posix()
-        done = self._run("cat-file", "blob", f"{self.commit}:{name}")
-        return done.stdout if done.returncode == 0 else None
+        return name in self.changed or (path.exists() and name not in self.known)
 
     def _commit(self) -> str:
         done = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{self.ref}^{{commit}}")
@@ -113,24 +88,14 @@ class Changes:
         return [path for path in inputs.files if is_stream(path) or self._is_judged_anew(settings_of(path)) or self._reads_changed(path)]
 
     def functions(self, settings: Settings, folder: Path) -> list[int]:
-        """The numbers of the functions whose sources, data or words in the settings have changed."""
-        listed = settings.functions or ()
-        if self._is_judged_anew(settings):
-            return list(range(len(listed)))
-        before = self._before(settings.path).get("functions", []) if settings.path is not None else []
-        now = _table(settings.path.read_bytes()).get("functions", []) if settings.path is not None else []
-        found = []
-        for number, function in enumerate(listed):
-            files = {path for name in function.functions for path in sources_of(name.partition(":")[0], folder)}
-            files |= {folder / text.partition("=@")[2].partition(":")[0] for text in function.at if "=@" in text}
-            if now[number] not in before or self.of(files):
-                found.append(number)
-        return found
+        """The numbers of the functions whose sources or data have changed; all, where the settings have."""
+        anew = self._is_judged_anew(settings)
+        return [n for n, each in enumerate(settings.functions or ()) if anew or self.function(each.functions, each.at, folder)]
 
     def function(self, names: Iterable[str | None], texts: Iterable[str], folder: Path) -> bool:
-        """Return whether a function of the command line has to be decided."""
+        """Return whether the sources of a function, or the data that it is called with, have changed."""
         files = {path for name in names if name for path in sources_of(name.partition(":")[0], folder)}
-        return self.of(files | {Path(text.partition("=@")[2].partition(":")[0]) for text in texts if "=@" in text})
+        return self.of(files | {folder / text.partition("=@")[2].partition(":")[0] for text in texts if "=@" in text})
 
     def _reads_changed(self, path: str) -> bool:
         file = Path(path)
@@ -141,24 +106,19 @@ class Changes:
         names = {os.fsdecode(name) for name in _DATA.findall(text)}
         return len(text) > _LARGEST or self.of(file.parent / name for name in names)
 
-    def _is_judged_anew(self, settings: Settings) -> bool:
-        """Return whether the settings say something else about verdicts than they did."""
+    def _is_table_changed(self, settings: Settings) -> bool:
+        """Return whether a project's file of settings says something else of gradcli than it did."""
         path = settings.path
-        if path not in self._judged:
-            self._judged[path] = False
-            if path is not None and self.of([path]):
-                now, before = ({**table, "functions": None} for table in (_table(path.read_bytes()), self._before(path)))
-                self._judged[path] = now != before
-        return self._judged[path]
-
-    def _before(self, path: Path) -> dict[str, Any]:
-        return _table(self.before(path) or b"")
+        if path is None or not self.of([path]):
+            return False
+        before = self._run("cat-file", "blob", f"{self.commit}:{Path(os.path.relpath(real(path), self.root)).as_posix()}").stdout
+        return _table(path.read_bytes()) != _table(before)
 
 
 def _table(content: bytes) -> dict[str, Any]:
     """Return what [tool.gradcli] said in a file; nothing, if that cannot be read."""
     try:
-        found = tomllib.loads(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")).get("tool", {}).get("gradcli", {})
-    except (ValueError, AttributeError, RecursionError):
+        found: dict[str, Any] = tomllib.loads(content.decode("utf-8-sig"))["tool"]["gradcli"]
+    except (ValueError, LookupError, TypeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return found

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Generator
 from contextlib import closing
 
 from gradcli.cli import interrupts
-from gradcli.cli.decide.cases import Cases, Work
-from gradcli.cli.decide.repeating import Repeating, Results
-from gradcli.cli.exit_codes import FINE, INTERNAL, say_remarks
-from gradcli.cli.inputs.option_values import assignment
-from gradcli.cli.inputs.positionals import Inputs, expression_apart
+from gradcli.cli.decide.cases import Cases, Repeating, Work
+from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, INTERNAL, INTERRUPTED, code_of, say_remarks
+from gradcli.cli.inputs import Inputs, expression_apart
 from gradcli.cli.request import CheckRequest
-from gradcli.cli.write.progress import Progress
-from gradcli.cli.write.reports import Reports
-from gradcli.cli.write.streams import say
-from gradcli.errors import UsageError
+from gradcli.cli.write.reports import Progress, Reports
+from gradcli.cli.write.results import say
+from gradcli.errors import GradcliError, UsageError
 from gradcli.inert import printable
-from gradcli.query.baseline import Baseline
-from gradcli.report.outcomes import Outcome
+from gradcli.query.baseline import Baseline, Identities
+from gradcli.report.outcomes import ERROR, Outcome, Summary
 from gradcli.storage.whole_files import shown
 
 
@@ -40,7 +38,7 @@ def check(request: CheckRequest) -> int:
     results = Results(baseline, Repeating(request, work.inputs))
     results.summary.unchanged, results.summary.since = work.unchanged, request.changed_since
     try:
-        with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request)) as progress:
+        with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request, reports.shown)) as progress:
             for outcome in outcomes:
                 interrupts.check()
                 counted = results.add(outcome)
@@ -94,11 +92,10 @@ def _say_who_is_lenient(work: Work) -> None:
         say(f"note: {printable(who)} is empty: no verdict fails here, only errors and false asserts do")
 
 
-def _shows_progress(request: CheckRequest) -> bool:
+def _shows_progress(request: CheckRequest, kinds: list[str]) -> bool:
     """Tell whether standard error is a terminal that can show it, and no report is being written to the same screen."""
     if not sys.stderr.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
-    kinds = [kind for kind, path in (assignment("--report", text) for text in request.reports) if path == "-"] or [request.output_format]
     return not sys.stdout.isatty() or (kinds == ["text"] and not request.verbose)
 
 
@@ -130,3 +127,52 @@ def _say_what_is_left_out(request: CheckRequest, cases: Work) -> None:
     if settings.functions and settings.path is not None and not _names_inputs(request):
         count = f"{len(settings.functions):,} function{'s' * (len(settings.functions) != 1)}"
         say(f"note: {count} of {printable(shown(settings.path))} left out: --functions checks them, too, and so runs them")
+
+
+# -- What has come of a check so far: each outcome identified, excused if it is a known failure,
+# and counted.
+
+
+class Results:
+    """Outcomes as they count, with their summary and the exit code that follows."""
+
+    def __init__(self, baseline: Baseline, repeating: Repeating) -> None:
+        self.summary = Summary()
+        self.code = FINE
+        self._baseline, self._identities, self._repeating = baseline, Identities(baseline.path), repeating
+        self._started = time.perf_counter()
+
+    def add(self, outcome: Outcome) -> Outcome:
+        """The outcome as it counts."""
+        outcome.identity = self._identities.of(outcome)
+        counted = self._baseline.applied(outcome)
+        self.summary.add(counted)
+        if counted.bad:
+            counted.repeat = counted.repeat or self._repeating.command(counted.record)
+            self.met(FOUND if counted.record.error is None or counted.status != ERROR else code_of(counted.record.error.error))
+        return counted
+
+    def met(self, code: int) -> None:
+        """Something that has an exit code: the largest one is the run's."""
+        self.code = max(self.code, code)
+
+    def interrupt(self) -> None:
+        self.summary.interrupted = True
+        self.code = INTERRUPTED
+
+    def end(self, partial: bool) -> None:
+        """The end of the work, all of it or ``partial``: a recording is saved, and what the baseline has in vain is said."""
+        self.summary.seconds = time.perf_counter() - self._started
+        if self.summary.interrupted:
+            return
+        try:
+            for line in self._baseline.closed(set(self._identities.roots.values()), partial or self.summary.unreached > 0):
+                say(line)
+        except GradcliError as error:
+            say(error.render())
+            self.code = BAD_INPUT
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the work is done, and there was none."""
+        return not self.summary.total and not self.summary.interrupted

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.inputs import Inputs, programs_of
 from gradcli.cli.request import EvalRequest
-from gradcli.cli.write.progress import ChunkProgress
+from gradcli.cli.write.reports import ChunkProgress
 from gradcli.errors import UsageError
-from gradcli.files.arrays import load_array, split_reference
+from gradcli.files.arrays import split_reference
 from gradcli.files.stores import SUFFIXES, Sink
 from gradcli.limits import Limits
-from gradcli.query.bindings import Programs
 from gradcli.query.chunked.executors import Here, executor_on
 from gradcli.query.chunked.runs import ChunkRun, Described, Entries, NotHeld, Target, check_of_first, described
 from gradcli.query.options import names_of
@@ -34,10 +34,9 @@ def chunked_record(request: EvalRequest, place: str, inputs: Inputs, targets: di
     """The record of an expression that is computed chunk by chunk in a place. Raises GradcliError."""
     expression = _only_expression(request, inputs)
     with executor_on(place, request.threads) as executor:
-        values = _values(inputs, executor, limits, request)
+        values, seed = _values(inputs, executor, limits, request)
         wrt = names_of(request.wrt)
         settings = Settings(expression, wrt, request.dtype, limits, request.dialect, request.backend, 1, request.random_state)
-        seed = None if request.seed is None else _exact(Programs(limits, request.dtype).fresh(0), request.seed, "the seed")
         run = ChunkRun(settings, values, seed, request.random_state, _at_once(executor, values, limits))
         kept = _Kept(run, targets, limits)
         said, check = _held(run, expression, executor, request, wrt) if request.check else ("not cross-checked", None)
@@ -70,27 +69,17 @@ def _only_expression(request: EvalRequest, inputs: Inputs) -> str:
     return inputs.expression
 
 
-def _values(inputs: Inputs, executor: Here, limits: Limits, request: EvalRequest) -> dict[str, Any]:
-    """The values of the bindings: what files of chunks hold is described by whoever will read it."""
-    values: dict[str, Any] = {}
-    calculator = Programs(limits, request.dtype).fresh(request.random_state)
-    for name, text in inputs.bindings.items():
-        if text.startswith("@") and (path := split_reference(text[1:], None))[0].lower().endswith(SUFFIXES):
-            there = os.path.abspath(path[0]) if os.path.exists(path[0]) else path[0]
-            values[name] = executor.once(described, there, path[1])
-        elif text.startswith("@"):
-            values[name] = load_array(text[1:], limits)
-        else:
-            values[name] = _exact(calculator, text, name)
-    return values
-
-
-def _exact(calculator: Any, text: str, name: str) -> np.ndarray:
-    """A value without a standard deviation, which chunks do not carry on."""
-    found, deviation = calculator.uncertain(text, name)
-    if deviation is not None:
+def _values(inputs: Inputs, executor: Here, limits: Limits, request: EvalRequest) -> tuple[dict[str, Any], Any]:
+    """The values of the bindings, what files of chunks hold being described by whoever will read it; and the seed."""
+    files = {name: split_reference(text[1:], None) for name, text in inputs.bindings.items() if text.startswith("@")}
+    cut = {name: (path, key) for name, (path, key) in files.items() if path.lower().endswith(SUFFIXES)}
+    programs = programs_of(request, replace(inputs, bindings={k: v for k, v in inputs.bindings.items() if k not in cut}), limits)
+    for name in programs.deviations:
         raise UsageError(f"'{name}' is uncertain, and what is computed chunk by chunk is exact", help="leave ±, or --on, out")
-    return np.asarray(found)
+    values = {name: np.asanyarray(value) for name, value in programs.values.items()}
+    for name, (path, key) in cut.items():
+        values[name] = executor.once(described, os.path.abspath(path) if os.path.exists(path) else path, key)
+    return values, None if request.seed is None else np.asarray(programs.fresh(0, values={}).constant(request.seed, "<seed>"))
 
 
 class _Kept:

@@ -1,30 +1,158 @@
-"""``gradcli explain``: queries evaluated as by `gradcli eval`, each with its explanation; derivations need no values."""
+"""``gradcli diff``: derivatives as formulas. ``gradcli explain``: queries evaluated as by `eval`, each with its explanation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
-from gradcli.cli.decide.differentiation import Differentiation
-from gradcli.cli.decide.running import Evaluation
-from gradcli.cli.inputs.option_values import explanation_format, limits_of, options_of
-from gradcli.cli.inputs.positionals import Inputs, eval_inputs, programs_of
-from gradcli.cli.request import ExplainRequest
+from gradcli.cli.decide.running import Evaluation, Run, Text, write_all
+from gradcli.cli.inputs import Inputs, eval_inputs, kind_by_suffix, limits_of, options_of, programs_of, words_of
+from gradcli.cli.request import DiffRequest, ExplainRequest
 from gradcli.cli.write.results import writer_for
-from gradcli.errors import MissingValueError, UsageError
+from gradcli.errors import GradcliError, MissingValueError, ParseError, Source, UsageError
 from gradcli.explanations.derivation import derivations
 from gradcli.explanations.explaining import AskedExplanation, explained
+from gradcli.files.jsonl import InputRecord
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
+from gradcli.language.tree import Statement
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
-from gradcli.query.general_derivatives import Asked
+from gradcli.query.cases import RecordLines
+from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
 from gradcli.query.general_formulas import General
-from gradcli.query.options import Options
+from gradcli.query.names import UsedNames
+from gradcli.query.options import Options, Policy, names_of
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
+
+if TYPE_CHECKING:
+    pass
+
+# -- ``gradcli diff`` ---------------------------------------------------------------------------------------------------
+
+
+_NAMES = re.compile(r"\s*[^\W\d]\w*(?:\s*,\s*[^\W\d]\w*)*\s*\Z")
+DIFF_EXAMPLE = "gradcli diff 'x^3*sin(x)'"
+
+
+def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
+    """Return what ``gradcli diff`` reads, and the names to differentiate by; None for all. Raises UsageError.
+
+    The first argument is the expression and those after it are names; beside files, names alone are names.
+    """
+    found = words_of(request)
+    names: list[str] = [] if request.wrt is None else [*_listed(request.wrt)]
+    expressions: list[tuple[str, bool]] = []
+    for text, beside in found.others:
+        if _NAMES.match(text) and (expressions or beside):
+            names += _listed(text)
+        else:
+            expressions.append((text, beside))
+    found = found._replace(others=expressions)
+    help = "quote the expression as a whole; after it come the names to differentiate by"
+    inputs = found.inputs(request, "differentiate", DIFF_EXAMPLE, help)
+    return inputs, tuple(dict.fromkeys(names)) if names else None
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    names = names_of(text) or ()
+    if not names or not all(_NAMES.match(name) for name in names):
+        raise UsageError(f"'{text.strip()}' is no name to differentiate by", help=DIFF_EXAMPLE + " x")
+    return names
+
+
+def differentiate(request: DiffRequest, *, only_last: bool = False) -> int:
+    """Differentiate everything that was asked for.
+
+    only_last  whether bindings are no equations to differentiate, but what the last expression is made of
+    """
+    limits = limits_of(request)
+    if request.latex and request.output_format == "text":
+        request = request.but(output_format="latex")
+    options_of(request)
+    inputs, names = diff_inputs(request)
+    asked = Asked(
+        names, request.order, request.latex or request.output_format == "latex", request.check, request.points,
+        request.random_state, request.timeout,
+    )  # fmt: skip
+    differentiation = Differentiation(inputs, programs_of(request, inputs, limits), asked)
+    writer, nothing = writer_for(request), UsageError("nothing to differentiate", help=DIFF_EXAMPLE)
+    if only_last:
+        return write_all([*differentiation.answers()][-1:], writer, nothing)
+    return differentiation.write(writer, nothing, request.fail_fast)
+
+
+class Differentiation(Run):
+    """The results of `diff`."""
+
+    kind, command = DerivativeRecord, "diff"
+
+    def __init__(self, inputs: Inputs, programs: Programs, asked: Asked) -> None:
+        super().__init__(inputs, programs, asked.options, asked.state)
+        self.asked = asked
+        self.done: list[DerivativeRecord] = []
+
+    def remarks(self) -> list[str]:
+        """Return what is to be said when all is done. Raises UnknownNameError for a name to differentiate by that nothing has."""
+        refuse_absent(self.asked.names, self.done)
+        if self.names.unread or any(record.error is not None for record in self.done):
+            return []
+        return self.names.unmentioned(self.programs.values, replace(self.asked.options, wrt=self.asked.names))
+
+    def of_program(self, text: Text, program: Program) -> Iterator[DerivativeRecord]:
+        return self._noted(derivatives(program, program.statements(text.lines, text.name, stream=text.stream), self.asked))
+
+    def of_records(self, text: Text) -> Iterator[DerivativeRecord]:
+        reader = FormulaRecords(self.programs, self.names, self.asked)
+        return self._noted(reader.results(text.lines, text.path or "", Policy(self.options, self.state)))
+
+    def _noted(self, found: Iterable[DerivativeRecord]) -> Iterator[DerivativeRecord]:
+        for record in found:
+            self.done.append(record)
+            yield record
+
+
+class FormulaRecords(RecordLines):
+    """JSON Lines records to formulas: what they expect is for `gradcli check` to judge."""
+
+    kind = DerivativeRecord
+
+    def __init__(self, programs: Programs, names: UsedNames, asked: Asked) -> None:
+        super().__init__(programs, names)
+        self.asked = asked
+
+    def options(self, given: InputRecord, options: Options) -> Options:
+        if given.seed is not None:
+            raise UsageError("the record has a seed, and formulas take none")
+        return options
+
+    def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> DerivativeRecord:
+        asked = replace(self.asked, names=self.asked.names or given.wrt)
+        found = list(derivatives(program, parsed, asked, given.id))
+        empty = ParseError("the record's 'expr' has nothing to differentiate", source=Source(given.expr))
+        found.append(found[-1] if found else DerivativeRecord.of_error(empty, id=given.id))
+        record = next((each for each in found if each.error is not None), found[-1])
+        record.expr = given.expr
+        return record
+
+
+# -- ``gradcli explain`` ------------------------------------------------------------------------------------------------
+
+
+_OF_EXPLANATIONS = {
+    ".svg": ("svg",), ".html": ("html",), ".json": ("json",), ".md": ("mermaid",), ".tex": ("latex",), ".txt": ("text",),
+}  # fmt: skip
+
+
+def explanation_format(request: ExplainRequest) -> str:
+    """Return the form of explanations. Raises UsageError."""
+    given = kind_by_suffix(request.out, _OF_EXPLANATIONS, "--format", request.output_format)
+    return given or ("latex" if request.latex else "text")
 
 
 def explain(request: ExplainRequest) -> int:

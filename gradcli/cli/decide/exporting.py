@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gradcli.cli.decide.running import Run, Text
-from gradcli.cli.inputs.option_values import export_target, limits_of, options_of
-from gradcli.cli.inputs.positionals import eval_inputs, programs_of
+from gradcli.cli.inputs import eval_inputs, kind_by_suffix, limits_of, options_of, programs_of
 from gradcli.cli.request import ExportRequest
-from gradcli.cli.write.streams import put, say
-from gradcli.errors import UsageError
+from gradcli.cli.write.results import put, say
+from gradcli.errors import UsageError, one_of
 from gradcli.exports.python import target_of
 from gradcli.language.run import Program
 from gradcli.query.exporting import Export, subjects
@@ -60,3 +59,13 @@ class Functions:
             put(text)
         else:
             write_whole(Path(self.out), text.encode("utf-8"))
+
+
+def export_target(request: ExportRequest) -> str:
+    """Return the target of an export: what is asked for, or what the suffix of the file says. Raises UsageError."""
+    from gradcli.exports.python import ALIASES, SUFFIXES, TARGETS
+
+    given = ALIASES.get(request.to or "", request.to)
+    if given is not None:
+        one_of("--to", given, TARGETS)
+    return kind_by_suffix(request.out, SUFFIXES, "--to", given) or "numpy"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import faulthandler
-import multiprocessing
 import os
-import re
 import signal
 import sys
 import time
@@ -14,16 +11,13 @@ from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from gradcli.cli.decide.cases import Budget, Called, Piece, Work
-from gradcli.cli.decide.parallel import ending_of, held_back, live_with_parent
-from gradcli.cli.decide.repeating import Repeating
-from gradcli.cli.inputs.option_values import assignments
-from gradcli.cli.inputs.positionals import Inputs, function_inputs
+from gradcli.cli.decide.cases import Budget, Called, Piece, Repeating, Work
+from gradcli.cli.decide.parallel import Worker, alone
+from gradcli.cli.inputs import Inputs, assignments, function_inputs
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import EvaluationError, GradcliError, UsageError
 from gradcli.files.settings import FunctionSetting, line_of_function
@@ -40,8 +34,8 @@ from gradcli.functions.asking import (
     smallest_of,
 )
 from gradcli.functions.calls import guarded
-from gradcli.functions.checking import Answer, Question, key_of, recalled, remember
-from gradcli.functions.places import Dependencies, Watch, is_of_project
+from gradcli.functions.checking import Answer, key_of, recalled, remember
+from gradcli.functions.places import Watch
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
@@ -59,19 +53,14 @@ from gradcli.storage.whole_files import here, shown
 
 
 _LONGEST = 1e6  # seconds; beyond, there is no limit
-_BEFORE = 0.1  # of a time limit: a process says where it is so long before its end
 
 
 class Late(Exception):
-    """Nothing has been said within the time limit; ``place`` is where the function was then, if that is known."""
-
-    def __init__(self, place: str | None = None) -> None:
-        super().__init__(place)
-        self.place = place
+    """Nothing has been said within the time limit."""
 
 
-class FunctionProcess:
-    """The process of a function, of what is claimed about it, and of what it solves; it is ended with the block, whatever they are at.
+class FunctionProcess(Worker):
+    """The process of a function, of what is claimed about it, and of what it solves.
 
     functions  their names, the function's first
     seconds    the time for all that it is asked
@@ -79,125 +68,70 @@ class FunctionProcess:
     watched    whether it listens to what it reads
     """
 
-    def __init__(self, functions: Sequence[str | None], seconds: float | None, folder: Path, watched: bool = False) -> None:
-        self._seconds = seconds if seconds is not None and seconds < _LONGEST else None
-        self._pipe, self._theirs = multiprocessing.Pipe()
-        self._last_words, theirs = multiprocessing.Pipe(duplex=False)
-        self._end: float | None = None
-        given = (self._theirs, theirs, self._seconds, functions, folder, watched)
-        self._process = multiprocessing.Process(target=_serve, args=given)
-        self._to_close = (self._theirs, theirs)
+    def __init__(
+        self, among: list[Any], functions: Sequence[str | None], seconds: float | None, folder: Path, watched: bool = False
+    ) -> None:
+        super().__init__(among, _answer_questions, functions, folder, watched)
+        self._end = None if seconds is None or seconds >= _LONGEST else time.monotonic() + seconds
 
-    def __enter__(self) -> FunctionProcess:
-        with held_back():
-            self._process.start()
-        for theirs in self._to_close:
-            theirs.close()
-        self._end = None if self._seconds is None else time.monotonic() + self._seconds
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        _end_group(self._process.pid)
-        self._process.kill()
-        self._process.join()
-        self._pipe.close()
-        self._last_words.close()
-
-    def load(self) -> Definition:
-        """Let it import what is named, and say where the function stands. Raises GradcliError, and Late."""
-        definition: Definition = self._heard()
-        return definition
-
-    def ask(self, question: Question) -> tuple[Check, Any]:
-        """Its answer. Raises GradcliError, and Late."""
-        with suppress(OSError):  # it has died, as is told next
-            self._pipe.send(question)
-        answer: tuple[Check, Any] = self._heard()
-        return answer
-
-    def dependencies(self) -> Dependencies | str:
-        """Return what its answers hang on; or why that cannot be told. Raises GradcliError, and Late."""
-        with suppress(OSError):
-            self._pipe.send(None)
-        found: Dependencies | str = self._heard()
-        return found
-
-    def _heard(self) -> Any:
-        if not self._pipe.poll(None if self._end is None else max(0.0, self._end - time.monotonic())):
-            raise Late(self._place())
+    def heard(self, question: Any = None) -> Any:
+        """Its answer to a question, or what it says next. Raises GradcliError, and Late."""
+        if question is not None:
+            self.ask(question)
+        if not self.pipe.poll(None if self._end is None else max(0.0, self._end - time.monotonic())):
+            raise Late
         try:
-            answer = self._pipe.recv()
-        except (OSError, EOFError):
-            raise EvaluationError(f"the process in which it was called came to its end ({ending_of(self._process)})") from None
+            answer = self.answer()
+        except EOFError:
+            raise EvaluationError(f"the process in which it was called came to its end ({self.ending()})") from None
         if isinstance(answer, GradcliError):
             raise answer
         return answer
 
-    def _place(self) -> str | None:
-        """Return where the process was before the end of its time, in the words of Python's own handler of faults."""
-        if os.name == "nt" or not self._last_words.poll(_BEFORE):
-            return None
-        said = os.read(self._last_words.fileno(), 1 << 16).decode("utf-8", "replace")
-        threads = [_FRAME.findall(thread) for thread in said.split("\n\n")]  # the one that the function runs in comes last
-        found = [(file, line, name) for thread in reversed(threads) for file, line, name in thread if is_of_project(file)]
-        return f"{Path(found[0][0]).name}:{found[0][1]}, in {found[0][2]}" if found else None
-
-
-_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
-
-
-def _end_group(pid: int | None) -> None:
-    """End what the process has started, if it has a group of its own."""
-    with suppress(OSError, AttributeError):
-        if pid is not None and os.getpgid(pid) == pid:
-            os.killpg(pid, signal.SIGKILL)
+    def end(self) -> None:
+        """End it, whatever it is at, with what it has started, if that has a group of its own."""
+        pid = self.process.pid
+        if pid is not None:
+            with suppress(OSError, AttributeError):
+                if os.getpgid(pid) == pid:
+                    os.killpg(pid, signal.SIGKILL)
+            self.process.kill()
+            self.process.join()
+        self.pipe.close()
 
 
 # -- in the process ------------------------------------------------------------------------------------------------------
 
 
-def _serve(
-    pipe: Connection[Any, Any], last_words: Connection[Any, Any], seconds: float | None, names: Sequence[str | None], folder: Path,
-    watched: bool,
-) -> None:  # fmt: skip
-    live_with_parent()
+_DEPENDENCIES = "dependencies"  # is asked for in the place of a question: what the answers hang on, or why that cannot be told
+
+
+def _answer_questions(pipe: Connection[Any, Any], names: Sequence[str | None], folder: Path, watched: bool) -> None:
+    """Import what is named, say where the first function stands, and answer."""
     _apart()
     sys.dont_write_bytecode = True  # which would be run again for a source that changes within the second, to the same size
     sys.path.insert(0, str(folder))
     watch = Watch(folder) if watched else None
-    if seconds is not None and os.name != "nt":
-        faulthandler.dump_traceback_later(max(seconds - _BEFORE, seconds / 2), file=last_words.fileno())
-    with suppress(OSError, EOFError):  # nobody listens any more
+    first, *others = names
+    called = loaded(first or "", folder)
+    pipe.send(definition_of(called))
+    functions = [called, *(None if name is None else loaded(name, folder) for name in others)]
+    while True:
+        question = pipe.recv()
         try:
-            first, *others = names
-            called = loaded(first or "", folder)
-            pipe.send(definition_of(called))
-            functions = [called, *(None if name is None else loaded(name, folder) for name in others)]
+            answer: Any
+            if question == _DEPENDENCIES:
+                answer = _WEIGHTS if any(map(is_module, functions)) else watch and watch.found()
+            else:
+                answer = guarded(partial(question.check, *functions))
         except GradcliError as error:
-            pipe.send(_alone(error))
-            return
-        while True:
-            question = pipe.recv()
-            try:
-                answer: Any
-                if question is None:
-                    answer = _WEIGHTS if any(map(is_module, functions)) else watch and watch.found()
-                else:
-                    answer = guarded(partial(question.check, *functions))
-            except GradcliError as error:
-                answer = _alone(error)
-            with suppress(Exception):  # it may have closed it, or put something else in its place
-                sys.stdout.flush()  # what it has printed stands before what is said of it
-            pipe.send(answer)
+            answer = alone(error)
+        with suppress(Exception):  # it may have closed it, or put something else in its place
+            sys.stdout.flush()  # what it has printed stands before what is said of it
+        pipe.send(answer)
 
 
 _WEIGHTS = "the parameters of a module stand in no file"
-
-
-def _alone(error: GradcliError) -> GradcliError:
-    """An error without the frames and errors that it came from, which some libraries teach pickle to take along, however deep they are."""
-    error.__cause__ = error.__context__ = None
-    return error.with_traceback(None)
 
 
 def _apart() -> None:
@@ -248,13 +182,12 @@ class FunctionCase(AskedFunction):
             raise
         except GradcliError as error:
             record.error = Failure.of(error)
-        except Late as late:
+        except Late:
             if self.budget.left == 0:
                 left_undecided(record, self.budget.reason)
             else:
-                reason = REACHED if late.place is None else f"{REACHED} at {late.place}"
-                open_ = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in self.question.wrt}
-                record.check = Check(Verdict.UNDETERMINED, open_, reason=reason)
+                open_ = {name: VariableCheck(Verdict.UNDETERMINED, reason=REACHED) for name in self.question.wrt}
+                record.check = Check(Verdict.UNDETERMINED, open_, reason=REACHED)
         outcome = outcome_of(record, name, time.perf_counter() - started, self.policy.fail_on)
         outcome.memory, outcome.drawn = memory, self._seed_of_draws()
         if smallest is not None:
@@ -277,18 +210,23 @@ class FunctionCase(AskedFunction):
                 placed(record, Definition(answer.file, answer.line))
                 return "remembered", None
         left = [seconds for seconds in (self.policy.options.timeout, self.budget.left) if seconds is not None]
-        with FunctionProcess(self.functions, min(left, default=None), folder, watched=key is not None) as process:
-            definition = process.load()
+        started: list[FunctionProcess] = []
+        try:
+            process = FunctionProcess(started, self.functions, min(left, default=None), folder, key is not None)
+            definition: Definition = process.heard()
             placed(record, definition)
-            smallest = self.decide(record, process.ask)
+            smallest = self.decide(record, process.heard)
             _say_where_nothing_is(record)
             if key is None or record.check is None:
                 return None, smallest
-            found = process.dependencies()
+            found = process.heard(_DEPENDENCIES)
             if isinstance(found, str):
                 return f"not remembered: {found}", smallest
             remember(key, folder, Answer(record.check, record.value, definition.file, definition.line), found)
-        return None, smallest
+            return None, smallest
+        finally:
+            for process in started:
+                process.end()
 
     def _seed_of_draws(self) -> str | None:
         """How what was drawn is drawn again."""
@@ -364,7 +302,7 @@ class ListedFunctions(Work):
         assert isinstance(piece, Called)
         setting, policy = self.listed[piece.number], self.policies.of(None)
         record = Record(setting.function, id=setting.name, file=None if self.path is None else shown(self.path), record_line=True)
-        record.line, record.xfail, record.skip = self._line(setting), setting.xfail, setting.skip
+        record.line, record.xfail, record.skip = line_of_function(setting, self.path), setting.xfail, setting.skip
         if record.skip is None and self.budget.left == 0:
             left_undecided(record, self.budget.reason)
         if record.skip is not None or record.unreached:
@@ -380,14 +318,6 @@ class ListedFunctions(Work):
             outcome = outcome_of(record.fail(error), setting.name, fail_on=policy.fail_on)
             outcome.repeat = repeated(asked, self.folder)
         yield outcome
-
-    def _line(self, setting: FunctionSetting) -> int:
-        """The line of the settings that names a function."""
-        try:
-            lines = [] if self.path is None else self.path.read_text("utf-8").split("\n")
-        except (OSError, ValueError):
-            lines = []
-        return line_of_function(setting, lines)
 
 
 _OWN = words("function gradient jvp_of adjoint implicit fixed_point parameters by forward at order wrt seed")

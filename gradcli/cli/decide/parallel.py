@@ -14,13 +14,11 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from typing import Any
 
-from gradcli.cli.decide.cases import Batch, Part, Piece, Work
+from gradcli.cli.decide.cases import OF_EXPRESSION, Batch, Part, Piece, Work
 from gradcli.cli.request import CheckRequest
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InternalError
@@ -29,7 +27,7 @@ from gradcli.query.names import UsedNames
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
 
-# -- Processes that decide pieces of work: each has a pipe of its own, ends with its parent
+# -- Processes that answer what they are asked: each has a pipe of its own, ends with its parent
 # whatever ends that, and may die alone.
 
 
@@ -39,20 +37,23 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 
 
 class Worker:
-    """A process, as its parent sees it; one of those that its run ends. What it decides is made there of the request."""
+    """A process, as its parent sees it; one of those that its run ends.
 
-    def __init__(self, request: CheckRequest, make: Callable[[CheckRequest], Work], among: list[Worker]) -> None:
+    answer_all  runs there: it takes the other end of the pipe, and what is given
+    """
+
+    def __init__(self, among: list[Any], answer_all: Callable[..., None], *given: Any) -> None:
         self.pipe, theirs = multiprocessing.Pipe()
-        self.process = multiprocessing.Process(target=_serve, args=(theirs, request, make))
-        with held_back():
+        self.process = multiprocessing.Process(target=_serve, args=(answer_all, theirs, *given))
+        with _held_back():
             among.append(self)
             self.process.start()
         theirs.close()
 
-    def ask(self, piece: Piece, without: frozenset[int | None], seconds: float | None) -> None:
-        """Let it decide a piece, but for what stands in some lines, in the time that is left of the run."""
+    def ask(self, what: Any) -> None:
+        """Ask for an answer; None is the end of all questions."""
         with suppress(OSError):  # it has died, as whoever waits for its answer will see
-            self.pipe.send((piece, without, seconds))
+            self.pipe.send(what)
 
     def answer(self) -> Any:
         """Return what it says next. Raises EOFError if it has died."""
@@ -60,16 +61,6 @@ class Worker:
             return self.pipe.recv()
         except OSError:
             raise EOFError from None
-
-    def dismiss(self) -> None:
-        """There is nothing left to do."""
-        with suppress(OSError):
-            self.pipe.send(None)
-
-    def interrupt(self) -> None:
-        """Let it leave what it is at."""
-        if self.process.pid is not None:
-            self.process.terminate()
 
     def end(self) -> None:
         """Wait for its end, and if it takes long, make it."""
@@ -81,28 +72,17 @@ class Worker:
                     self.process.join(_PATIENCE)
         self.pipe.close()
 
-
-def ending_of(process: BaseProcess) -> str:
-    """How a process that has died came to its end, in words."""
-    process.join()
-    code = process.exitcode or 0
-    number = -code if code < 0 else code - 128
-    with suppress(ValueError):
-        return signal.Signals(number).name
-    return f"exit code {code}"
-
-
-def heard(workers: list[Worker]) -> list[Worker]:
-    """Those of them that have something to say, or have died: at least one, after some time."""
-    while True:
-        ready = wait([worker.pipe for worker in workers], _LOOK)
-        found = [worker for worker in workers if worker.pipe in ready or worker.process.exitcode is not None]
-        if found:
-            return found
+    def ending(self) -> str:
+        """Return how it came to its end, having died, in words."""
+        self.process.join()
+        code = self.process.exitcode or 0
+        with suppress(ValueError):
+            return signal.Signals(-code if code < 0 else code - 128).name
+        return f"exit code {code}"
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
+def _held_back() -> Iterator[None]:
     """Signals wait while a process is started, which looks after them itself when it has begun."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -117,42 +97,28 @@ def held_back() -> Iterator[None]:
 # -- in the process ------------------------------------------------------------------------------------------------------
 
 
-def _serve(pipe: Connection[Any, Any], request: CheckRequest, make: Callable[[CheckRequest], Work]) -> None:
-    """Read the request, and answer pieces: the number of a line before it is decided, outcomes, and at the end the names that were met."""
-    live_with_parent()
-    with suppress(OSError, EOFError):  # nobody listens any more
-        try:
-            _answer_all(pipe, make(request))
-        except (OSError, EOFError):
-            raise
-        except Exception as error:
-            pipe.send(contained(error))
-
-
-def _answer_all(pipe: Connection[Any, Any], work: Work) -> None:
-    work.begin = pipe.send
-    while (asked := pipe.recv()) is not None:
-        piece, without, seconds = asked
-        work.budget.leave(seconds)
-        for outcome in work.outcomes(piece, without):
-            pipe.send(outcome)
-        pipe.send(work.names.take())
-
-
-def live_with_parent() -> None:
-    """What every process does first: it leaves interrupts to the parent, and ends with it."""
-    _look_after_signals()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _look_after_signals() -> None:
-    """Interrupts are the parent's. What else ends the process unwinds it, so that compilers end and their files go."""
+def _serve(answer_all: Callable[..., None], pipe: Connection[Any, Any], *given: Any) -> None:
+    """Leave interrupts to the parent, end with it, and answer until nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in _SIGNALS:
         if number != signal.SIGINT:
-            signal.signal(number, _end)
+            signal.signal(number, _end)  # which unwinds, so that compilers end and their files go
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(OSError, EOFError):
+        try:
+            answer_all(pipe, *given)
+        except (OSError, EOFError):
+            raise
+        except Exception as error:
+            pipe.send(alone(contained(error)))
+
+
+def alone(error: GradcliError) -> GradcliError:
+    """An error without the frames and errors that it came from, which some libraries teach pickle to take along, however deep they are."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def _end(number: int, frame: Any) -> None:
@@ -169,80 +135,76 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
+def _decide_pieces(pipe: Connection[Any, Any], request: CheckRequest, make: Callable[[CheckRequest], Work]) -> None:
+    """Answer pieces: the number of a line before it is decided, outcomes, and at the end the names that were met."""
+    work = make(request)
+    work.begin = pipe.send
+    while (asked := pipe.recv()) is not None:
+        piece, without, seconds = asked
+        work.budget.leave(seconds)
+        for outcome in work.outcomes(piece, without):
+            pipe.send(outcome)
+        pipe.send(work.names.take())
+
+
 _AHEAD = 4
 _TRIES = 2  # of what a process dies of
 _LONG = 1 << 20  # characters of a record that are not read again to say which it was
 
 
 class Task:
-    """A piece, and what has come of it so far."""
+    """A piece, and what has come of it, by its lines."""
 
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
-        self.ready: deque[Outcome] = deque()
         self.names = UsedNames()
         self.done = False
-        self.without: set[int | None] = set()  # lines that ended processes
-        self._died: Counter[int | None] = Counter()
-        self._finished = 0  # outcomes of lines that are done with
-        self.begin()
+        self.line = 0  # that is being decided; none at first
+        self.found: list[tuple[int, Outcome]] = []
+        self.dead: dict[int, Outcome] = {}  # of lines that have ended processes, which are left out
+        self._deaths: Counter[int] = Counter()
 
-    def begin(self) -> None:
-        """It is begun, perhaps once more: what is known already is passed over."""
-        self.line: int | None = None
-        self._known = self._finished
-        self._of_line: list[Outcome] = []
+    def outcomes(self) -> list[Outcome]:
+        """Return the outcomes of a piece that is done, in order."""
+        return [outcome for _, outcome in sorted([*self.found, *self.dead.items()], key=lambda pair: pair[0])]
 
     def take(self, answer: Any) -> None:
-        """What a process says of it. Raises GradcliError for what is wrong with the whole run."""
+        """Take what a process says of it. Raises GradcliError for what is wrong with the whole run."""
         match answer:
             case int():
-                if answer != self.line:
-                    self._finish_line()
                 self.line = answer
             case Outcome():
-                if self._known:
-                    self._known -= 1
-                else:
-                    self._of_line.append(answer)
+                self.found.append((self.line, answer))
             case UsedNames():
-                self._finish_line()
                 self.names, self.done = answer, True
             case GradcliError():
                 raise answer
 
-    def _finish_line(self) -> None:
-        self._finished += len(self._of_line)
-        self.ready.extend(self._of_line)
-        self._of_line = []
-
     def died(self, ending: str, fail_on: tuple[str, ...]) -> None:
-        """The process has died of it, or in the middle of it."""
-        self._died[self.line] += 1
-        if self._died[self.line] < _TRIES:
-            return
-        self.ready.extend(self._of_line)  # of the same line, which is left out from now on
-        self.ready.append(_of_death(self.piece, self.line, ending, fail_on))
-        self.done = self.line is None or self.line in self.without
-        self.without.add(self.line)
-        self.names.unread = True
+        """Begin once more, for the process has died of it, or in the middle of it: without a line that has ended two."""
+        self._deaths[self.line] += 1
+        if self._deaths[self.line] >= _TRIES:
+            self.done = self.line == 0 or self.line in self.dead
+            self.dead[self.line] = _of_death(self.piece, self.line, ending, fail_on)
+            self.names.unread = True
+        self.found, self.line = [], 0
 
 
-def _of_death(piece: Piece, line: int | None, ending: str, fail_on: tuple[str, ...]) -> Outcome:
-    """The outcome of a piece, or of a line of it, that processes have died of."""
+def _of_death(piece: Piece, line: int, ending: str, fail_on: tuple[str, ...]) -> Outcome:
+    """Return the outcome of a piece, or of a line of it, that processes have died of."""
     error = InternalError(
         f"the process that decides this dies of it ({ending})",
         help="if memory runs out, a limit (--limit memory=1G) refuses what is too large before it is begun; else please report it",
     )
     said: dict[str, Any] = {}
     if isinstance(piece, Batch):
-        text = dict(piece.lines).get(line or 0, "")
+        text = dict(piece.lines).get(line, "")
         with suppress(ValueError, RecursionError):
             given = json.loads(text) if len(text) <= _LONG else None
             said = given if isinstance(given, dict) else {}
     expr = said.get("expr")
     record = Record.of_error(error, id=said.get("id"), expr=expr if isinstance(expr, str) else "")
-    record.file, record.line = (None if piece.path == "-" else piece.path), line or 1
+    record.file, record.line = (None if piece.path == "-" else piece.path), 1 if line in (0, OF_EXPRESSION) else line
     record.record_line = isinstance(piece, Batch)
     return outcome_of(record, name_of(record), fail_on=fail_on)
 
@@ -254,86 +216,85 @@ def in_parallel(work: Work, request: CheckRequest, make: Callable[[CheckRequest]
     """
     pieces = work.pieces()
     first = list(islice(pieces, work.processes))
-    run, in_order = _Run(work, partial(Worker, request, make), max(len(first), 1)), False
+    run = _Run(work, request, make)
     try:
-        run.begin()
+        for _ in range(max(len(first), 1)):
+            run.start()
         yield from run.outcomes(chain(first, pieces))
-        in_order = True
+        for worker in run.workers:
+            worker.ask(None)
+    except BaseException:
+        for worker in run.workers:
+            if worker.process.pid is not None:
+                worker.process.terminate()
+        raise
     finally:
-        run.end(in_order)
+        for worker in run.workers:
+            worker.end()
 
 
 class _Run:
     """The processes of a run, and the tasks that they have."""
 
-    def __init__(self, work: Work, start: Callable[[list[Worker]], Worker], processes: int) -> None:
-        self.work, self.start, self.processes = work, start, processes
+    def __init__(self, work: Work, *given: Any) -> None:
+        self.work, self.given = work, given
+        self.workers: list[Worker] = []
         self.busy: dict[Worker, Task] = {}
-        self.idle: list[Worker] = []
         self.waiting: deque[Task] = deque()
 
-    def begin(self) -> None:
-        for _ in range(self.processes):
-            self.start(self.idle)
+    def start(self) -> None:
+        Worker(self.workers, _decide_pieces, *self.given)
 
     def outcomes(self, pieces: Iterable[Piece]) -> Iterator[Outcome]:
         tasks: deque[Task] = deque()
         left = iter(pieces)
         while True:
-            for piece in islice(left, _AHEAD * self.processes - len(tasks)):
+            for piece in islice(left, _AHEAD * len(self.workers) - len(tasks)):
                 tasks.append(self._begun(piece))
                 self._hand_out()
             if not tasks:
                 return
-            first = tasks[0]
-            while first.ready:
-                yield first.ready.popleft()
-            if first.done:
-                self.work.names.merge(tasks.popleft().names)
+            if tasks[0].done:
+                first = tasks.popleft()
+                self.work.names.merge(first.names)
+                yield from first.outcomes()
             else:
                 self._listen()
 
     def _begun(self, piece: Piece) -> Task:
         task = Task(piece)
         if isinstance(piece, Part) and piece.path == "-":  # only this process has the standard input
-            task.ready.extend(self.work.outcomes(piece))
+            task.found = [(0, outcome) for outcome in self.work.outcomes(piece)]
             task.done = True
         else:
             self.waiting.append(task)
         return task
 
     def _hand_out(self) -> None:
-        while self.waiting and self.idle:
-            worker, task = self.idle.pop(), self.waiting.popleft()
-            self.busy[worker] = task
-            task.begin()
-            worker.ask(task.piece, frozenset(task.without), self.work.budget.left)
+        for worker in self.workers:
+            if self.waiting and worker not in self.busy:
+                task = self.busy[worker] = self.waiting.popleft()
+                worker.ask((task.piece, frozenset(task.dead), self.work.budget.left))
 
     def _listen(self) -> None:
-        """Take what the processes say, until one of them does."""
-        for worker in heard(list(self.busy)):
-            task = self.busy[worker]
+        """Take what the processes say, until one of them does, or has died."""
+        ready = wait([worker.pipe for worker in self.busy], _LOOK)
+        for worker, task in [*self.busy.items()]:
+            if worker.pipe not in ready and worker.process.exitcode is None:
+                continue
             try:
                 while not task.done:
                     task.take(worker.answer())
                     if not worker.pipe.poll():
                         break
             except EOFError:
-                del self.busy[worker]
-                task.died(ending_of(worker.process), self.work.policies.of(task.piece.path).fail_on)
+                self.workers.remove(worker)
+                task.died(worker.ending(), self.work.policies.of(task.piece.path).fail_on)
                 worker.end()
                 if not task.done:
                     self.waiting.appendleft(task)
-                self.start(self.idle)
-            else:
-                if task.done:
-                    del self.busy[worker]
-                    self.idle.append(worker)
+                self.start()
+                del self.busy[worker]
+            if task.done:
+                self.busy.pop(worker, None)
         self._hand_out()
-
-    def end(self, in_order: bool) -> None:
-        workers = [*self.idle, *self.busy]
-        for worker in workers:
-            worker.dismiss() if in_order else worker.interrupt()
-        for worker in workers:
-            worker.end()

@@ -4,28 +4,138 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gradcli.cli.decide.running import Run, Text
-from gradcli.cli.inputs.option_values import limits_of, options_of, plot_format
-from gradcli.cli.inputs.positionals import Inputs
-from gradcli.cli.inputs.ranges import BOUND_EXAMPLE, PLOT_EXAMPLE, bound_inputs, plot_inputs
+from gradcli.cli.inputs import Inputs, ends_of, kind_by_suffix, limits_of, options_of, programs_of, words_of
 from gradcli.cli.request import BoundRequest, PlotRequest
-from gradcli.cli.write.results import Writer, is_styled, writer_for
-from gradcli.cli.write.streams import put, say
-from gradcli.errors import UsageError
+from gradcli.cli.write.results import Writer, is_styled, put, say, writer_for
+from gradcli.errors import GradcliError, UsageError
+from gradcli.language.reading import names_bound_by
 from gradcli.language.run import Program
+from gradcli.language.tree import Definition, Query
+from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
-from gradcli.query.options import Options
+from gradcli.query.free_variables import needs_of
+from gradcli.query.options import Options, names_of
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.plot_chart import Chart, Row, Style
 from gradcli.report.ranges import BoundRecord, Ends, PlotRecord
 from gradcli.report.table import plot_rows
 from gradcli.storage.whole_files import write_whole
+
+BOUND_EXAMPLE = "gradcli bound 'x*(1-x)' x=0..1"
+
+
+def bound_inputs(request: BoundRequest, limits: Limits) -> tuple[Inputs, Programs, dict[str, Ends]]:
+    """Return what ``gradcli bound`` reads, the programs that are run, and the box. Raises UsageError."""
+    found = words_of(request, ranges=True)
+    if not found.ranges:
+        raise UsageError("no name has a range", help=BOUND_EXAMPLE)
+    inputs = found.inputs(request, "bound", BOUND_EXAMPLE)
+    programs = programs_of(request, inputs, limits)
+    return inputs, programs, _within(programs, {name: ends_of(name, text, programs) for name, text in found.ranges.items()})
+
+
+def _within(programs: Programs, box: dict[str, Ends]) -> dict[str, Ends]:
+    """Return a box, whose names have a value inside of it in programs."""
+    programs.values.update({name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()})
+    return box
+
+
+PLOT_EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
+
+
+def plot_inputs(request: PlotRequest, limits: Limits) -> tuple[Inputs, Programs, AskedPlot]:
+    """Return what ``gradcli plot`` reads, the programs that are run, and what is wanted of them. Raises UsageError."""
+    found = words_of(request, ranges=True)
+    expressions = [text.removeprefix(" ") for text, _ in found.others if ".." not in text]
+    bare = [text.strip() for text, _ in found.others if ".." in text]
+    expression, ranges = "\n".join(expressions) if expressions else None, found.ranges
+    if bare:
+        inputs = Inputs(expression, found.bindings, found.files)
+        ranges[_only_name(bare, ranges, programs_of(request, inputs, limits), expressions)] = bare[0]
+    _refuse_ranges(ranges, found.bindings)
+    found = found._replace(others=[] if expression is None else [(expression, False)])
+    inputs = found.inputs(request, "plot", PLOT_EXAMPLE)
+    programs = programs_of(request, inputs, limits)
+    box = _within(programs, {name: _ends(name, text, programs) for name, text in ranges.items()})
+    return inputs, programs, AskedPlot(box, names_of(request.wrt), request.points, _log(request, box))
+
+
+def _only_name(bare: Sequence[str], ranges: dict[str, str], programs: Programs, expressions: Sequence[str]) -> str:
+    """The name that a range without one is for: the only one that expressions have no value for. Raises UsageError."""
+    left = [name for name in _free_names(expressions, programs) if name not in ranges]
+    if len(left) != 1 or len(bare) > 1:
+        example = " ".join(f"{name}={text}" for name, text in zip(left or "xy", bare, strict=False))
+        raise UsageError(f"'{bare[0]}' is the range of no name in particular", help=f"write {example}")
+    return left[0]
+
+
+def _free_names(texts: Iterable[str], programs: Programs) -> list[str]:
+    """Return the names that expressions have no value for, in order, of those that can be read."""
+    program = programs.fresh()
+    names: dict[str, None] = {}
+    bound: set[str] = set()
+    for statement in program.statements([f"{text}\n" for text in texts]):
+        if isinstance(statement, GradcliError):
+            continue  # it is reported where it is evaluated
+        needed = () if isinstance(statement, Definition) else needs_of(statement, program.scope).names
+        names.update(dict.fromkeys(name for name in needed if name not in bound))
+        bound.update(names_bound_by(statement))
+        if not isinstance(statement, Query) and not needed:
+            program.execute(statement)
+    return [*names]
+
+
+def _refuse_ranges(ranges: dict[str, str], bindings: dict[str, str]) -> None:
+    """Raise UsageError for none, or more than a picture has room for."""
+    if not ranges:
+        name = next(iter(bindings), "x")
+        raise UsageError("no name has a range", help=f"write {name}=-3..3" if bindings else PLOT_EXAMPLE)
+    if len(ranges) > 2:
+        third = list(ranges)[2]
+        help = f"give {third} a value: {third}=1, or several: {third}=1,2,3"
+        raise UsageError(f"'{third}' has a range, but a picture has room for two names", help=help)
+
+
+def _ends(name: str, text: str, programs: Programs) -> Ends:
+    low, high = ends_of(name, text, programs)
+    if low == high:
+        raise UsageError(f"the range '{name}={text}' is a single point", help=f"gradcli eval gives its value: {name}={low!r}")
+    if high - low > sys.float_info.max:
+        raise UsageError(f"the range '{name}={text}' is too wide for floats")
+    return low, high
+
+
+def _log(request: PlotRequest, box: dict[str, Ends]) -> str:
+    """The axes that are logarithmic. Raises UsageError for one that has no logarithm."""
+    if request.log is None:
+        return ""
+    for axis, (name, (low, _)) in zip("xy", box.items(), strict=False):
+        if axis in request.log and low <= 0:
+            raise UsageError(
+                f"--log {request.log}: the range of '{name}' begins at {low!r}, which has no logarithm", help=f"{name}=0.1..10"
+            )
+    return request.log
+
+
+_OF_PLOTS = {
+    **{suffix: (suffix[1:], "text") for suffix in (".svg", ".png", ".pdf", ".html")}, ".csv": ("csv",), ".json": ("json",),
+}  # fmt: skip
+
+
+def plot_format(request: PlotRequest) -> str:
+    """Return the form of plots. Raises UsageError."""
+    kind = kind_by_suffix(request.out, _OF_PLOTS, "--format", request.output_format)
+    return kind if kind in ("csv", "json", "jsonl") else "text"
+
 
 _PICTURED = "⣿│┤└─┴┈┊◆○●━→↗"  # what an encoding has to have for a chart of dots
 _LOWEST, _HIGHEST = 16, 40  # rows of a chart

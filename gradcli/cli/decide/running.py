@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 from gradcli.cli import interrupts
 from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
-from gradcli.cli.inputs.option_values import covariances_of, eval_options, limits_of
-from gradcli.cli.inputs.positionals import Inputs, eval_inputs, helped, instead_of_nothing, is_stream, programs_of
+from gradcli.cli.inputs import Inputs, assignments, eval_inputs, helped, instead_of_nothing, is_stream, limits_of, options_of, programs_of
 from gradcli.cli.request import EvalRequest
 from gradcli.cli.write.results import Form, writer_for
 from gradcli.containment import contained
 from gradcli.errors import UsageError, text_lines
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
+from gradcli.plans.backend import insist
 from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import records
 from gradcli.query.names import UsedNames, refuse_unknown_in
-from gradcli.query.options import Options, Policy
+from gradcli.query.options import Options, Place, Policy, names_of
 from gradcli.report.records import Answer, Record
 
 
@@ -179,3 +180,33 @@ class Evaluation(Run):
         from gradcli.query.cases import RecordLines
 
         return RecordLines(self.programs, self.names).results(text.lines, text.path or "", Policy(self.options, self.state))
+
+
+def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
+    """Return what ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError, and NativeError without a compiler."""
+    options = options_of(request, "modes eval")
+    insist(request.backend)
+    mode = next((option.removeprefix("--") for option, _ in request.given("jacobian hessian jvp hvp")), "grad")
+    kind = request.output_format
+    return replace(
+        options, mode=mode, tangents=assignments(f"--{mode}", request.jvp or request.hvp),
+        formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
+        precision=request.precision, at=kind == "csv", place=place, backend=request.backend, threads=request.threads,
+    )  # fmt: skip
+
+
+def covariances_of(request: EvalRequest, programs: Programs, options: Options) -> Options:
+    """The options with ``--cov A,B=VALUE``: numbers, matrices of the language, or data files. Raises GradcliError."""
+    calculator = programs.fresh(request.random_state, values={})
+    found: list[tuple[tuple[str, ...], object]] = []
+    for text in request.cov:
+        listed, equals, value = text.partition("=")
+        names = names_of(listed) or ()
+        sound = equals and names and value.strip() and all(name.isidentifier() for name in names)
+        if not sound:
+            raise UsageError(f"--cov takes NAMES=VALUE, not '{text}'", help="write --cov a,b=0.02, or --cov a,b=@matrix.npy")
+        if any({*names} == {*other} for other, _ in found):
+            raise UsageError(f"--cov {listed}=... is given twice")
+        given = value.strip()
+        found.append((names, programs.loader()(given[1:]) if given.startswith("@") else calculator.constant(given, "<cov>")))
+    return replace(options, covariances=found)

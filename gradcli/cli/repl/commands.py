@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from gradcli.cli.exit_codes import FINE, asked
 from gradcli.cli.repl.session import Session, Settings, State
-from gradcli.cli.write.streams import put_rows, put_text
-from gradcli.errors import GradcliError, UnknownNameError, UsageError, one_of, suggestion
+from gradcli.cli.write.results import put_rows, put_text
+from gradcli.errors import UsageError, one_of, suggestion
 from gradcli.files.option_table import option_value
 from gradcli.files.stores import lines_of
 from gradcli.inert import padded, shown
@@ -231,22 +231,11 @@ def _help(session: Session, text: str) -> int:
             command = COMMANDS[name]
             put_text(f":{name} {command.takes}".rstrip() + f"\n  {command.does}\n")
             return FINE
-        return _entry(text)
+        return _run(["help", "--", text])
     rows = {f":{name} {command.takes}".rstrip(): command.does for name, command in COMMANDS.items()}
     width = max(map(len, rows))
     put_rows("\n".join([_INTRODUCTION, "", *(f"  {typed:<{width}}  {does}" for typed, does in rows.items())]))
     return FINE
-
-
-def _entry(text: str) -> int:
-    """Show a function of the catalogue, or the code of an error."""
-    try:
-        return _run(["functions", "--", *text.split()])
-    except UnknownNameError as unknown:
-        try:
-            return _run(["help", "--", text])
-        except GradcliError:
-            raise unknown from None
 
 
 def _quit(session: Session, text: str) -> None:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 from gradcli.cli import interrupts
 from gradcli.cli.exit_codes import FINE
-from gradcli.cli.inputs.option_values import limits_of
+from gradcli.cli.inputs import limits_of
 from gradcli.cli.repl.commands import is_complete, run_command
 from gradcli.cli.repl.session import Session, Settings
 from gradcli.cli.request import ReplRequest
-from gradcli.cli.write.streams import put
+from gradcli.cli.write.results import put
 from gradcli.errors import UsageError
 from gradcli.files.stores import lines_of
 from gradcli.limits import DEFAULT

@@ -1,4 +1,4 @@
-"""The prompt on a terminal: keys, history, colours and completion; what is typed is fed to a session."""
+"""The prompt on a terminal: keys, history and completion; what is typed is fed to a session."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -18,10 +17,9 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import has_completions
-from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
+from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
@@ -33,7 +31,7 @@ from gradcli.cli.write.results import is_styled
 from gradcli.inert import shown
 from gradcli.notation import GREEK
 from gradcli.ops.calling.prefixes import ROOTS, canonical, has
-from gradcli.storage.cache import folder
+from gradcli.storage.cache import folder, make_private
 
 # -- What has been typed before, in a file of the user's that nobody else can read -----------------
 
@@ -45,47 +43,12 @@ def history_file() -> Path | None:
         return None
     path = where / "repl" / "history"
     try:
-        where.parent.mkdir(parents=True, exist_ok=True)
-        for place in (where, path.parent):
-            with suppress(FileExistsError):
-                place.mkdir(mode=0o700)
+        make_private(path.parent)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600))
         os.chmod(path, 0o600)
     except OSError:
         return None
     return path
-
-
-# -- The colours of what is typed, from the language's own tokens ----------------------------------
-
-
-_LONGEST = 20_000  # characters that are coloured
-_PIECE = re.compile(r"""
-    (?P<command>\A\s*:\w*) | (?P<comment>\s*\#.*) | (?P<operator>(?<=[\w)\]'])'+|[^\s\w"']+) | (?P<string>'[^'\n]*'?|"[^"\n]*"?)
-    | (?P<number>[\d²³⁰¹⁴-⁹][\d._²³⁰¹⁴-⁹]*(?:[eE][+-]?\d+)?)
-    | (?P<keyword>(?:const|assert|import|from|as|lambda|def|return|for|in|within|if|else|and|or|not|None|True|False)\b)
-    | (?P<function>\w+(?=\()) | (?P<name>\w+)""", re.VERBOSE)  # fmt: skip
-
-
-class Highlighting(Lexer):
-    """Styles of the lines of a document."""
-
-    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
-        lines = document.lines
-        style = styled if sum(map(len, lines)) <= _LONGEST else lambda line: [("", line)]
-        return lambda number: [*style(lines[number])] if number < len(lines) else []
-
-
-def styled(line: str) -> Iterator[tuple[str, str]]:
-    """Yield a line in pieces with their styles; all pieces are the line again."""
-    done = 0
-    for piece in _PIECE.finditer(line):
-        if piece.start() > done:
-            yield "", line[done : piece.start()]
-        yield f"class:{piece.lastgroup}", piece[0]
-        done = piece.end()
-    if done < len(line):
-        yield "", line[done:]
 
 
 # -- What ``\alpha`` and its like stand for: Greek letters by their names, and signs that the
@@ -207,10 +170,7 @@ class Completing(Completer):
             yield Completion(offer.text, start_position=-offer.replaces, display_meta=offer.meta)
 
 
-_STYLE = Style.from_dict({
-    "prompt": "bold ansicyan", "more": "ansibrightblack", "number": "ansicyan", "string": "ansigreen", "keyword": "bold ansimagenta",
-    "function": "ansiblue", "command": "bold ansiyellow", "comment": "ansibrightblack italic",
-})  # fmt: skip
+_STYLE = Style.from_dict({"prompt": "bold ansicyan", "more": "ansibrightblack"})
 _ENDS = frozenset({"quit", "exit", "quit()", "exit()"})
 
 
@@ -218,7 +178,7 @@ def prompted(session: Session, history: Path | None, styled: bool, **streams: An
     """Return what reads from the terminal, or from the streams of a test."""
     return PromptSession(
         history=InMemoryHistory() if history is None else FileHistory(str(history)),
-        completer=Completing(session.known), complete_while_typing=False, lexer=Highlighting() if styled else None,
+        completer=Completing(session.known), complete_while_typing=False,
         style=_STYLE if styled else None, color_depth=None if styled else ColorDepth.DEPTH_1_BIT, multiline=True,
         key_bindings=keys(session.known), enable_open_in_editor=False,
         prompt_continuation=lambda width, number, soft: FormattedText([("class:more", ("" if soft else "...").ljust(width))]), **streams,

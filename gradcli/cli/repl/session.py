@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.cli.exit_codes import FINE, FOUND, INTERRUPTED, code_of
-from gradcli.cli.write.results import Writer
-from gradcli.cli.write.streams import put_text, say
+from gradcli.cli.write.results import Writer, put_text, say
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
 from gradcli.language.python_hints import Output

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.characters import normalized
-from gradcli.cli.write.streams import say
+from gradcli.cli.write.results import say
 from gradcli.errors import InputError
 from gradcli.files.npy import opened, unreadable
 from gradcli.inert import printable
@@ -34,19 +34,15 @@ def update(paths: Iterable[str], result: Result) -> None:
 def _update(path: str, result: Result) -> tuple[int, int]:
     """How many records of a file were changed, of how many; every other byte stays as it is."""
     content = _content(path)
-    old = content.split(b"\n")
-    new = list(old)
-    for i, line in enumerate(old):
-        mark = b"\xef\xbb\xbf" if i == 0 and line.startswith(b"\xef\xbb\xbf") else b""
-        with suppress(UnicodeDecodeError):
-            text = line.removeprefix(mark).decode("utf-8")
-            if text.strip():
-                new[i] = mark + _with_expectation(result(text, path, i + 1), text).encode("utf-8", "backslashreplace")
+    old = content.decode("utf-8", "surrogateescape").split("\n")
+    mark = "\ufeff" if old[0].startswith("\ufeff") else ""
+    old[0] = old[0].removeprefix(mark)
+    new = [_with_expectation(result(line, path, i), line) if line.strip() else line for i, line in enumerate(old, 1)]
     changed = sum(a != b for a, b in zip(old, new, strict=True))
     if changed and _content(path) != content:
         raise InputError(f"'{path}' has changed in the meantime: nothing is recorded", help="record again")
     if changed:
-        write_whole(Path(path), b"\n".join(new))
+        write_whole(Path(path), (mark + "\n".join(new)).encode("utf-8", "surrogateescape"))
     return changed, sum(bool(line.strip()) for line in old)
 
 

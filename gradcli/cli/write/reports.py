@@ -1,20 +1,23 @@
-"""The reports of a check: one on standard output, unless ``--report KIND=-`` takes its place, and those in files."""
+"""The reports of a check: one on standard output, unless ``--report KIND=-`` takes its place, and those in files; and its progress."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
+from threading import Timer
+from typing import Any, Self
 
-from gradcli.cli.inputs.option_values import assignment
+from gradcli.cli.inputs import assignment
 from gradcli.cli.request import CheckRequest
-from gradcli.cli.write.results import is_styled, reported
-from gradcli.cli.write.streams import prepare
-from gradcli.errors import OutputError, UsageError, one_of
+from gradcli.cli.write.results import is_styled, prepare, reported
+from gradcli.errors import UsageError, one_of
 from gradcli.files.option_table import REPORTS
 from gradcli.files.settings import Settings
+from gradcli.inert import one_line
 from gradcli.report.outcomes import Outcome, Report, Summary, make
 from gradcli.storage.whole_files import Replacement, cannot_write, real
 
@@ -23,69 +26,64 @@ class Reports:
     """All that are asked for, by options or by settings. Raises UsageError and OutputError for what cannot be written."""
 
     def __init__(self, request: CheckRequest, settings: Settings, checked: Iterable[str]) -> None:
-        wanted = _wanted(request, settings)
+        wanted = sorted(wanted_reports(request, settings), key=lambda pair: pair[1] == "-")
         _refuse_overwriting([real(path) for _, path in wanted if path != "-"], checked)
-        for kind, path in wanted:
-            if path == "-":
-                prepare(kind)
-        self.shown: list[Report] = [_shown(kind, request) for kind, path in wanted if path == "-"]
-        self.filed = [FiledReport(kind, path, request.verbose) for kind, path in wanted if path != "-"]
-        self.broken: OSError | None = None
+        self.all = [WrittenReport(kind, path, request) for kind, path in wanted]
+        self.shown = [kind for kind, path in wanted if path == "-"]
         self.unwritten = 0  # outcomes in whose place a report has an error
 
     def add(self, outcome: Outcome) -> None:
-        for filed in self.filed:
-            self.unwritten += not filed.add(outcome)
-        try:
-            for report in self.shown:
-                self.unwritten += not reported(report, outcome)
-        except OSError as error:  # nobody reads on: that ends the run, unless files are still to be written
-            if not self.filed:
-                raise
-            self.shown, self.broken = [], error
+        """Say an outcome in all reports. Raises what none of them can be written for any more."""
+        for each in self.all:
+            self.unwritten += not each.done(partial(reported, each.report, outcome))
+        if all(each.broken for each in self.all) and self.all[0].broken:
+            raise self.all[0].broken
 
     def close(self, summary: Summary) -> None:
         """Write what stands at the end. Raises what could not be written, after all that could."""
-        for filed in self.filed:
-            filed.close(summary)
-        for shown in self.shown:
-            shown.close(summary)
-        for filed in self.filed:
-            if filed.broken is not None:
-                raise filed.broken
-        if self.broken is not None:
-            raise self.broken
+        for each in self.all:
+            each.close(summary)
+        for each in self.all:
+            if each.broken is not None:
+                raise each.broken
 
 
-class FiledReport:
-    """A report that takes the place of a file when it is complete; if it cannot be written, the others are. Raises OutputError at first."""
+class WrittenReport:
+    """A report on standard output, or one that takes the place of a file when it is complete. Raises OutputError at first.
 
-    def __init__(self, kind: str, path: str, verbose: bool) -> None:
+    broken  why it cannot be written any more, whatever becomes of the others
+    """
+
+    def __init__(self, kind: str, path: str, request: CheckRequest) -> None:
         self.path = path
-        self.broken: OutputError | None = None
+        self.broken: Exception | None = None
+        self.new: Replacement | None = None
+        if path == "-":
+            prepare(kind)
+            self.report = _shown(kind, request)
+            return
         try:
             self.new = Replacement(path)
         except OSError as error:
             raise cannot_write(path, error) from None
         stream = io.TextIOWrapper(self.new.file, encoding="utf-8", errors="backslashreplace", newline="\n")
-        self.report = make(kind, stream, verbose=verbose)
-
-    def add(self, outcome: Outcome) -> bool:
-        """Return whether it could be said; else an error stands in its place."""
-        return self._done(partial(reported, self.report, outcome))
+        self.report = make(kind, stream, verbose=request.verbose)
 
     def close(self, summary: Summary) -> None:
-        for act in (partial(self.report.close, summary), self.report.stream.flush, self.new.finish):
-            self._done(act)
+        self.done(partial(self.report.close, summary))
+        if self.new is not None:
+            self.done(self.report.stream.flush)
+            self.done(self.new.finish)
 
-    def _done(self, act: Callable[[], object]) -> bool:
-        """Act, unless that has failed before; whether an outcome could be said."""
+    def done(self, act: Callable[[], object]) -> bool:
+        """Act, unless that has failed before; whether an outcome could be said, or an error stands in its place."""
         if self.broken is None:
             try:
                 return act() is not False
             except OSError as error:
-                self.broken = cannot_write(self.path, error)
-                self.new.leave()
+                self.broken = error if self.new is None else cannot_write(self.path, error)
+                if self.new is not None:
+                    self.new.leave()
         return True
 
 
@@ -98,20 +96,21 @@ def _shown(kind: str, request: CheckRequest) -> Report:
     return make(kind, sys.stdout, verbose=request.verbose, quiet=request.quiet)
 
 
-def wanted_kinds(request: CheckRequest, settings: Settings) -> set[str]:
-    """The kinds of all reports. Raises UsageError for one that there is not."""
-    return {kind for kind, _ in _wanted(request, settings)}
-
-
-def _wanted(request: CheckRequest, settings: Settings) -> list[tuple[str, str]]:
-    """Kinds and files; a ``--format`` wins against a setting, and is refused elsewhere beside a --report on standard output."""
+def wanted_reports(request: CheckRequest, settings: Settings) -> list[tuple[str, str]]:
+    """Kinds and files of all reports; a ``--format`` wins against a setting. Raises UsageError, also for options that are about none."""
     wanted = [assignment("--report", text) for text in request.reports or settings.report or ()]
-    if request.format_given:
-        wanted = [(kind, path) for kind, path in wanted if path != "-"]
     for kind, _ in wanted:
         one_of("--report" if request.reports else f"report of {settings.path}", kind, REPORTS)
-    if not any(path == "-" for _, path in wanted):
-        wanted.append((request.output_format, "-"))
+    shown = [kind for kind, path in wanted if path == "-"]
+    if request.format_given or not shown:
+        if shown and request.reports:
+            both = f"--format {request.output_format} and --report {shown[0]}=- are both about standard output"
+            raise UsageError(both, help=f"write --report {request.output_format}=- for both")
+        wanted, shown = [*((kind, path) for kind, path in wanted if path != "-"), (request.output_format, "-")], [request.output_format]
+    for kinds, word in ((shown, "quiet"), (shown, "color=always"), ([kind for kind, _ in wanted], "verbose")):
+        if "text" not in kinds and (option := request.typed(word)):
+            help = f"add --report text=-, or leave {option} out"
+            raise UsageError(f"{option} is about the text report, which is not asked for", help=help)
     return wanted
 
 
@@ -122,3 +121,84 @@ def _refuse_overwriting(paths: list[str], checked: Iterable[str]) -> None:
             raise UsageError(f"two reports are about the same file, '{path}'", help="write each to a file of its own")
         if os.path.isfile(path) and path in sources:
             raise UsageError(f"a report would overwrite '{path}', which is being checked")
+
+
+# -- How far a check or a computation is: a line on standard error while it takes long, which goes away at the end.
+
+
+_PATIENCE = 0.5  # seconds before anything is shown
+
+
+class Progress:
+    """Counts outcomes, and shows the counts if it is wanted and the work goes on for more than half a second."""
+
+    def __init__(self, wanted: bool) -> None:
+        self.checked = self.bad = 0
+        self.suite = ""
+        self.started = time.monotonic()
+        self.display: Any = None
+        self.timer = Timer(_PATIENCE, self._show) if wanted else None
+
+    def add(self, outcome: Outcome) -> None:
+        self.checked += 1
+        self.bad += outcome.bad
+        self.suite = outcome.suite
+
+    def __enter__(self) -> Self:
+        if self.timer is not None:
+            self.timer.daemon = True
+            self.timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer.join()
+        if self.display is not None:
+            self.display.stop()
+
+    def line(self) -> str:
+        parts = [f"{self.checked:,} checked", f"{self.bad:,} failed" if self.bad else "", f"{time.monotonic() - self.started:.0f} s"]
+        return ", ".join(part for part in parts if part) + f"  {one_line(self.suite, 40)}"
+
+    def _show(self) -> None:
+        from rich.live import Live
+        from rich.spinner import Spinner
+
+        from gradcli.cli.write.terminal import console, unstyled
+
+        spinner = Spinner("dots" if (sys.stderr.encoding or "").lower().startswith("utf") else "line")
+
+        def current() -> Spinner:
+            line = unstyled(self.line())
+            line.no_wrap, line.overflow = True, "ellipsis"
+            spinner.update(text=line)
+            return spinner
+
+        display = Live(
+            get_renderable=current,
+            console=console(sys.stderr, forced=False),
+            transient=True,
+            refresh_per_second=8,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        display.start()
+        self.display = display
+
+
+class ChunkProgress(Progress):
+    """How many chunks are done, and how long the others will take."""
+
+    def __init__(self, wanted: bool, chunks: int) -> None:
+        super().__init__(wanted)
+        self.chunks = chunks
+
+    def done(self) -> None:
+        self.checked += 1
+
+    def line(self) -> str:
+        spent = time.monotonic() - self.started
+        left = spent / self.checked * (self.chunks - self.checked) if self.checked else None
+        minutes, seconds = divmod(round(left or 0), 60)
+        return f"{self.checked:,} of {self.chunks:,} chunks" + ("" if left is None else f", {minutes}:{seconds:02} left")

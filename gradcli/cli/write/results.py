@@ -1,24 +1,76 @@
-"""Results of every kind in the form that is asked for: on standard output as they come, or in a file, whole."""
+"""The two streams of the command line, and results on them, in the form that is asked for, or in a file, whole.
+
+Results go to standard output as they come, what is to be said beside them to standard error; nothing else of the command line
+writes to these. Text goes through `shown` on its way, so that no line of it does anything to a terminal, or to a CI system that
+reads along; formats that other programs read are made of functions of `gradcli.inert` of their own.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gradcli.cli.write.streams import prepare, put, say
 from gradcli.containment import contained
 from gradcli.errors import UsageError
-from gradcli.inert import clipped, shown
+from gradcli.inert import LACKING, clipped, shown
 
 if TYPE_CHECKING:
     from gradcli.cli.request import Request
     from gradcli.report.explanation import Explanation
     from gradcli.report.outcomes import Outcome, Report
     from gradcli.report.records import Record
+
+
+def prepare(kind: str = "text") -> None:
+    """Let standard output take every text of a format: what its encoding lacks is escaped, as readers of the format undo it."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is None:
+        return
+    if kind not in LACKING:
+        reconfigure(errors="backslashreplace")
+    elif (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "utf8sig"):
+        reconfigure(encoding="ascii", errors=LACKING[kind])  # which all encodings have: their readers expect UTF-8
+
+
+def put(text: str) -> None:
+    """One piece of a format, flushed, so that a pipe sees each result as it comes."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def put_text(text: str) -> None:
+    """Lines of text for people, without styles."""
+    put(shown(text))
+
+
+def say(text: str) -> None:
+    """Lines beside the output: errors, notes, warnings."""
+    if sys.stderr is not None:  # print would take standard output for it
+        print(shown(text), file=sys.stderr, flush=True)
+
+
+_LABEL = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)")
+
+
+def put_rows(text: str) -> None:
+    """Rows, each perhaps of a label and its text; a terminal, or who asks for columns, has their lines broken between words."""
+    if not (sys.stdout.isatty() or "COLUMNS" in os.environ):
+        put_text(text + "\n")
+        return
+    from gradcli.cli.write.terminal import console, put_lines, unstyled
+
+    terminal = console(sys.stdout, forced=False)
+    for row in text.split("\n"):
+        label = _LABEL.match(row)
+        wide = label is not None and label.end() > terminal.width // 2  # too narrow for two columns
+        line = re.sub(r"(?<=\S) {2,}", "  ", row, count=1) if wide else row
+        put_lines(terminal, unstyled(line), label.end() if label is not None and not wide else None)
+
 
 _PICTURES = ("svg", "html", "mermaid")
 
@@ -68,10 +120,11 @@ class Writer:
         self.found: list[Any] = []  # what is written at the end
         self.between = ""
         self.complains = out is not None or form not in ("json", "jsonl")
+        self._put: Callable[[Any], None] = self._write_plainly
         if form == "text" and out is None and is_styled(color):
             from gradcli.cli.write.terminal import Terminal
 
-            self._put, self.complains = Terminal(digits, forced=color == "always").write, False  # type: ignore[method-assign]
+            self._put, self.complains = Terminal(digits, forced=color == "always").write, False
 
     def write(self, result: Any) -> None:
         if self.save is not None:
@@ -87,7 +140,7 @@ class Writer:
         if self.complains and result.error is not None:
             say(result.error_text())
 
-    def _put(self, result: Any) -> None:
+    def _write_plainly(self, result: Any) -> None:
         if self.form == "jsonl":
             self.put(_encoded(result) + "\n")
         elif self.form == "json":

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gradcli.characters import is_number
-from gradcli.cli.inputs.option_values import assignments
+from gradcli.cli.inputs import assignments
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.stores import CHUNKED, write_at_once
 from gradcli.report.data import plain
@@ -84,9 +84,9 @@ class SavedArrays:
         arrays = _saved(record, self.targets, _array_of)
         if record.error is None:
             self.saved_from = record
-        for name, array in arrays.items():
+        for name in arrays:
             what = "the value" if name == "value" else "the jvp" if record.mode == "jvp" else f"the {_WORDS[record.mode]} of {name}"
-            record.warnings.append(f"{what} is {_where(self.targets[name], name, array)}")
+            record.warnings.append(f"{what} is {_where(self.targets[name], name)}")
             _leave_out(record, name)
 
 
@@ -114,18 +114,14 @@ def _leave_out(record: Record, name: str) -> None:
         del ({"jacobian": record.jacobian, "hvp": record.hvp}.get(record.mode, record.grad) or {})[name]
 
 
-def _where(path: str, name: str, array: np.ndarray) -> str:
-    """The place of an array, and its shape if that is not kept there."""
-    if _suffix(path) == ".npz":
-        return f"in {path}:{name}"
-    read = shape_when_read(_suffix(path), array)
-    return f"in {path}" if read == array.shape else f"in {path}, as a column: its shape there is {read}"
+def _where(path: str, name: str) -> str:
+    return f"in {path}:{name}" if _suffix(path) == ".npz" else f"in {path}"
 
 
 def save_masks(record: Record, targets: dict[str, str]) -> None:
     """Write which entries are wrong, of the gradients (or of the value) or of claims about them."""
     for name, mask in _saved(record, targets, _mask).items() if record.error is None else ():
-        where = _where(targets[name], name, mask)
+        where = _where(targets[name], name)
         record.warnings.append(f"the mask of the wrong entries of {name} is {where}: {int(mask.sum())} of {mask.size}")
 
 
@@ -252,12 +248,6 @@ def _cell(value: np.generic) -> str:
 
 
 WRITERS = {".npy": _npy, ".npz": _npz, ".csv": _separated(","), ".tsv": _separated("\t"), ".json": _json}
-
-
-def shape_when_read(suffix: str, array: np.ndarray) -> tuple[int, ...]:
-    """The shape that an array has when its file is read back: a table with one column is a vector."""
-    is_column = suffix in (".csv", ".tsv") and (array.ndim < 2 or array.shape[1] == 1)
-    return (array.size,) if is_column else array.shape
 
 
 _KNOWN = (*WRITERS, *CHUNKED)

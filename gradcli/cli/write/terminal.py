@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from itertools import product
 from typing import Any, TextIO
 
 from rich import box
-from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
@@ -22,6 +22,7 @@ COLOURS: dict[str, str] = {
 }  # fmt: skip
 _ONLY_NUMBERS = re.compile(r"\[[-+.,\[\]\se\d]*\]")
 _INDENT = 4
+_ANY = 1_000_000  # columns
 _SIGNS = {"agree": "✓", "mismatch": "✗"}
 _ROLES = {"heading": "bold", "id": "dim", "text": "", "number": "cyan", "formula": "green", "name": "bold cyan", "fact": "dim"}
 
@@ -70,36 +71,34 @@ class Terminal:
             self._put((label, "dim"), (text, "bold cyan" if line.kind == "formula" else ""), hang=len(label))
 
     def _derivatives(self, table: Table) -> None:
-        """The table, and below it what is too wide for it."""
-        names = min(12, max(len(row.name) for row in table.rows))
-        checks = max(5, *(len(row.check) for row in table.rows)) if table.checked else 0
-        room = self.console.width - names - checks - 3 * (2 + bool(checks)) - 1
-        below = {row.name for row in table.rows if _width(row.numbers) > room}
-        numbers = max((_width(row.numbers) for row in table.rows if row.name not in below), default=len("below"))
-        formulas = max(_width(row.formula) for row in table.rows)
-        beside = formulas > 0 and max(len("derivative"), formulas) + 3 <= room - max(len(table.heading), numbers)
-        self.console.print(self._grid(table, below, beside))
+        """The table, and below it what there is no room for in it: formulas, and then numbers."""
+        room = self.console.options.update(max_width=_ANY)
+        for below, beside in product((False, True), (any(row.formula for row in table.rows), False)):
+            grid = self._grid(table, beside, below)
+            if self.console.measure(grid, options=room).maximum <= self.console.width:
+                break
+        self.console.print(grid)
         for row in table.rows:
-            if row.name in below:
+            if below:
                 self._put(("  ", ""), (row.name, "bold"), (" =", ""))
                 for line in row.numbers.split("\n"):
                     self._put((" " * _INDENT + line, ""))
             if row.formula and not beside and not _ONLY_NUMBERS.fullmatch(row.formula):  # those are the gradient again
                 self._put((f"  d/d{row.name} = {row.formula}", "cyan"), hang=_INDENT)
 
-    def _grid(self, table: Table, below: set[str], with_formulas: bool) -> Grid:
+    def _grid(self, table: Table, beside: bool, below: bool) -> Grid:
         grid = Grid(box=box.ROUNDED if self.unicode else box.ASCII, header_style="dim", border_style="dim", pad_edge=True)
-        grid.add_column("", style="bold", no_wrap=True, min_width=min(12, max(len(row.name) for row in table.rows)))
-        grid.add_column(unstyled(table.heading), no_wrap=True, overflow="fold")
+        grid.add_column("", style="bold", no_wrap=True)
+        grid.add_column(unstyled(table.heading), no_wrap=True)
         if table.checked:
             grid.add_column("check")
-        if with_formulas:
+        if beside:
             grid.add_column("derivative", style="cyan", no_wrap=True)
         for row in table.rows:
-            cells = [unstyled(row.name), unstyled("below", style="dim") if row.name in below else unstyled(row.numbers)]
+            cells = [unstyled(row.name), unstyled("below", style="dim") if below else unstyled(row.numbers)]
             if table.checked:
                 cells.append(unstyled(row.check, style=COLOURS.get(row.check.partition(",")[0], "")))
-            if with_formulas:
+            if beside:
                 cells.append(unstyled(row.formula))
             grid.add_row(*cells)
         return grid
@@ -130,10 +129,6 @@ def put_lines(console: Console, text: Text, hang: int | None = None) -> None:
         broken = first + Text("\n" + " " * margin).join(rest.wrap(console, max(20, console.width - margin)))
         safe = shown(broken.plain)  # of which no new line is a command either
         console.print(broken if safe == broken.plain else safe, soft_wrap=True)
-
-
-def _width(text: str) -> int:
-    return max(map(cell_len, text.split("\n")))
 
 
 def show_error(console: Console, rendered: str) -> None:

@@ -1,34 +1,40 @@
-"""What the positional arguments are: an expression, files, and bindings NAME=VALUE with their values."""
+"""What the positional arguments and the options of all commands say: an expression, files, bindings with their values, limits.
+
+An option that nothing would come of beside the others is refused by its name rather than ignored.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from gradcli.characters import normalized
-from gradcli.cli.request import CheckRequest, DiffRequest, Request
-from gradcli.cli.write.streams import say
+from gradcli.cli.request import CheckRequest, ExportRequest, Request
+from gradcli.cli.write.results import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.npy import read_within
+from gradcli.files.option_table import refuse_together
 from gradcli.inert import shell_command
 from gradcli.language.deviations import may_be_measured, of_data
-from gradcli.limits import Limits
+from gradcli.limits import DEFAULT, Limits
 from gradcli.query.bindings import Programs
-from gradcli.query.options import names_of
+from gradcli.query.options import Options, names_of
 from gradcli.storage.whole_files import absolute, shown
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings
     from gradcli.report.records import Failure
-
 
 _UNREAD = re.compile("[\udc80-\udcff]")  # bytes, as Python has them in the text of arguments
 _PATH = re.compile(r"[\w./\\~: -]+")
@@ -49,6 +55,8 @@ class Inputs:
     def __post_init__(self) -> None:
         if self.files.count("-") > 1:
             raise UsageError("standard input is named twice")
+        if self.format is not None and not self.files:
+            raise UsageError("--input is about files and standard input, of which there are none")
 
     def holds_records(self, path: str) -> bool:
         if self.format is None:
@@ -81,6 +89,9 @@ def is_stream(path: str) -> bool:
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
 
+ONE_BINDING = "quote the expression as a whole; write a binding without spaces around '='"
+
+
 class Words(NamedTuple):
     """Positional arguments by what they are.
 
@@ -92,22 +103,19 @@ class Words(NamedTuple):
     ranges: dict[str, str]
     files: list[str]
 
-    def one(self, help: str) -> str | None:
-        """The only expression; None without one. Raises UsageError for two."""
+    def inputs(self, request: Request, nothing: str, example: str, help: str = ONE_BINDING) -> Inputs:
+        """Return what there is to read: standard input, if nothing else is named. Raises UsageError, also for two expressions."""
         if len(self.others) > 1:
             (first, _), (second, _), *_ = self.others
             raise UsageError(f"two expressions: '{first.strip()}' and '{second.strip()}'", help=help)
-        return self.others[0][0] if self.others else None
-
-    def inputs(self, request: Request, expression: str | None, nothing: str, example: str) -> Inputs:
-        """Return what there is to read: standard input, if nothing else is named. Raises UsageError, if that is closed."""
+        expression = self.others[0][0] if self.others else None
         if expression is None and not self.files:
             if sys.stdin is None or sys.stdin.closed:
                 raise UsageError(f"nothing to {nothing}", help=example)
             if sys.stdin.isatty():
                 say("reading expressions from the terminal; end with Ctrl-D")
             self.files.append("-")
-        return inputs_of(expression, self.bindings, self.files, request.input_format)
+        return Inputs(expression, self.bindings, self.files, request.input_format)
 
 
 def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) -> Words:
@@ -134,13 +142,11 @@ def words_of(request: Request, *, ranges: bool = False, of_files: bool = False) 
 
 
 EXAMPLE = "gradcli eval '3*a**3 - b**2' a=2,3 b=6,4"
-ONE_BINDING = "quote the expression as a whole; write a binding without spaces around '='"
 
 
 def eval_inputs(request: Request) -> Inputs:
     """Return what ``gradcli eval`` reads. Raises UsageError."""
-    found = words_of(request)
-    return found.inputs(request, found.one(ONE_BINDING), "evaluate", EXAMPLE)
+    return words_of(request).inputs(request, "evaluate", EXAMPLE)
 
 
 def expression_apart(request: CheckRequest) -> CheckRequest:
@@ -174,9 +180,7 @@ def _refuse_lost_path(text: str, bound: Collection[str]) -> None:
     words = [word for word in re.split(r"\W+", text) if word]
     free = [word for word in words if word not in bound and not word[0].isdecimal() and not is_function(word)]
     if any(len(word) > 1 for word in free) or (free == words and " " not in text):
-        short = re.fullmatch(r"-(\w)(\w+)", text)
-        help = f"a short option takes no attached value: -{short[1]} {short[2]}" if short else f"it is an expression after -e: -e '{text}'"
-        raise UsageError(f"there is no file or folder '{text}'", help=help)
+        raise UsageError(f"there is no file or folder '{text}'", help=f"it is an expression after -e: -e '{text}'")
 
 
 def _is_fed() -> bool:
@@ -207,7 +211,7 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
     paths = found_in(given.files, request.allow_empty)
     if request.line is not None and (request.expression is not None or len(paths) != 1):
         raise UsageError("--line is about one file", help="write it beside the file alone: gradcli check model.grad --line 3")
-    return inputs_of(request.expression, bindings, paths, request.input_format, frozenset(paths) - frozenset(given.files))
+    return Inputs(request.expression, bindings, paths, request.input_format, frozenset(paths) - frozenset(given.files))
 
 
 def function_inputs(request: CheckRequest) -> Inputs:
@@ -221,7 +225,7 @@ def programs_of(request: Request, inputs: Inputs, limits: Limits, state: int | N
     """The programs of a run: their bindings are constant expressions or data files, for which the limits make room. Raises GradcliError."""
     values: dict[str, Any] = {}
     deviations: dict[str, Any] = {}
-    calculator = Programs(limits, request.dtype).fresh(request.random_state if state is None else state) if inputs.bindings else None
+    calculator = Programs(limits, request.dtype).fresh(request.random_state if state is None else state)
     piped = _piped_data(inputs, limits)
     for name, text in inputs.bindings.items():
         if text.startswith("@"):
@@ -231,12 +235,10 @@ def programs_of(request: Request, inputs: Inputs, limits: Limits, state: int | N
             values[name] = array = load_array(reference, limits, piped=piped)
             limits = limits.with_room_for(array.size)
             if error_text is not None:
-                assert calculator is not None
                 deviations[name] = calculator.deviation(error_text, array, name)
             continue
         if not text.strip():
             raise UsageError(f"'{name}=' has no value", help=f"write {name}=2, {name}=2,3 or {name}=@data.npy")
-        assert calculator is not None
         try:
             values[name], deviation = calculator.uncertain(text, name)
             if deviation is not None:
@@ -273,48 +275,6 @@ def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> Gr
         )
     error.note = f"'{name}={text}' was read as a binding; its value must be a constant expression"
     return error
-
-
-def inputs_of(*given: Any) -> Inputs:
-    """Return what there is to read. Raises UsageError for a format of nothing."""
-    inputs = Inputs(*given)
-    if inputs.format is not None and not inputs.files:
-        raise UsageError("--input is about files and standard input, of which there are none")
-    return inputs
-
-
-# -- The positional arguments of ``gradcli diff``: an expression, the names to differentiate by,
-# and bindings.
-
-
-_NAMES = re.compile(r"\s*[^\W\d]\w*(?:\s*,\s*[^\W\d]\w*)*\s*\Z")
-DIFF_EXAMPLE = "gradcli diff 'x^3*sin(x)'"
-
-
-def diff_inputs(request: DiffRequest) -> tuple[Inputs, tuple[str, ...] | None]:
-    """Return what ``gradcli diff`` reads, and the names to differentiate by; None for all. Raises UsageError.
-
-    The first argument is the expression and those after it are names; beside files, names alone are names.
-    """
-    found = words_of(request)
-    names: list[str] = [] if request.wrt is None else [*_listed(request.wrt)]
-    expressions: list[tuple[str, bool]] = []
-    for text, beside in found.others:
-        if _NAMES.match(text) and (expressions or beside):
-            names += _listed(text)
-        else:
-            expressions.append((text, beside))
-    found = found._replace(others=expressions)
-    expression = found.one("quote the expression as a whole; after it come the names to differentiate by")
-    inputs = found.inputs(request, expression, "differentiate", DIFF_EXAMPLE)
-    return inputs, tuple(dict.fromkeys(names)) if names else None
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    names = names_of(text) or ()
-    if not names or not all(_NAMES.match(name) for name in names):
-        raise UsageError(f"'{text.strip()}' is no name to differentiate by", help=DIFF_EXAMPLE + " x")
-    return names
 
 
 # -- What to type instead: commands that a mistake leads to, each valid as it stands ---------------
@@ -419,3 +379,109 @@ def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
     for folder, folders, names in os.walk(path, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield folder, names
+
+
+# -- Ranges NAME=BEGIN..END ----------------------------------------------------------------------------------------------
+
+
+Ends = tuple[float, float]
+
+
+def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
+    """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
+    return {name: ends_of(name, text, Programs(limits)) for name, text in assignments("--over", texts).items()}
+
+
+def ends_of(name: str, text: str, programs: Programs) -> Ends:
+    """The ends of a range, each a constant expression. Raises UsageError."""
+    begin, _, end = text.partition("..")
+    if not begin.strip() or not end.strip() or ".." in end:
+        raise UsageError(f"'{name}={text}' is no range", help=f"write {name}=0..1")
+    calculator = programs.fresh()
+    low, high = (_number(name, part, calculator) for part in (begin, end))
+    if not low <= high:
+        raise UsageError(f"the range '{name}={text}' ends before it begins", help=f"write {name}={end.strip()}..{begin.strip()}")
+    return low, high
+
+
+def _number(name: str, text: str, calculator: Any) -> float:
+    try:
+        found = calculator.constant(text, f"<{name}>")
+    except GradcliError as error:
+        error.note = error.note or f"it is an end of the range of {name}"
+        raise
+    if np.ndim(found) or not math.isfinite(float(found)):
+        raise UsageError(f"an end of the range of '{name}' is no finite number: {text.strip()}")
+    return float(found)
+
+
+# -- Values of options, and what they ask for -----------------------------------------------------------------------------
+
+
+def limits_of(request: Request) -> Limits:
+    """Return the limits that a request sets. Raises UsageError."""
+    return DEFAULT.raised(request.limit) if request.limit else DEFAULT
+
+
+def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """Values by names, of which each is given once. Raises UsageError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, value = assignment(option, text)
+        if name in found:
+            raise UsageError(f"{option} {name}=... is given twice")
+        found[name] = value
+    return found
+
+
+def assignment(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value:
+        raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
+    return normalized(name.strip()), value
+
+
+def kind_by_suffix(out: str | None, suffixes: Mapping[str, tuple[str, ...]], option: str, given: str | None) -> str | None:
+    """Return what is written: what an option says, or the first of those that the suffix of the file stands for.
+
+    Raises UsageError for another suffix, and for one that the option contradicts.
+    """
+    if out is None:
+        return given
+    suffix = os.path.splitext(out)[1].lower()
+    if suffix not in suffixes:
+        raise UsageError(f"--out {out}: a suffix says what is written", help=f"the suffixes are {', '.join(suffixes)}")
+    if given is not None and given not in suffixes[suffix]:
+        own = next((s for s, kinds in suffixes.items() if given in kinds), None)
+        help = f"leave {option} out" if own is None else f"leave {option} out, or write --out {os.path.splitext(out)[0]}{own}"
+        raise UsageError(f"--out {out} and {option} {given} contradict each other", help=help)
+    return given or suffixes[suffix][0]
+
+
+# -- What is computed, and what is refused: an option that has no effect beside the others ----------
+
+
+def _refuse_nothing(request: Request) -> None:
+    """Raise UsageError for lists of names with an empty one, and for an empty seed."""
+    if request.seed is not None and not request.seed.strip():
+        raise UsageError("--seed has no value", help="write --seed 1, or --seed 1,0 in the shape of the output")
+    for option, text in (("--wrt", request.wrt), ("--freeze", ",".join(request.freeze) if request.freeze else None)):
+        if text is not None and not all(name.strip() for name in text.split(",")):
+            wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
+            raise UsageError(f"{option} {wrong}", help=f"write {option} x,y with names of the expression")
+    frozen = _frozen(request)
+    both = next((name for name in names_of(request.wrt) or () if name in frozen), None)
+    if both is not None:
+        raise UsageError(f"--wrt and --freeze both name '{both}'", help="leave one of them out")
+
+
+def options_of(request: Request, command: str = "") -> Options:
+    """Return what every command computes: by which names, and with which seed. Raises UsageError."""
+    _refuse_nothing(request)
+    refuse_together(f"all {command}", request.typed)
+    check = request.check and not isinstance(request, ExportRequest)
+    return Options(names_of(request.wrt), _frozen(request), request.seed, check=check, formula=False, timeout=request.timeout)
+
+
+def _frozen(request: Request) -> tuple[str, ...]:
+    return names_of(",".join(request.freeze)) or ()
