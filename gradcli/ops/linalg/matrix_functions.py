@@ -311,7 +311,9 @@ def torch_vander(x: Any, *, count: int | None = None) -> Any:
 @function("householder_product orgqr", backward="LinalgHouseholderProduct")
 def householder_product(x: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections 1 - tau*v*v.T, v being the columns of x below its diagonal of ones."""
-    matrix(x.shape, "householder_product")
+    rows, columns = matrix(x.shape, "householder_product")[-2:]
+    if rows < columns or tau.shape[-1] > columns or tuple(tau.shape[:-1]) != tuple(x.shape[:-2]):
+        raise ShapeError(f"householder_product: matrices of shape {tuple(x.shape)} and factors of shape {tuple(tau.shape)} do not fit")
     below, y = with_unit_diagonal(tril(x, k=-1)), with_unit_diagonal(zeros(x.shape, x))
     for i in reversed(range(tau.shape[-1])):
         vector = column_range(below, i, i + 1)

@@ -180,6 +180,8 @@ def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
 
     >>> vecdot(x, y)
     """
+    if x.shape and y.shape and x.shape[one_axis(axis, len(x.shape))] != y.shape[one_axis(axis, len(y.shape))]:
+        raise ShapeError(f"vecdot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along axis {axis}")
     return sum_(x * y, axis=axis)
 
 
