@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 Array = Any  # a NumPy array or scalar
 _LONGEST = 2000  # characters of a text that is told again
-_SOURCES = {"symbolic": "sympy's derivative", "composed": "the composed reference"}
+_SOURCES = {
+    "symbolic": "sympy's derivative", "composed": "the composed reference", "double": "a reference in double",
+    "long double": "a reference in long double",
+}  # fmt: skip
 _HEADINGS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "jvp": "", "hvp": "Hessian · v", "assert": ""}
 _LAYOUT = (
     "schema id meta? source expr dialect? read_as? value shape=shape_or_none dtype {} precise? precise_certified? uncertainty? check "
