@@ -312,7 +312,7 @@ COMMAS = {
     "x = 0.5, 0.1": ("a comma is never a decimal point", "write [0.5, 0.1] for an array"),
     "x = 0.3, -1.2": ("a comma outside brackets", "write [0.3, -1.2] for an array"),
     "x = 1, 2, 3": ("a comma outside brackets", "write [1, 2, 3] for an array"),
-    "2*1,5": ("a comma is never a decimal point", "write 1.5, or [1, 5] for an array"),
+    "2*1,5": ("a comma is never a decimal point", "write 2*1.5, or [2*1, 5] for an array"),
 }
 
 

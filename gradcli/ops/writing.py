@@ -74,8 +74,10 @@ def need_axes(name: str, x: Any, least: int, most: int | None = None) -> None:
     """Raise ShapeError where an array has fewer axes than a function takes, or more."""
     ndim = len(x.shape)
     if ndim < least or (most is not None and ndim > most):
-        wanted = f"at least {least}" if most is None else f"{least} to {most}" if least < most else f"{least}"
-        raise ShapeError(f"{name} needs an array of {wanted} axes, not the shape {tuple(x.shape)}")
+        first = "at least " if most is None else f"{least} to " if least < most else ""
+        last = least if most is None else most
+        wanted = f"{first}one axis" if last == 1 else f"{first}{last} axes"
+        raise ShapeError(f"{name} needs an array of {wanted}, not {f'of shape {tuple(x.shape)}' if ndim else 'a number'}")
 
 
 def one_axis(axis: Any, ndim: int) -> int:

@@ -57,11 +57,11 @@ _LASTING, _SEEN = 0.5, 1e-6  # what is left of a jump of the derivative at the s
 
 
 def kinks_of(scope: Scope, root: Expr, names: Sequence[str]) -> str | None:
-    """The places of the kinks of a scalar expression, or the equations of these; None where none was seen."""
+    """The places of the kinks of a scalar expression, or their equations, in words; None where none was seen."""
     leaves = {node.payload.name: node for node in reachable([root]) if node.is_leaf and node.payload.name in names}
     function = Columns(scope, root, leaves, leaves)
     base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # of which nothing is special
-    found: dict[str, None] = {}
+    places, equations = dict[str, None](), dict[str, None]()
     for (left, right), name in product(_conditions(root), leaves):
         apart = Columns(scope, left - right, leaves, {name: leaves[name]}).along(name, base)
         jumping = [zero for zero in _zeros(apart) if _jumps(function.along(name, base), np.array([zero]))]
@@ -69,9 +69,11 @@ def kinks_of(scope: Scope, root: Expr, names: Sequence[str]) -> str | None:
             continue
         near = sorted({round(float(zero), 6) + 0.0 for zero in jumping})
         alone = sum(leaf in reachable([left, right]) for leaf in leaves.values()) == 1
-        are_places = alone and len(near) <= _MOST and not apart(np.array(near))[0].any()
-        found |= dict.fromkeys([f"{name} = {place:g}" for place in near] if are_places else [f"{formula(left)} = {formula(right)}"])
-    return f"where {' and '.join(found)}" if found else None
+        if alone and len(near) <= _MOST and not apart(np.array(near))[0].any():
+            places |= dict.fromkeys(f"{name} = {place:g}" for place in near)
+        else:
+            equations[f"{formula(left)} = {formula(right)}"] = None
+    return " and ".join(f"{word} {' and '.join(found)}" for word, found in (("at", places), ("where", equations)) if found) or None
 
 
 def _zeros(function: Probe) -> np.ndarray:

@@ -58,13 +58,20 @@ from gradcli.ops.structure import detach
 # -- Softmax and its logarithm, and the logarithm of a sum of exponentials, without overflow -------
 
 
+def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
+    top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0)  # infinity less infinity is no number
+    total = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
+
+
 def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     # exp(x - out) as shares of their sum: where all are large, rounding has left nothing of the logarithm in out
     raised = exp(x - spread(out, x.shape, axis))
     return (spread(cotangent, x.shape, axis) * chain(raised, 1 / sum_(raised, axis=axis, keepdims=True)),)
 
 
-def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
+def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
     top = max_(x, axis=axis, keepdims=True)
     found = log(sum_(exp(x - top), axis=axis, keepdims=True)) + top
     return found if keepdims else reshape(found, shape=reduced(x.shape, axis))
@@ -91,12 +98,12 @@ def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: b
 
 logsumexp: Op = reduction(
     "logsumexp",
-    lambda x, **static: _logsumexp(x, **static)[()],
+    _logsumexp,
     witness("arrays.logsumexp"),
     _logsumexp_vjp,
     saves="x out",
     ulps=4,
-    parts=_logsumexp,
+    parts=_logsumexp_of_entries,
     extended=LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
     signature="x axis:stated",
