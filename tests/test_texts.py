@@ -67,7 +67,7 @@ def ways() -> Iterator[tuple[Op, dict[str, Any]]]:
     """Elementwise operations with a form of their own in the language, by the static parameters that there is one for."""
     for op in registry().values():
         written = op.text.written
-        if op.elementwise and written is not None and not op.text.sign and op.result != "int":
+        if op.elementwise and written is not None and not op.text.sign:
             for key in written if isinstance(written, dict) else [tuple(op.static.values())]:
                 yield op, dict(zip(op.static, key, strict=True))
 
