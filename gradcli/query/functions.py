@@ -216,7 +216,7 @@ class Compiled:
         plans = dict.fromkeys(plan for plan, _ in self._planned.values())
         return Listing("\n\n".join(plan.text() for plan in plans) or "nothing is compiled yet: call the function, or prepare it for shapes")
 
-    def flat(self, *names: str, at: Mapping[str, Any] | None = None, **values: Any) -> Flat:
+    def flat(self, *names: str, at: Any = None, **values: Any) -> Flat:
         """The function of one vector that holds the values of these names, as solvers call it; of `value_and_grad` it gives the value
         and the gradient as a vector (``jac=True`` of ``scipy.optimize.minimize``).
 

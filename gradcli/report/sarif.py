@@ -33,11 +33,14 @@ class SarifReport(Report):
             fingerprint = self.fingerprints.of(outcome)
             self.worst.add(outcome, lambda outcome: encoded(_result(outcome, fingerprint)))
 
-    def text(self, summary: Summary) -> str:
+    def close(self, summary: Summary) -> None:
         run = {"tool": {"driver": driver()}, "columnKind": "unicodeCodePoints", "originalUriBaseIds": {_ROOT: {"description": _ROOT_IS}}}
         head = encoded({**run, "invocations": [self._invocation(summary)]})
-        results = ",\n".join(self.worst)
-        return f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n{results}\n]}}\n]}}\n'
+        self.stream.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n')
+        for number, result in enumerate(self.worst):  # one by one: together they are large
+            self.stream.write(",\n" + result if number else result)
+        self.stream.write("\n]}\n]}\n")
+        self.stream.flush()
 
     def _invocation(self, summary: Summary) -> dict[str, Any]:
         notes = []

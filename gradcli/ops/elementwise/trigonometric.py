@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.ops.carrying import turning
 from gradcli.ops.constants import DEGREE, RADIAN
-from gradcli.ops.elementwise.arithmetic import abs_
+from gradcli.ops.elementwise.arithmetic import abs_, chain
 from gradcli.ops.elementwise.exponential import log1p, sqrt
 from gradcli.ops.elementwise.logic import equal, logical_and, where
 from gradcli.ops.registry import Choice, Kink, Op, declare, elementwise, function
@@ -115,8 +115,9 @@ def radius(x: Any, y: Any) -> Any:
 
 atan2 = elementwise(
     "atan2 arctan2", "y x", np.arctan2, "atan2",
-    lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / radius(x, y) / radius(x, y)),
-    lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, -y / radius(x, y) / radius(x, y)),
+    # 0 infinitely far out, where a coordinate is no part of the radius
+    lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, chain(1 / radius(x, y), x / radius(x, y))),
+    lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, chain(1 / radius(x, y), -y / radius(x, y))),
     kinks=Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),
     domain="not the origin",
     doc="The angle of the point (x, y), from -pi to pi. >>> atan2(y, x)",
