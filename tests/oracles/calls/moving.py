@@ -65,7 +65,7 @@ CALLS = {
     "resize": ("M, (2, 2)", "V, (2, 3)", "M, 4", "M, (3, 2)"),
     "pad": ("V, 2", "M, 1", "M, ((1, 0), (0, 2))", "V, (1, 2), constant_values=0.5", "V, (1, 2), mode='edge'", "V, 2, 'reflect'",
         "V, 2, 'symmetric'", "V, 4, 'wrap'",
-        "M, 1, mode='constant', constant_values=((1, 2), (3, 4))", "M, (1, 2)", "M, (1, 0, 2, 1)",
+        "M, (1, 2)", "M, (1, 0, 2, 1)",
         "M, (1, 2), value=0.5",
         "M, (1, 2), 'constant', -2.0", "T, (1, 2), mode='reflect'", "T, (2, 1), 'replicate'", "T, (3, 1), mode='circular'",
         "I, (1, 2, 2, 1), 'reflect'", "M, (-1, 2)"),

@@ -7,7 +7,7 @@ _MASKED = ("M, where=B", "M, axis=0, where=B", "M, axis=1, where=G", "M, where=B
 _NANS = ("D", "D, 0", "D, axis=1", "D, 1", "D, axis=1, keepdims=True", "D, dim=1, keepdim=True", "D, keepdims=True")
 _SPREAD = (
     "M, ddof=1", "M, axis=1, ddof=0.5", "M, correction=0", "M, 0, ddof=1", "M, unbiased=False", "M, dim=1, unbiased=False", "M, False",
-    "T, (0, 2), True, True", "M, dim=1, correction=2, keepdim=True", "M, correction=0.5", "M, mean=0.25", "M, axis=1, mean=[[0.25], [0.5]]",
+    "T, (0, 2), True, True", "M, dim=1, correction=2, keepdim=True", "M, correction=0.5",
 )  # fmt: skip
 _PAIRED = ("M, 0", "T, 1", "M, dim=1", "T, dim=-1, keepdim=True", "O, 0", "V")
 _QUANTILES = (
@@ -24,11 +24,11 @@ CALLS = {
     "max min amax amin": (*_AXES, *_ALL, "M, initial=3.5", "M, where=B, initial=-7.0", "M, axis=0, where=B, initial=9.0",
         "M, initial=-5.0", "O",
         "M, N", "D", "O, 0"),
-    "var std": (*_AXES, *_ALL, *_MASKED, *_SPREAD, "M, where=B, ddof=1", "M, axis=1, where=B, mean=0.5"),
+    "var std": (*_AXES, *_ALL, *_MASKED, *_SPREAD, "M, where=B, ddof=1"),
     "var_mean std_mean": (*_AXES, *_ALL, *_SPREAD),
     "nansum": (*_AXES, *_NANS, "D, initial=3.5", "D, where=B", "D, axis=1, where=B"),
     "nanmean": (*_AXES, *_NANS, "D, where=B", "D, axis=1, where=B"),
-    "nanvar nanstd": (*_AXES, *_NANS, "D, where=B", "D, ddof=1", "D, correction=1", "D, axis=1, ddof=0.5", "D, mean=0.25"),
+    "nanvar nanstd": (*_AXES, *_NANS, "D, where=B", "D, ddof=1", "D, correction=1", "D, axis=1, ddof=0.5"),
     "nancumsum nancumprod": ("D", "D, 0", "D, axis=1", "M", "T, axis=-1"),
     "nanmedian median": (*_AXES[:7], *_NANS, "O", "V", "T, axis=(0, 1), keepdims=True", "M, 1, keepdims=True", "M, 1, keepdim=True",
         "M, 0, True"),
