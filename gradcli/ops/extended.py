@@ -204,4 +204,12 @@ def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
     return np.log(total) + np.where(np.isfinite(top), top, _NONE), raised / total
 
 
-LOGSUMEXP = Reduced(_logsumexp, rough=True)
+def _std(x: Any, axes: Axes, static: Static) -> Slopes:
+    apart = x - x.mean(axis=axes, keepdims=True)
+    squares = (apart * apart).sum(axis=axes, keepdims=True)
+    count = x.size // max(1, squares.size) - static["ddof"]
+    found = np.sqrt(squares / count)
+    return found, apart / (count * found)
+
+
+LOGSUMEXP, STD = Reduced(_logsumexp, rough=True), Reduced(_std, rough=True)
