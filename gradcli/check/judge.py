@@ -218,7 +218,9 @@ class Judge:
         self.leaves = {node: scope.values[node] for order in orders for node in order if node.is_leaf}
         self.size = sum(map(scalar_operations, orders))
         self.entries = sum(math.prod(x.shape) for x in self.leaves)
-        self.is_large = self.size > _MANY or max((math.prod(x.shape) for x in self.leaves), default=0) > _LARGE
+        ops = [node.op for node in orders[1] if node.op is not None]
+        smooth = not any(op.kinks or op.algebra == "comparison" for op in ops if op.elementwise)  # else entries may be on kinks
+        self.is_large = self.size > _MANY or (smooth and max((math.prod(x.shape) for x in self.leaves), default=0) > _LARGE)
         self.comparisons: list[Comparison] = []
         self.value_comparison: Comparison
         self.decided = False  # every entry was compared by itself, with an exact number
@@ -412,8 +414,7 @@ class Judge:
         try:
             hold_derivatives(self.root, self.leaves, self.precision, held)
             value_bound, bounds, _ = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
-            arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * swept(order, self.nodes)
-            self.root.graph.limits.check_memory(_TIMES * arrays + held_by(self.leaves.values()), "the reference in long double")
+            self._check_memory(order, _TIMES, "the reference in long double")
             found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
         except Unsupported as missing:
             self.missing = f", and {missing}"
@@ -445,6 +446,11 @@ class Judge:
         self.wide = wide
         return self._decision(value, parts, held)
 
+    def _check_memory(self, order: Sequence[Expr], times: int, what: str) -> None:
+        """Raise LimitError where a reference needs more memory than the limits allow; its floats are so many times as long as doubles."""
+        arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * swept(order, self.nodes)
+        self.root.graph.limits.check_memory(times * arrays + held_by(self.leaves.values()), what)
+
     def _decision(self, value: Any, parts: Sequence[VariableCheck], held: StandIns) -> Decision:
         """The verdicts on the value and the gradients, with the number of entries at which functions were held."""
         for part in parts[1:]:
@@ -461,6 +467,7 @@ class Judge:
         held = StandIns(np.float64)
         if self.precision != "float64" or has_inner(self.root):
             return None
+        self._check_memory(reachable([self.root]), 1, "the reference in doubles")
         try:
             found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
         except Unsupported:
