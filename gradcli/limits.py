@@ -118,7 +118,7 @@ class Limits:
         return replace(self, entries=entries, work=max(self.work, self.work // DEFAULT.entries * entries))
 
     def check_shape(self, shape: tuple[int, ...]) -> int:
-        """How many entries an array has. Raises LimitError for one too large to be spoken of, whether or not it takes memory."""
+        """Return how many entries an array has. Raises LimitError for one too large to be spoken of, whether or not it takes memory."""
         entries = 1
         for extent in shape:
             entries *= extent

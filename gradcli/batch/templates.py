@@ -147,7 +147,7 @@ def terms(text: str) -> Iterator[Term]:
 
 
 def _cut(gap: str, depth: int) -> tuple[int, tuple[str, bool, str] | None]:
-    """How deep in brackets one is after a gap between words, and the first sign in it that adds or subtracts a term."""
+    """Return how deep in brackets one is after a gap between words, and the first sign in it that adds or subtracts a term."""
     cut = None
     previous = ""
     for place, sign in enumerate(gap):

@@ -35,7 +35,7 @@ _ROUNDING = 64  # times epsilon: how far two sides that are said to be equal may
 
 
 def rounding_of(scope: Scope) -> float:
-    """How far the sides of an equality may be apart, relative to their size, where it has no tolerance of its own."""
+    """Return how far the sides of an equality may be apart, relative to their size, where it has no tolerance of its own."""
     return _ROUNDING * float(np.finfo(scope.precision).eps)
 
 

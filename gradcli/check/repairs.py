@@ -135,11 +135,11 @@ class _Ways:
         return root
 
     def _undefined(self, root: Expr) -> int:
-        """How many of a function's value and gradients have no true value."""
+        """Return how many of a function's value and gradients have no true value."""
         return sum(part.verdict is Verdict.UNDEFINED for part in self.judged(root)[1])
 
     def gravity(self, root: Expr) -> tuple[int, int]:
-        """How bad a function's value and gradients are: the less the better."""
+        """Return how bad a function's value and gradients are: the less the better."""
         parts = self.judged(root)[1]
         return sum(part.verdict.gravity + 10 * part.wrong for part in parts), -min((part.digits or 0 for part in parts), default=0)
 

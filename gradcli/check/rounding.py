@@ -366,7 +366,7 @@ def _uncertain(out: Any, values: Sequence[Any], errors: Sequence[Any]) -> Any:
 
 
 def _additions(op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any]) -> float:
-    """How many roundings of partial sums an entry of a result may have gone through."""
+    """Return how many roundings of partial sums an entry of a result may have gone through."""
     if len(values) == 1 and np.size(values[0]) >= np.size(out):
         terms = np.size(values[0]) / max(1, np.size(out))
         return additions(values[0], terms, whole=np.size(out) == 1)

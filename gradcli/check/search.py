@@ -124,7 +124,7 @@ def _without_zeros(series: Any) -> tuple[int, Any]:
 
 
 def _terms_needed(coefficients: list[Fraction], first: int, size: float) -> int:
-    """How many of the coefficients count, in the value and in the slope. Raises Inexact if they are too many."""
+    """Return how many of the coefficients count, in the value and in the slope. Raises Inexact if they are too many."""
     sizes = [abs(float(c)) * size**i for i, c in enumerate(coefficients)]
     slopes = [abs(first + i) * s for i, s in enumerate(sizes)]
     leading = next((s for s in slopes if s), 0.0)

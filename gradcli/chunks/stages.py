@@ -355,7 +355,7 @@ class Staged:
         return found
 
     def needed(self, wanted: Sequence[Expr], known: Collection[Expr]) -> list[Expr]:
-        """Those of the known nodes that others are computed from."""
+        """Return those of the known nodes that others are computed from."""
         found = _above(wanted, lambda node: () if node in known else node.operands)
         return [node for node in known if node in found]
 

@@ -182,7 +182,7 @@ def root(
 
 
 def run() -> None:
-    """What the entry point calls: every way in which the program can end has its exit code."""
+    """Run the program, as the entry point calls it: every way in which the program can end has its exit code."""
     interrupts.take_over()
     from gradcli.cli.exit_codes import guarded
 
@@ -201,7 +201,7 @@ def _is_terminal() -> bool:
 
 
 def _fill_standard_streams() -> None:
-    """Where a standard stream is closed, no file may get its number, which would take what is said to people: that goes nowhere."""
+    """Fill standard streams that are closed: no file may get its number, which would take what is said to people: that goes nowhere."""
     for number in range(3):
         try:
             os.fstat(number)

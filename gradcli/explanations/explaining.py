@@ -220,7 +220,7 @@ def _saved_as(node: Expr, place: int) -> str:
 
 
 def _summed(passed: Passed) -> str | None:
-    """How what is passed back was summed to the operand's shape, in words."""
+    """Return how what is passed back was summed to the operand's shape, in words."""
     if isinstance(passed.part, tuple) or passed.whole.shape == passed.operand.shape:
         return None
     return in_words(passed.whole.shape, passed.operand.shape)

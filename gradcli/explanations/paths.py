@@ -94,7 +94,7 @@ def _edges(record: Recorded, same: Mapping[Expr, Expr]) -> dict[Expr, dict[Expr,
 
 
 def _counts(order: Sequence[Expr], root: Expr, edges: Mapping[Expr, Iterable[Expr]]) -> dict[Expr, int]:
-    """How many ways lead from the result to each node."""
+    """Return how many ways lead from the result to each node."""
     counts = {root: 1}
     for node in reversed(order):
         if node in counts:

@@ -202,7 +202,7 @@ def pieces_of(ids: Mapping[Expr, int], written: Mapping[Expr, str | None], spell
 
 
 def _power(node: Expr, text: str, spelling: str | None) -> int:
-    """How tightly a node's text holds together: by its operator, if it has one."""
+    """Return how tightly a node's text holds together: by its operator, if it has one."""
     if text.isidentifier() or text.isdecimal():
         return ATOM
     operator = spelling or ""

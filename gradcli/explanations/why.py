@@ -24,13 +24,13 @@ from gradcli.report.number_text import size
 
 
 def nonfinite_value(entries: Entries, number: Any) -> Why:
-    """Of the result."""
+    """Return why the result is not finite."""
     id, words = _born(entries, entries.id)
     return _with_repair(entries, [f"{entries.text} is {shown(number)}: {words}"], id)
 
 
 def nonfinite_gradient(entries: Entries, number: Any) -> Why:
-    """Of a gradient: because the forward pass already has such a number, or because the way back makes one."""
+    """Return why a gradient is not finite: because the forward pass already has such a number, or because the way back makes one."""
     begin = f"{entries.text} has gradient {shown(number)}"
     found = _way_back(entries)
     if found is None:
@@ -181,7 +181,7 @@ def _cancellations(entries: Entries) -> Iterator[tuple[int, int, str]]:
 
 
 def _bits(terms: list[Any], total: Any) -> int:
-    """How many bits a sum loses at its worst entry."""
+    """Return how many bits a sum loses at its worst entry."""
     with np.errstate(all="ignore"):
         largest = np.max(np.broadcast_arrays(*[np.abs(np.asarray(term, float)) for term in terms]), axis=0)
         ratio = largest / np.abs(np.asarray(total, float))
@@ -222,7 +222,7 @@ def _share(path: Path, entries: Entries) -> float:
 
 
 def _factors(entries: Entries, path: Path) -> Iterator[tuple[float, int, int]]:
-    """How much each edge of a path multiplies by, the most extreme first: of arrays, the ratio of the sums of magnitudes."""
+    """Return how much each edge of a path multiplies by, the most extreme first: of arrays, the ratio of the sums of magnitudes."""
     found = []
     edges = {(part.operand, part.node): part for part in entries.explanation.backward}
     for operand, user in zip(path.nodes, path.nodes[1:], strict=False):
@@ -254,7 +254,7 @@ _FAR_OUT = 15.0  # where a smooth function is flat only because floats end
 
 
 def zero_value(entries: Entries) -> Why:
-    """Of the result: the operands that make it so."""
+    """Return why the result is zero: the operands that make it so."""
     node, algebra = entries.node(entries.id), entries.algebra(entries.id)
     operands = entries.operands(node.id)
     zeros = [each for each in operands if not isinstance(each.value, tuple) and np.all(np.asarray(each.value) == 0)]
@@ -271,7 +271,7 @@ def zero_value(entries: Entries) -> Why:
 
 
 def zero_gradient(entries: Entries) -> Why:
-    """Of a gradient: because nothing flows, because each way ends in a zero, or because what flows cancels."""
+    """Return why a gradient is zero: because nothing flows, because each way ends in a zero, or because what flows cancels."""
     begin = f"{entries.text} has gradient 0"
     found = _reasons(entries, entries.id, entries.mask)
     reasons = [reason for reason in found if not reason[3]] or found
@@ -382,7 +382,7 @@ def _on_kink(op: Op, values: Sequence[Any]) -> bool:
 
 
 def _structural(entries: Entries, part: Contribution) -> str:
-    """Of operations that move or choose entries."""
+    """Return the cause of operations that move or choose entries."""
     user, op = entries.called(part.node), entries.op(part.node)
     at = f"entry {list(entries.index)}" if entries.index and part.operand == entries.id else "that entry"
     what = f"{at} of {entries.called(part.operand)}" if part.operand != entries.id else f"{entries.text}"
@@ -452,7 +452,7 @@ def _of_gradient(explanation: Explanation, name: str, index_text: str | None, ta
 
 
 def _not_asked(explanation: Explanation, name: str, id: int) -> Why:
-    """Of a name that is held: it has no gradient by intention."""
+    """Say of a name that is held that it has no gradient by intention."""
     node = explanation.node(id)
     if node.op == "frozen":
         reason = f"{name} is frozen: it is held constant by const, --freeze or --wrt, and no gradient flows to it"

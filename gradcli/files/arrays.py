@@ -51,7 +51,7 @@ def parsed(text: str, what: str, limits: Limits) -> Any:
 
 
 def _held(text: str) -> int:
-    """How many bytes Python takes for what a text holds, at the most: told from its characters, before it is parsed."""
+    """Return how many bytes Python takes for what a text holds, at the most: told from its characters, before it is parsed."""
     values, lists, objects, strings = (text.count(sign) for sign in ',[{"')
     return 2 * len(text) + 48 * values + 88 * lists + 200 * objects + 32 * strings
 

@@ -91,7 +91,7 @@ class Written(Transcription[Piece]):
 
 
 def tree_size(order: list[Expr]) -> int:
-    """How many nodes are printed, shared ones each time; computed without printing them."""
+    """Return how many nodes are printed, shared ones each time; computed without printing them."""
     sizes: dict[Expr, int] = {}
     for node in order:
         sizes[node] = 1 + sum(sizes[o] for o in node.operands if o is not None)

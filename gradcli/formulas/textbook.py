@@ -205,7 +205,7 @@ class Products(Fractions, ABC):
         return best
 
     def _weight(self, value: Value) -> Number:
-        """How much of a product there is, roughly."""
+        """Return how much of a product there is, roughly."""
         number, monomial = value
         bases = self.algebra.bases
         size = sum(1 + (abs(e) != 1) + sum(len(m) + 1 for m in bases[b].terms or ()) for b, e in monomial)
@@ -436,7 +436,7 @@ class Layout(Products):
         return result
 
     def _ordered(self, values: Sequence[Value]) -> list[Value]:
-        """By falling degree, but a positive term first: 1 - x**2."""
+        """Order terms by falling degree, but a positive term first: 1 - x**2."""
         ordered = sorted(values, key=self._rank)
         if ordered[0][0] < 0:
             if ordered[-1][0] > 0:

@@ -41,7 +41,7 @@ class ListedCase:
 
     @property
     def seed(self) -> int:
-        """Of what is drawn at random."""
+        """Seed of what is drawn at random."""
         return judged(self.policy, self.setting).state
 
     def outcome(self, name: str) -> Outcome:

@@ -66,7 +66,7 @@ def _folders() -> Iterator[str]:
 
 
 def chosen(paths: Sequence[str]) -> int | None:
-    """Which of the files of a stack, innermost last, the user knows best: one of theirs, of no installed package if there is one."""
+    """Return which of the files of a stack, innermost last, the user knows best: one of theirs, of no installed package if there is one."""
     theirs = [i for i, path in enumerate(paths) if is_theirs(path)]
     return next((i for i in reversed(theirs) if not paths[i].startswith(_INSTALLED)), theirs[-1] if theirs else None)
 
@@ -264,7 +264,7 @@ class Watch:
         return is_of_project(path) and not path.startswith(_DEVICES) and "__pycache__" not in path and not ours and not os.path.isdir(path)
 
     def _missing_parts(self) -> Iterator[str]:
-        """Where parts of their packages would be that were asked for in vain."""
+        """Return where parts of their packages would be that were asked for in vain."""
         for name in self._asked - set(sys.modules):
             parent, _, last = name.rpartition(".")
             for place in getattr(sys.modules.get(parent), "__path__", ()):

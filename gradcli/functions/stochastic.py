@@ -218,7 +218,7 @@ class Reach(NamedTuple):
 def reaches(
     root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], kind: Format, formats: Mapping[Expr, Format] = NO_FORMATS
 ) -> Reach:
-    """How far rounding may take each gradient of a number that is computed in a format, but for nodes that have others."""
+    """Return how far rounding may take each gradient of a number that is computed in a format, but for nodes that have others."""
     arithmetic = Stochastic(kind, formats)
     order = reachable([root])
     needed = depending(order, set(wrt.values()))
@@ -243,7 +243,7 @@ def reaches(
 
 
 def spreads(results: Sequence[Expr], leaves: Mapping[Expr, Any], kind: Format) -> list[Any]:
-    """How far rounding may take each entry of results that are computed in a format."""
+    """Return how far rounding may take each entry of results that are computed in a format."""
     arithmetic, order = Stochastic(kind), reachable(results)
     farthest = [np.zeros(node.shape) for node in results]
     with np.errstate(all="ignore"):
@@ -255,7 +255,7 @@ def spreads(results: Sequence[Expr], leaves: Mapping[Expr, Any], kind: Format) -
 
 
 def _distance(x: Moved) -> Any:
-    """How far a value is moved: infinitely far, where it has become none."""
+    """Return how far a value is moved: infinitely far, where it has become none."""
     far = np.where(np.equal(x.moved, x.value), 0.0, np.abs(np.subtract(x.moved, x.value, dtype=np.float64)))
     return np.where(np.isnan(far), np.inf, far)
 
@@ -364,7 +364,7 @@ def _swept(steps: Sequence[_Step], targets: set[Expr], seed: Any, parts_of: Call
 
 
 def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, Any]) -> dict[Expr, Any]:
-    """How far values are moved that code takes from what was made of them and rounded: 1 - y*y from y = tanh(x)."""
+    """Return how far values are moved that code takes from what was made of them and rounded: 1 - y*y from y = tanh(x)."""
     shifts: dict[Expr, Any] = {}
     for node in reversed(order):
         op = node.op

@@ -168,7 +168,7 @@ def _entrywise(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value
 
 
 def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Any:
-    """Which entries of a result are 0 or infinite because floats end: they are so beside the point, too."""
+    """Return which entries of a result are 0 or infinite because floats end: they are so beside the point, too."""
     ends = ((floats(value) == 0) & (not op.linear)) | np.isinf(floats(value))  # a difference of zero is no underflow
     if op.kind == "flat" or not np.any(ends) or isinstance(value, Carrier):
         return False

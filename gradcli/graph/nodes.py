@@ -120,7 +120,7 @@ class Graph:
 
     @property
     def room(self) -> int:
-        """How many more nodes it may have."""
+        """Return how many more nodes it may have."""
         return self._most - self._last
 
     @contextmanager

@@ -222,7 +222,7 @@ def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
 
 
 def of_hessian(pattern: Pattern) -> Compression:
-    """How the entries of a symmetric pattern are read: from the column, or from that of the entry on the other side."""
+    """Return how the entries of a symmetric pattern are read: from the column, or from that of the entry on the other side."""
     rows, columns = pattern.rows, pattern.columns
     if not columns.size:
         return _none(pattern.shape[1])
@@ -246,7 +246,7 @@ def _none(extent: int) -> Compression:
 
 
 def _fullest(pattern: Pattern) -> int:
-    """How many entries a row has at most: as many colours are needed."""
+    """Return how many entries a row has at most: as many colours are needed."""
     return int(np.diff(pattern.starts).max(initial=0))
 
 
@@ -258,7 +258,7 @@ _PRODUCTS = 4_000_000  # entries that are multiplied in a sum of products: more 
 
 
 def dependence(roots: Sequence[Expr], variables: Sequence[Expr]) -> Pattern:
-    """Of which entries of variables, one variable after the other, the entries of results may have a derivative."""
+    """Return of which entries of variables, one variable after the other, the entries of results may have a derivative."""
     entries = count()
     table: dict[Expr, Any] = {x: _array((frozenset((i,)) for i in islice(entries, math.prod(x.shape))), x.shape) for x in variables}
     size = next(entries)

@@ -191,7 +191,7 @@ def _flattened(builder: Builder, x: Any, start_dim: Any = None, end_dim: Any = N
 
 
 def _new(make: Callable[..., Any]) -> Callable[..., Any]:
-    """What a constructor makes, beside a tensor whose dtype is the program's."""
+    """Return what a constructor makes, beside a tensor whose dtype is the program's."""
     return lambda builder, x, shape=(), dtype=None: make(builder, shape, dtype)
 
 

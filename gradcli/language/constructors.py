@@ -391,7 +391,7 @@ def einsum(builder: Builder, arguments: Any) -> Any:
 
 
 def length(builder: Builder, x: Any) -> Any:
-    """How many entries a tuple, a list or the first axis of an array has. Raises TypeMismatchError for a number, which has none."""
+    """Return how many entries a tuple, a list or the first axis of an array has. Raises TypeMismatchError for a number, which has none."""
     if isinstance(x, (tuple, list)):
         return builder.graph.constant(len(x))
     node = builder.value(x)

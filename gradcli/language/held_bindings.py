@@ -65,7 +65,7 @@ class HeldBindings:
         return True
 
     def expressions(self) -> Iterator[str]:
-        """What stands behind the equals signs, but for numbers."""
+        """Return what stands behind the equals signs, but for numbers."""
         for text, number in zip(self.texts, self.numbers, strict=True):
             if number is None:
                 yield text.partition("=")[2].partition("#")[0].strip()

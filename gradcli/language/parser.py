@@ -342,7 +342,7 @@ class _Parser:
         return node
 
     def power_after(self, node: Node, waiting: _Waiting) -> int:
-        """How tightly the operator binds that follows a factor: a product's where there is none."""
+        """Return how tightly the operator binds that follows a factor: a product's where there is none."""
         token = self.tokens[self.at]
         power = BINDING.get(token.text)
         if power is not None:

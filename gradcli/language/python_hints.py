@@ -300,7 +300,7 @@ def refused(source: Source) -> Iterator[Statement | ParseError]:
 
 
 def lost(source: Source, start: int, text: str) -> Iterator[Lost]:
-    """What takes the place of the bindings in a text that is not run: their names have no value."""
+    """Return what takes the place of the bindings in a text that is not run: their names have no value."""
     if names := names_bound(text):
         yield Lost(source, Span(start, start + len(text)), names)
 
@@ -549,6 +549,6 @@ def _blanks(found: re.Match[str]) -> str:
 
 
 def _depth(text: str) -> int:
-    """How far a line is indented."""
+    """Return how far a line is indented."""
     expanded = text.expandtabs(8)
     return len(expanded) - len(expanded.lstrip(" "))

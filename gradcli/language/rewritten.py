@@ -51,7 +51,7 @@ def rewritten(expression: Expression, own: Collection[str] = ()) -> str:
 
 
 def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
-    """How tightly a node holds together, and its parts."""
+    """Return how tightly a node holds together, and its parts."""
     match node:
         case Number():
             return _number(node.value)

@@ -141,7 +141,7 @@ _CONTINUED = ("\\\n", "\\\r\n")  # how a line ends that goes on in the next
 
 
 def _depth(line: str) -> int:
-    """How many more brackets a line opens than it closes."""
+    """Return how many more brackets a line opens than it closes."""
     if "#" not in line and "'" not in line and '"' not in line:
         return line.count("(") + line.count("[") - line.count(")") - line.count("]")
     words = [m.group() for m in _BRACKETS.finditer(line)]

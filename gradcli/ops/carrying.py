@@ -19,7 +19,7 @@ def is_exact(error: Any) -> bool:
 
 
 def steady(m: Any, out: Any, x: Any, error: Any, **_: Any) -> Any:
-    """Of a function whose slope is nowhere more than 1."""
+    """Return the error of a function whose slope is nowhere more than 1."""
     return error * 1.0
 
 
@@ -36,7 +36,7 @@ def quotient(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
 
 
 def remaining(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
-    """Of what a division leaves: it jumps by the divisor where the quotient is a whole number."""
+    """Return the error of what a division leaves: it jumps by the divisor where the quotient is a whole number."""
     size, by = m.abs(x), m.abs(y)
     low, high = (size - e) / (by + f), (size + e) / (by - f)
     jumps = m.logical_or(m.less_equal(by, f), m.not_equal(m.floor(low), m.floor(high)))
@@ -66,12 +66,12 @@ def logarithm(m: Any, out: Any, x: Any, error: Any) -> Any:
 
 
 def grown(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Of an exponential, whose exponent is so far off; one that has underflown is less than the least normal number."""
+    """Return the error of an exponential, whose exponent is so far off; one that has underflown is less than the least normal number."""
     return (out + 2.0**-1022) * m.expm1(error)
 
 
 def exponent(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Of what rises with the size of x and has no bound near 0."""
+    """Return the error of what rises with the size of x and has no bound near 0."""
     size = m.abs(x)
     return m.where(m.less(error, size), m.maximum(m.at(size + error) - out, out - m.at(size - error)), math.inf)
 
@@ -87,7 +87,7 @@ def no_number(m: Any, out: Any, x: Any, error: Any) -> Any:
 
 
 def turning(m: Any, out: Any, y: Any, x: Any, e: Any, f: Any) -> Any:
-    """Of the angle of a point (x, y), which jumps where x is negative and y changes its sign."""
+    """Return the error of the angle of a point (x, y), which jumps where x is negative and y changes its sign."""
     cut = m.logical_and(m.less_equal(m.abs(y), e), m.less_equal(x, f))
     moves = m.greater(e + f, 0.0)
     around = m.logical_or(cut, m.less_equal(m.hypot(x, y), e + f))
@@ -95,7 +95,7 @@ def turning(m: Any, out: Any, y: Any, x: Any, e: Any, f: Any) -> Any:
 
 
 def chosen(m: Any, out: Any, condition: Any, x: Any, y: Any, unsure: Any, e: Any, f: Any) -> Any:
-    """Of a choice: where the condition may be either, as far as the other choice is."""
+    """Return the error of a choice: where the condition may be either, as far as the other choice is."""
     taken = 0.0 if is_exact(e) and is_exact(f) else m.where(condition, e, f)
     return taken if is_exact(unsure) else m.where(unsure, m.abs(x - y) + (0.0 if is_exact(taken) else m.maximum(e, f)), taken)
 
@@ -136,7 +136,7 @@ def ordered_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 
 def count(shape: Shape, axis: Any) -> int:
-    """How many entries go into one entry of the result."""
+    """Return how many entries go into one entry of the result."""
     return math.prod(shape) if axis is None else math.prod([shape[a] for a in axes_of(axis, len(shape))])
 
 
@@ -145,7 +145,7 @@ _BLOCK = 8_192  # entries that plans add up at a time
 
 
 def additions(x: Any, terms: float, *, whole: bool) -> float:
-    """How many partial sums an entry may go through in a sum of so many: by pairs in memory that is in one piece, else in any order.
+    """Return how many partial sums an entry may go through in a sum of so many: by pairs in memory that is in one piece, else in any order.
 
     whole  whether all entries are added up
     """

@@ -45,7 +45,7 @@ def steps_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
 
 
 def operations_of(op: Op, out: Any, operands: Sequence[Shape | None]) -> int:
-    """How many scalar operations take the time of an operation, of about a nanosecond each.
+    """Return how many scalar operations take the time of an operation, of about a nanosecond each.
 
     They are those of the reference, four times as many for functions of entries that are smooth; for matrices, a sixteenth, as it has no
     library that works on blocks.
@@ -66,7 +66,7 @@ def hold(limits: Allowance, op: Op, out: Any, operands: Sequence[Shape | None]) 
 
 
 def entries_of(op: Op, out: Any) -> int:
-    """How many entries the results of an operation have."""
+    """Return how many entries the results of an operation have."""
     return sum(map(math.prod, out)) if op.outputs > 1 else math.prod(out)
 
 

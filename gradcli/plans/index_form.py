@@ -393,7 +393,7 @@ def _candidates(items: Sequence[Item], views: Sequence[View]) -> Iterator[tuple[
 
 
 def _accesses(items: Sequence[Item], views: Sequence[View]) -> Iterator[Parts]:
-    """What stands in each place of the shapes of arrays that are read, or may be written."""
+    """Return what stands in each place of the shapes of arrays that are read, or may be written."""
     yield from (item.parts for item in items if item.what == "read")
     yield from (view.places for view in views)
 

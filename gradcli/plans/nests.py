@@ -125,7 +125,7 @@ class Planner:
         return min(candidates, key=lambda axis: (axis.extent < _SLICES, self._waits(axis), places.get(axis, 0), -axis.extent))
 
     def _waits(self, axis: Axis) -> int:
-        """How often slices along an axis would wait for what all of them add up to."""
+        """Return how often slices along an axis would wait for what all of them add up to."""
         turns: dict[Item, int] = {}
         for item in self.reader.indices.items:
             turns[item] = max(

@@ -337,7 +337,7 @@ class Gradients:
         return bool(self.wrt) and any(not (node.op is None or node.op.elementwise or node.op.linear) for node in reachable([self.root]))
 
     def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
-        """By the forward pass and the sweep."""
+        """Compute by the forward pass and the sweep."""
         table = forward([self.root, *self.beside], given, precision)
         value = table[self.root]
         seed = np.ones_like(value) if self.seed is None else given[self.seed]
@@ -358,6 +358,6 @@ class Nodes:
         self.decides = False
 
     def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
-        """By the forward pass."""
+        """Compute by the forward pass."""
         table = forward(self.roots, given, precision)
         return [table[root] for root in self.roots]

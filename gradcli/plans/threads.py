@@ -102,7 +102,7 @@ def cores() -> int:
 
 
 def _threads() -> int:
-    """As many as this process has cores, or as ``OMP_NUM_THREADS`` allows, as for NumPy's products of matrices."""
+    """Return as many threads as this process has cores, or as ``OMP_NUM_THREADS`` allows, as for NumPy's products of matrices."""
     said = os.environ.get("OMP_NUM_THREADS", "")
     if said.isdecimal() and int(said):
         return min(int(said), _MOST)

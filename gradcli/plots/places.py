@@ -23,7 +23,7 @@ _SMALLEST = 1e-290  # differences that have round numbers between them
 
 
 def evenly(begin: float, end: float, count: int, log: bool = False) -> np.ndarray:
-    """So many numbers from one end to the other, both included; each the float next to the decimal number that is meant."""
+    """Return so many numbers from one end to the other, both included; each the float next to the decimal number that is meant."""
     if count < 2 or begin == end:
         return np.array([begin] if count < 2 else [begin] * count, np.float64)
     if log:
@@ -211,7 +211,7 @@ def _sizes(lows: Array, highs: Array, at_low: Array, at_high: Array) -> Array:
 
 
 def _changes(lows: Array, highs: Array, at_low: Array, at_high: Array) -> tuple[Array, Array]:
-    """How far the value is from what the slopes at both ends make of it, and how much the slope changes."""
+    """Return how far the value is from what the slopes at both ends make of it, and how much the slope changes."""
     with np.errstate(all="ignore"):
         bent = np.abs(at_high[0] - at_low[0] - (highs - lows) * (at_low[1] + at_high[1]) / 2)
         turned = np.abs(at_high[1] - at_low[1])

@@ -93,7 +93,7 @@ def _suspects(xs: Array, values: Array, slopes: Array, most: int) -> tuple[Array
 
 
 def _standing_out(rates: Array) -> Array:
-    """How many times as large each is as what is on one side of it, two and three further; 0 where that is not much."""
+    """Return how many times as large each is as what is on one side of it, two and three further; 0 where that is not much."""
     rates = np.where(np.isfinite(rates), rates, 1e300)
     padded = np.pad(rates, ((3, 3), (0, 0)), mode="edge")
     before, after = np.maximum(padded[:-6], padded[1:-5]), np.maximum(padded[5:-1], padded[6:])

@@ -129,7 +129,7 @@ class Baseline:
         return replace(outcome, status=XFAILED, reason="in the baseline")
 
     def closed(self, roots: set[Path], partial: bool) -> Iterator[str]:
-        """What is to be said at the end, when a recording is saved: of entries that nothing matches, too. Raises OutputError."""
+        """Return what is to be said at the end, when a recording is saved: of entries that nothing matches, too. Raises OutputError."""
         if self.path is None:
             return
         if self.recording:

@@ -176,7 +176,7 @@ def _written(record: Function) -> str:
 
 
 def _names(record: Function, library: str, prefix: str) -> list[str]:
-    """How a library calls a function, with its own parameters."""
+    """Return how a library calls a function, with its own parameters."""
     modules = (np, np.linalg) if library == NUMPY else None
     own = [name for name in (record.name, *record.aliases) if record.public]
     calls = {name: lookup(name, library) for name in (*called_by(record.name, library), *own)}

@@ -35,7 +35,7 @@ class Export(Answer):
 
 
 def subjects(program: Program, lines: Iterable[str], name: str | None, options: Options) -> Iterator[Export]:
-    """What is exported of each query of a program; an error takes the place of a statement that has none."""
+    """Return what is exported of each query of a program; an error takes the place of a statement that has none."""
     text: list[str] = []
 
     def lower(statement: Statement) -> Lowered | None:
@@ -87,7 +87,7 @@ def subject(program: Program, lowered: Lowered, options: Options, text: list[str
 
 
 def _spellings(scope: Scope, order: list[Expr]) -> dict[Op, str]:
-    """How the text writes the operations that have no public name."""
+    """Return how the text writes the operations that have no public name."""
     inner = [node for node in order if node.op is not None and not node.op.public]
     origins = scope.origins() if inner else {}
     return {node.op: origins[node][-1].spelling for node in inner if node.op is not None and origins.get(node)}

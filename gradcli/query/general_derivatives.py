@@ -325,7 +325,7 @@ def _made_ready(program: Program, statement: Statement | GradcliError, asked: As
 
 
 def _without_query(definitions: Sequence[Definition], bindings: Sequence[Binding], asked: Asked) -> Iterator[Subject]:
-    """What a program is about that asks for nothing: the functions that it defines, or else the last name that it binds."""
+    """Return what a program is about that asks for nothing: the functions that it defines, or else the last name that it binds."""
     for definition in definitions:
         names = tuple(definition.parameters) if asked.names is None else asked.names
         yield Subject(_query(f"{definition.name}({', '.join(definition.parameters)})"), definition, names)
@@ -415,7 +415,7 @@ def _trials(sampled: SampledPoints, lowered: Lowered, asked: Asked) -> list[Poin
 
 
 def _reading(subject: Subject, scope: Scope) -> str | None:
-    """How the right side of a definition or a binding was read, if not as it stands there."""
+    """Return how the right side of a definition or a binding was read, if not as it stands there."""
     said = subject.said
     if not isinstance(said, (Definition, Binding)):
         return None

@@ -111,7 +111,7 @@ def _exp(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
 
 
 def _eigh(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
-    """By dl = v.T dx v, and dv[i] the sum of v[j] (v[j].T dx v[i])/(l[i] - l[j]) over the other vectors."""
+    """Pass cotangents back by dl = v.T dx v, and dv[i] the sum of v[j] (v[j].T dx v[i])/(l[i] - l[j]) over the other vectors."""
     values, vectors = results
     by_values, by_vectors = back
     inner = _times(m, vectors.T, by_vectors)

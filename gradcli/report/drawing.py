@@ -252,7 +252,7 @@ def lines_of(box: Box) -> list[tuple[str, str]]:
 
 
 def shades(boxes: Iterable[Box]) -> Mapping[int, int]:
-    """How large the adjoints of boxes are among each other, from 0 for zero to 5 for the largest; 6 where one is not finite."""
+    """Return how large the adjoints of boxes are among each other, from 0 for zero to 5 for the largest; 6 where one is not finite."""
     sizes = {box.key: box.size for box in boxes if box.size is not None}
     top = max((math.log10(size) for size in sizes.values() if 0 < size < math.inf), default=0.0)
 

@@ -236,7 +236,7 @@ def below(name: str, across: Axis, columns: int, margin: int) -> list[Row]:
 
 
 def _legend(lines: Sequence[DrawnLine], style: Style) -> list[Row]:
-    """Which curve is which."""
+    """Return which curve is which."""
     rows: list[Row] = []
     used = 0
     for line in lines if len(lines) > 1 else ():

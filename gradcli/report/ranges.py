@@ -198,7 +198,7 @@ class PlotRecord(Answer):
 
     @property
     def headings(self) -> list[str]:
-        """Those of the value and the derivatives."""
+        """Return those of the value and the derivatives."""
         return [VALUE, *(f"d/d{name}" for name in self.by)]
 
     @property

@@ -174,7 +174,7 @@ _DIGITS = {"float32": (8, 7, 2.0**-23), "float16": (5, 4, 2.0**-10)}  # of exact
 
 
 def certainty(checks: Sequence[VariableCheck]) -> str:
-    """How narrow the enclosures are that prove some verdicts; empty where one of these is not proved."""
+    """Return how narrow the enclosures are that prove some verdicts; empty where one of these is not proved."""
     if not checks or not all(check.certified for check in checks):
         return ""
     widest = max((check.within for check in checks if check.within is not None), default=None)

@@ -66,7 +66,7 @@ class FilePolicies:
         return self._configuration.of(None if path == "-" else path).overridden(self._flags)
 
     def lenient(self, paths: Iterable[str | None]) -> list[str]:
-        """Who says that no verdict fails, of those who judge these files."""
+        """Return who says that no verdict fails, of those who judge these files."""
         if self._flags.fail_on is not None:
             return [] if self._flags.fail_on else ["--fail-on"]
         found = dict.fromkeys(map(self.settings, paths))
@@ -89,7 +89,7 @@ class Budget:
         self.leave(seconds)
 
     def leave(self, seconds: float | None) -> None:
-        """So much is left from now on: in another process, what was left when it was asked."""
+        """Say how much is left from now on: in another process, what was left when it was asked."""
         self._end = None if seconds is None else time.monotonic() + seconds
 
     @property
@@ -192,7 +192,7 @@ class Work(ABC):
 
 
 def _nobody(line: int) -> None:
-    """Whom it does not matter which line is next."""
+    """Do nothing, for those to whom it does not matter which line is next."""
 
 
 def most_processes() -> int:
@@ -268,7 +268,7 @@ def _explain_what_is_wrong(program: Program, lowered: Lowered, wrt: Mapping[str,
 
 
 def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput]:
-    """What is said of the gradient of the command line's expression. Raises UsageError for two claims of one name."""
+    """Return what is said of the gradient of the command line's expression. Raises UsageError for two claims of one name."""
     met: set[str] = set()
     for option, text in [("--grad", text) for text in request.grad] + [("--grad-formula", text) for text in request.grad_formula]:
         name, claim = assignment(option, text)

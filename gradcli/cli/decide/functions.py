@@ -135,7 +135,7 @@ _WEIGHTS = "the parameters of a module stand in no file"
 
 
 def _apart() -> None:
-    """What a function prints is no result, what it reads is not ours, and what it starts ends with it."""
+    """Keep a function apart: what it prints is no result, what it reads is not ours, and what it starts ends with it."""
     with suppress(OSError, AttributeError):
         os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -229,7 +229,7 @@ class FunctionCase(AskedFunction):
                 process.end()
 
     def _seed_of_draws(self) -> str | None:
-        """How what was drawn is drawn again."""
+        """Return how what was drawn is drawn again."""
         if not any("rand" in text for text in self.request.at):
             return None
         count = "" if self.request.points is None else f"{self.request.points} point{'s' * (self.request.points != 1)}, "

@@ -47,7 +47,7 @@ def converse(request: ReplRequest) -> int:
 
 
 def inputs() -> Iterator[str]:
-    """What is typed, piece by piece: lines that go on are one."""
+    """Return what is typed, piece by piece: lines that go on are one."""
     pending = ""
     for line in lines_of("-", DEFAULT.length):
         pending += line

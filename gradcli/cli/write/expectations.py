@@ -32,7 +32,7 @@ def update(paths: Iterable[str], result: Result) -> None:
 
 
 def _update(path: str, result: Result) -> tuple[int, int]:
-    """How many records of a file were changed, of how many; every other byte stays as it is."""
+    """Return how many records of a file were changed, of how many; every other byte stays as it is."""
     content = _content(path)
     old = content.decode("utf-8", "surrogateescape").split("\n")
     mark = "\ufeff" if old[0].startswith("\ufeff") else ""

@@ -103,7 +103,7 @@ class Composition:
                     part.reason = f"it takes for constants what leaves the graph at {places}"
 
     def _adjoints(self, root: Expr, coarse: float) -> list[Adjoint] | None:
-        """Those of the exits, the last first; None where differences give none.
+        """Return those of the exits, the last first; None where differences give none.
 
         coarse  the distance of numbers, relative, in the format of the claims, in which the calls may compute whatever they are given
         """
@@ -133,7 +133,7 @@ class Composition:
         return found
 
     def _errors(self, adjoints: list[Adjoint]) -> Floats:
-        """How far the errors of adjoints may take each entry of the gradient."""
+        """Return how far the errors of adjoints may take each entry of the gradient."""
         leaves = self.exact.trace.leaves
         room = {name: np.zeros(leaf.shape) for name, leaf in leaves.items()}
         for adjoint in adjoints:

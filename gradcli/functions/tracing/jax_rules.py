@@ -229,7 +229,7 @@ def _select(which: Any, *cases: Any, **_: Any) -> Any:
 
 
 def _running(name: str) -> Rule:
-    """What a function of PyTorch's gives along an axis, from the other end where it is reversed."""
+    """Return what a function of PyTorch's gives along an axis, from the other end where it is reversed."""
 
     def run(x: Any, axis: int, reverse: bool = False, **_: Any) -> Any:
         found = _on_tensors(function(name), np.flip(x, axis) if reverse else x, axis)

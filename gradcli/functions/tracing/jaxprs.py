@@ -160,7 +160,7 @@ def _is_declared(equation: Any) -> bool:
 
 
 def _frame(equation: Any) -> int | None:
-    """Which frame of a primitive's traceback, innermost first, is theirs."""
+    """Return which frame of a primitive's traceback, innermost first, is theirs."""
     traceback = getattr(equation.source_info, "traceback", None)
     if traceback is None:
         return None

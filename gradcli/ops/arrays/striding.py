@@ -21,7 +21,7 @@ Strides = tuple[int, ...]
 
 
 def last_place(size: Shape, stride: Strides) -> int:
-    """How far a region's last entry is from its first; -1 if it has none."""
+    """Return how far a region's last entry is from its first; -1 if it has none."""
     return -1 if 0 in size else sum(s * (n - 1) for s, n in zip(stride, size, strict=True))
 
 

@@ -213,7 +213,7 @@ def _pinv_shape(x: Shape, **_: Any) -> Shape:
 
 
 def _tolerances(shape: Shape, rtol: float | None, atol: float | None, epsilon: float) -> tuple[float, float]:
-    """How far singular values, relative to the largest and absolutely, count as zero."""
+    """Return how far singular values, relative to the largest and absolutely, count as zero."""
     if rtol is None:
         rtol = 0.0 if atol else max(shape[-2:]) * epsilon
     return rtol, atol or 0.0

@@ -189,7 +189,7 @@ def _finished(name: str, result: Any, bias: Any, n: int, batched: bool) -> Any:
 
 
 def _grouped(name: str, groups: int, channels: int) -> int:
-    """How many channels each group has."""
+    """Return how many channels each group has."""
     if groups < 1 or channels % groups:
         raise ArgumentError(f"{name}: {channels} channels do not fall into {groups} groups")
     return channels // groups
@@ -284,7 +284,7 @@ def _summed(x: Any, tables: Sequence[Table]) -> Any:
 
 
 def _inside(tables: Sequence[Table]) -> list[np.ndarray]:
-    """How many entries windows have along each axis."""
+    """Return how many entries windows have along each axis."""
     return [(table >= 0).sum(axis=1) for table in tables]
 
 

@@ -265,7 +265,7 @@ lower_median = structural(
 
 
 def _valid(x: Any, axis: int) -> Any:
-    """How many entries along an axis are numbers."""
+    """Return how many entries along an axis are numbers."""
     return sum_(where(isnan(x), 0.0, 1.0), axis=axis, keepdims=True)
 
 

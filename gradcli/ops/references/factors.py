@@ -418,7 +418,7 @@ pinv = over_batches(_pinv, lambda x, **_: x[::-1])
 
 
 def pseudoinverse(m: Any, x: Matrix, rtol: float, atol: float) -> Matrix:
-    """Of the matrix of fixed rank that is nearest to first order: x @ v @ inv(u.T @ x @ v) @ u.T @ x."""
+    """Return the pseudoinverse of the matrix of fixed rank that is nearest to first order: x @ v @ inv(u.T @ x @ v) @ u.T @ x."""
     _, rough, like = np.linalg.svd(floats(m, x), full_matrices=False)
     if x.size and rough[-1] > max(2 * atol, 2 * rtol * rough[0], 1e-9 * rough[0]):  # no doubt about the rank
         return eliminate(m, x.T @ x, x.T)

@@ -379,7 +379,7 @@ def _betainc_reference(m: Any, a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -
         return m.zero if n or k or not x else m.one
 
     def below(a: Any, b: Any, x: Any) -> Any:
-        """By the hypergeometric series whose terms are all positive: mpmath's own function fails where b is a whole number."""
+        """Sum the hypergeometric series whose terms are all positive: mpmath's own function fails where b is a whole number."""
         return m.power(x, a) * m.power(1 - x, b) / (a * m.beta(a, b)) * m.hyp2f1(a + b, 1, a + 1, x)
 
     def part(m: Any, a: Any, b: Any, x: Any) -> Any:

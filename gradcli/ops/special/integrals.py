@@ -249,7 +249,7 @@ def _quotient(x: Any, n: int, turns: bool) -> Any:
 
 
 def _quotient_written(value: str, slope: str, n: int, turns: bool) -> str:
-    """By functions for the value, of half turns, and for the slope."""
+    """Write the quotient by functions for the value, of half turns, and for the slope."""
     if n > 1:
         return ""
     if n:

@@ -44,7 +44,7 @@ FORBIDDEN = frozenset({
 
 
 def flags(kind: Kind, given: Sequence[str]) -> list[tuple[str, ...]]:
-    """Those for a compiler on this machine, beside the arguments that CC gives: the best first, those that old ones know last."""
+    """Return those for a compiler on this machine, beside the arguments that CC gives: the best first, those that old ones know last."""
     return [(*_NEEDED, *_processor(given), *_wide(kind)), _NEEDED]
 
 
@@ -239,7 +239,7 @@ def _tried(name: str, arguments: list[str], path: str) -> Compiler:
 
 
 def _kind(version: str) -> Kind:
-    """Which compiler it is, by its own words. Others may have options of the same names and other meanings. Raises UnusableError."""
+    """Return which compiler it is, by its own words. Others may have options of the same names and other meanings. Raises UnusableError."""
     if "clang version" in version:
         return "clang"
     if "Free Software Foundation" in version:

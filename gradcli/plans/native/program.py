@@ -169,7 +169,7 @@ class Body:
         return self.is_blocked or bool(self.looped(item.axes))
 
     def looped(self, axes: Sequence[Axis]) -> list[Axis]:
-        """Those of some axes that have loops inside of a slice, the lane last."""
+        """Return those of some axes that have loops inside of a slice, the lane last."""
         inside = [axis for axis in axes if axis is not self.nest.outer and axis not in self.layout.written_out]
         return sorted(inside, key=lambda axis: axis is self.layout.lane)
 

@@ -189,7 +189,7 @@ class ChunkRun:
         raise UsageError(f"this cannot be computed chunk by chunk: {reasons[0]}", help="leave --on out, if memory holds it")
 
     def _extents(self, stores: Mapping[str, Described]) -> list[int]:
-        """As many entries along the cut as are some chunks of the stores, and no more bytes than are to be held at once."""
+        """Return as many entries along the cut as are some chunks of the stores, and no more bytes than are to be held at once."""
         cut = {value.name: value.axis for value in self.program.values if value.axis is not None}
         row = sum(math.prod(stores[name].shape) * 8 // max(1, stores[name].shape[axis]) for name, axis in cut.items())
         steps = max([stores[name].chunks[axis] for name, axis in cut.items()], default=1)
@@ -202,7 +202,7 @@ class ChunkRun:
 
     @property
     def steps(self) -> int:
-        """How many chunks are computed in all stages."""
+        """Return how many chunks are computed in all stages."""
         return len(self.extents) * sum(bool(stage.outputs) for stage in self.staged.stages)
 
     def named(self) -> list[tuple[str, Expr]]:
@@ -451,7 +451,7 @@ class NotHeld(Exception):
 
 
 def check_of_first(run: ChunkRun, expression: str, executor: Here, wrt: Iterable[str] | None, dialect: Any) -> tuple[int, Check]:
-    """How many entries along the cut were held to the reference, and the verdict on them. Raises NotHeld."""
+    """Return how many entries along the cut were held to the reference, and the verdict on them. Raises NotHeld."""
     settings, length = run.settings, run.program.length
     axes = {value.name: value.axis for value in run.program.values}
     row = sum(math.prod(value.shape) // max(1, length) for value in run.program.values if value.axis is not None)

@@ -343,7 +343,7 @@ class Functions(OfSympy):
         return cosine, sine
 
     def _turned(self, multiple: Fraction, term: Element) -> tuple[int, tuple[Element, Element]]:
-        """How often an angle is another one, and the cosine and sine of that."""
+        """Return how often an angle is another one, and the cosine and sine of that."""
         generator = self._generator(term)
         if generator.kind == "constant" and term.key == self.pi.key:
             for parts, known in ((2, (self.zero, self.one)), (6, (self.sqrt(3) / 2, self.one / 2)), (4, (self.sqrt(2) / 2,) * 2)):

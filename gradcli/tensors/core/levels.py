@@ -273,7 +273,7 @@ class Entered(Mode):
 
 
 def tangent_of(x: Any, level: ForwardLevel) -> Any:
-    """How a tensor moves at a level; None if it does not. That of a batched one is batched as it is."""
+    """Return how a tensor moves at a level; None if it does not. That of a batched one is batched as it is."""
     if not isinstance(x, Tensor):
         return None
     bare = physical(x)

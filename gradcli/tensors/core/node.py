@@ -149,7 +149,7 @@ class Node:
 
     @property
     def place(self) -> int:
-        """Which result of the operation it is."""
+        """Return which result of the operation it is."""
         place: int = self.static["place"] if self.op is output else 0
         return place
 

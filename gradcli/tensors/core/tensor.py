@@ -305,7 +305,7 @@ class Tensor(CatalogueMethods):
 
     @property
     def output_nr(self) -> int:
-        """Which result of its `grad_fn` it is."""
+        """Return which result of its `grad_fn` it is."""
         self._refresh()
         if self._view is not None and self._view.place:
             return self._view.place

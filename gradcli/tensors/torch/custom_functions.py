@@ -214,7 +214,7 @@ class Function:
 
     @classmethod
     def _rule(cls) -> Any:
-        """How gradients go back, under one of its two names."""
+        """Return how gradients go back, under one of its two names."""
         if cls.backward is Function.backward:
             return cls.vjp
         if cls.vjp is not Function.vjp:
@@ -405,7 +405,7 @@ def _tangent(x: Any, tangent: Tensor | None, materialize: bool) -> Tensor | None
 
 @cache
 def _signature(forward: Any) -> tuple[inspect.Signature, int]:
-    """How forward is called, and how many arguments it takes by position; -1 if there is no end to them."""
+    """Return how forward is called, and how many arguments it takes by position; -1 if there is no end to them."""
     found = inspect.signature(forward)
     kinds = [parameter.kind for parameter in found.parameters.values()]
     return found, -1 if any(kind > inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) else len(kinds)

@@ -118,7 +118,7 @@ def _bucketize(x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bo
 def _matrix_rank(
     A: Tensor, tol: float | None = None, hermitian: bool = False, *, atol: float | None = None, rtol: float | None = None
 ) -> Tensor:
-    """How many singular values are above atol and above rtol times the largest."""
+    """Return how many singular values are above atol and above rtol times the largest."""
     if A.array.ndim < 2:
         raise RuntimeError("torch.linalg.matrix_rank: the input must have at least 2 dimensions.")
     values = np.linalg.svd(A.array, compute_uv=False, hermitian=hermitian)

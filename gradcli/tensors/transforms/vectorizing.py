@@ -180,7 +180,7 @@ class Spec(NamedTuple):
         return ("[{}]" if self.kind is list else "({})").format(", ".join(map(repr, self.parts)))
 
     def size(self) -> int:
-        """How many ends there are."""
+        """Return how many ends there are."""
         return 1 if self.kind is None else sum(part.size() for part in self.parts)
 
     def unflatten(self, ends: Iterable[Any]) -> Any:
@@ -260,7 +260,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
 
 
 def _inputs(name: str, in_dims: Any, arguments: tuple[Any, ...]) -> tuple[int, list[int | None], list[Any], Spec]:
-    """How many examples there are, and the arguments' ends, each with the axis that has them."""
+    """Return how many examples there are, and the arguments' ends, each with the axis that has them."""
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     ends, spec = flatten(arguments)
     dims = spread(in_dims, spec) if arguments and isinstance(in_dims, (int, tuple)) else None
