@@ -278,7 +278,7 @@ class LabelError(EvaluationError, IndexError):
 
 
 class ExhaustedError(EvaluationError):
-    """What can be computed, but for which this machine had no memory: no result may be taken for complete that lacks it."""
+    """Result that can be computed, but for which this machine had no memory: no result may be taken for complete that lacks it."""
 
 
 class InputError(GradcliError):
@@ -298,7 +298,7 @@ class OutputError(GradcliError):
 
 
 class UnsupportedInTargetError(GradcliError):
-    """What is to be exported needs a function that the language or library does not have."""
+    """Export of a function that the language or library does not have."""
 
     code = "unsupported-in-target"
 

@@ -80,7 +80,7 @@ def _given(number: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """How large an input may be; ``--limit NAME=SIZE`` sets one of them."""
+    """Largest sizes that an input may have; ``--limit NAME=SIZE`` sets one of them."""
 
     length: int = 8_000_000  # characters of one statement
     entries: int = 100_000_000  # entries of one array

@@ -35,7 +35,7 @@ Term = tuple[bool, tuple[str, ...], list[str]]  # whether it is subtracted, and 
 
 
 class Template:
-    """What expressions have in common. ``text`` is one of them, with names of ours: n0, n1, ... and, for numbers, c0, c1, ..."""
+    """Form that expressions have in common. ``text`` is one of them, with names of ours: n0, n1, ... and, for numbers, c0, c1, ..."""
 
     def __init__(self, text: str, names: int, numbers: int, deciding: frozenset[int], callees: frozenset[str]) -> None:
         self.text = text

@@ -106,7 +106,7 @@ def holds(symbol: str, left: np.ndarray, right: np.ndarray, within: float | None
 
 @dataclass(frozen=True, eq=False)
 class Deciding:
-    """How asserts are decided.
+    """Way in which asserts are decided.
 
     everywhere  the values are examples, so that the sides are equal as functions, without rounding, or they are not
     convention  which choice at kinks is right, whatever the engine chose

@@ -192,7 +192,7 @@ Extents = Mapping[int, int]  # of a chunk, along axes that are cut, by the lengt
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """What a plan for chunks takes: a node; of one that all have in common, along ``axis`` the chunk's slice, if it has one."""
+    """Input that a plan for chunks takes: a node; of one that all have in common, along ``axis`` the chunk's slice, if it has one."""
 
     node: Expr
     axis: int | None
@@ -200,7 +200,7 @@ class Input:
 
 @dataclass(eq=False)
 class Stage:
-    """What chunks compute at once.
+    """Work that chunks do at once.
 
     moved   what is made before, of all chunks
     folds   what all chunks come together to, by which operation

@@ -44,7 +44,7 @@ BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTAL
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Inputs:
-    """What there is to read."""
+    """Everything that there is to read."""
 
     expression: str | None
     bindings: dict[str, str]  # names and the texts of their values

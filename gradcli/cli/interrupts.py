@@ -21,7 +21,7 @@ _PATIENCE = 1.0  # seconds in which everything ends in order
 
 
 class _State:
-    """What has come so far; of the process, for signals are."""
+    """Signals that have come so far; of the process, for signals are."""
 
     unwinds = False  # whether a command runs, which is unwound
     received: int | None = None  # the first signal

@@ -34,7 +34,7 @@ _FORMULAS = 4_000  # edges up to which each has its formulas
 
 @dataclass(frozen=True, eq=False)
 class AskedExplanation:
-    """What is wanted beside nodes, adjoints and paths.
+    """Wishes for an explanation beside nodes, adjoints and paths.
 
     why    entries whose stories are told: ``x[2]``
     steps  whether derivatives are derived as formulas, rule by rule; in LaTeX, too

@@ -136,7 +136,7 @@ _Group = tuple[int, int, int]  # a call: of which text, from where to where
 
 
 class Place(NamedTuple):
-    """What is known of a node from the text.
+    """Facts about a node from the text.
 
     text, span, spelling  of the smallest part of the text that is the node; None inside of a built-in function. Of many long
                           texts only the spans are known

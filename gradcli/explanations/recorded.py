@@ -25,7 +25,7 @@ Table = Mapping[Expr, Any]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Passed:
-    """What a node passes back to one operand: before it is summed to the operand's shape, and after."""
+    """Part that a node passes back to one operand: before it is summed to the operand's shape, and after."""
 
     node: Expr
     operand: Expr
@@ -83,7 +83,7 @@ def _below(order: Sequence[Expr], requires: set[Expr]) -> set[Expr]:
 
 
 class _Pulling:
-    """What the sweep calls for each node: the node's contributions, which are written down."""
+    """Function that the sweep calls for each node: the node's contributions, which are written down."""
 
     def __init__(self, record: Recorded, values: Table) -> None:
         self.record, self.values = record, values

@@ -36,7 +36,7 @@ OPERATORS = ("+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=")  # that all l
 
 
 class Statements(Transcription[Any]):
-    """What every language of expressions shares: names, operators, numbers."""
+    """Parts that every language of expressions shares: names, operators, numbers."""
 
     def __init__(self, roots: Sequence[Expr], names: Names, labels: Mapping[Expr, str], leaves: Mapping[Expr, str]) -> None:
         self.names, self.labels, self.leaves = names, labels, leaves

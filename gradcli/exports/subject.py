@@ -39,7 +39,7 @@ class Parameter:
 
 @dataclass
 class Subject:
-    """What is exported.
+    """Function that is exported.
 
     text         what it computes, as the user wrote it
     value        the result

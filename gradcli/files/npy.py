@@ -126,7 +126,7 @@ MAPPED = 1 << 26  # bytes from which a file is mapped: a smaller one is read, an
 
 
 class Header(NamedTuple):
-    """What stands before the entries of an array."""
+    """Text that stands before the entries of an array."""
 
     dtype: np.dtype
     shape: tuple[int, ...]

@@ -78,7 +78,7 @@ def line_of_function(function: FunctionSetting, path: Path | None) -> int:
 
 @dataclass(frozen=True)
 class Settings:
-    """What is said of the files below a folder; None is what nobody says."""
+    """Settings that are said of the files below a folder; None is what nobody says."""
 
     fail_on: tuple[str, ...] | None = None
     convention: str | None = None

@@ -117,7 +117,7 @@ _LARGEST = 10**6  # number in a factor: larger ones come of decimals, and are ha
 
 
 class Sums(Powers):
-    """What is done with sums."""
+    """Operations on sums."""
 
     def __init__(self, largest: int) -> None:
         super().__init__(largest)
@@ -358,7 +358,7 @@ class Quantity(Operand):
 
 
 class _Definitions:
-    """What constants are defined by (`Constant.reference`)."""
+    """Context by which constants are defined (`Constant.reference`)."""
 
     def __init__(self, algebra: Algebra) -> None:
         self.pi, self.euler = (Quantity(algebra, algebra.of_number(constant)) for constant in (PI, EULER_GAMMA))

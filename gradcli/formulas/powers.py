@@ -262,7 +262,7 @@ class Unsimplified(Exception):
 
 
 class Powers(ABC):
-    """What is done with single products; sums are another class's.
+    """Operations on single products; sums are another class's.
 
     largest  terms that a sum may have when it is multiplied out; 0 where none is, and like terms and factors are all that is found
     """

@@ -37,7 +37,7 @@ from gradcli.storage.whole_files import shown
 
 
 class Definition(NamedTuple):
-    """Where a function is defined; no file for one of C."""
+    """Place at which a function is defined; no file for one of C."""
 
     file: str | None = None
     line: int = 1

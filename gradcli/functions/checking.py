@@ -267,7 +267,7 @@ _KEPT = (Verdict.AGREE, Verdict.KINK)  # what fails is asked again, for its smal
 
 
 class Answer(NamedTuple):
-    """What is remembered: the verdict, the function's value, and where it is defined."""
+    """Answer that is remembered: the verdict, the function's value, and where it is defined."""
 
     check: Check
     value: Any

@@ -17,7 +17,7 @@ from gradcli.functions.arguments import Floats, Make, Seeds, Subject, as_given, 
 
 
 class Framework(NamedTuple):
-    """How a framework's functions are called, and how it differentiates them.
+    """Way in which a framework's functions are called, and how it differentiates them.
 
     package  by which it is imported and installed
     make     its arrays of numbers

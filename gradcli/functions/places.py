@@ -193,7 +193,7 @@ _DEVICES = ("/dev/", "/proc/", "/sys/")
 
 
 class Dependencies(NamedTuple):
-    """What an answer hangs on; paths are from a folder, if they are in it.
+    """Everything that an answer hangs on; paths are from a folder, if they are in it.
 
     files     with digests of their contents; None for one that was not there
     packages  the outermost modules that are imported, with the version of each, or the file of one that is not installed; None if missing

@@ -34,7 +34,7 @@ _WIDE = 0.5  # of the gradient's length: a claim within more may be anything
 
 
 class Room(NamedTuple):
-    """How far rounding in a format explains each entry of a gradient to be off, and the right gradient."""
+    """Distance by which rounding in a format explains each entry of a gradient to be off, and the right gradient."""
 
     kind: Format
     reach: Reach

@@ -203,7 +203,7 @@ class _Forward(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """How far rounding may take the gradients of a number.
+    """Distance to which rounding may take the gradients of a number.
 
     rooms      of each entry
     terms      the size of what each entry is the sum of, which may cancel

@@ -27,7 +27,7 @@ _FEW = 64  # entries of a claim that are looked at from both sides, where it doe
 
 @dataclass(eq=False)
 class Truth:
-    """What the derivative of a function is: asked of its trace, or of differences.
+    """Derivative that a function has: asked of its trace, or of differences.
 
     by, kind    whose derivative it is, and which
     rtol, atol  how far claims may be off

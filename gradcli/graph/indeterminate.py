@@ -83,7 +83,7 @@ class Germ(Operand):
 
 
 class Germs(Domain[Any]):
-    """What nodes are near a point, at which their values are known."""
+    """Germs of nodes near a point, at which their values are known."""
 
     def __init__(self, value_of: Table) -> None:
         self.value_of = value_of

@@ -126,7 +126,7 @@ def _array(sets: Iterable[_Set], shape: Shape) -> np.ndarray:
 
 
 class Compression(NamedTuple):
-    """How the entries of a pattern are read from derivatives in as many directions as there are colours.
+    """Way in which the entries of a pattern are read from derivatives in as many directions as there are colours.
 
     colors   of the entries of what moves: columns, or rows where derivatives are carried back
     number   how many there are

@@ -25,7 +25,7 @@ _Array, _Double = np.ndarray, np.float64
 
 
 class Node(Protocol):
-    """What the sweep needs to know of a node."""
+    """Facts that the sweep needs of a node."""
 
     @property
     def op(self) -> Op | None: ...

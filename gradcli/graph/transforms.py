@@ -218,7 +218,7 @@ _PER_NODE = 50  # a third derivative has about as many nodes for each of the fun
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Derivation:
-    """What a derivative inside an expression is the derivative of; the judge computes it from this alone."""
+    """Origin of a derivative inside an expression: what it is the derivative of. The judge computes it from this alone."""
 
     kind: str  # "vjp", "jvp", "jacobian", "hessian" or "hvp"
     y: Expr
@@ -228,7 +228,7 @@ class Derivation:
 
 
 class Growth(NamedTuple):
-    """How a derivative has grown out of those that it is a derivative of."""
+    """Way in which a derivative has grown out of those that it is a derivative of."""
 
     order: int  # how many are inside of one another
     first: int  # nodes that the innermost went through, as many times as it has rows

@@ -33,7 +33,7 @@ class Guess(NamedTuple):
 
 
 class Evidence:
-    """What texts say: dialects by the lines that show them first."""
+    """Evidence in texts: dialects by the lines that show them first."""
 
     def __init__(self, roots: Mapping[str, str] = ROOTS) -> None:
         self.prefixes: dict[str, int] = {}
@@ -92,7 +92,7 @@ class TwoDialectsError(AmbiguousError):
 
 
 class Dialect:
-    """What is known of a program's dialect while it runs."""
+    """Knowledge of a program's dialect while it runs."""
 
     def __init__(self) -> None:
         self.asked: str | None = None  # by an option

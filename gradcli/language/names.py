@@ -28,7 +28,7 @@ class Function:
 
 
 class Thing:
-    """What is neither a value nor a function: ``x.at``, ``np.r_``, ``np.finfo(float)``. What it does not have is refused by name.
+    """Name that is neither a value nor a function: ``x.at``, ``np.r_``, ``np.finfo(float)``. What it does not have is refused by name.
 
     ``builder`` makes nodes (`builder.Builder`), which knows scopes, so that it is not named here.
     """

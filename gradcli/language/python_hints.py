@@ -497,7 +497,7 @@ _BLANK = re.compile(r"[ \t]*(?:#.*)?\r?\n?\Z")
 
 @dataclass(frozen=True)
 class Output(Source):
-    """What Python printed in a session that is pasted."""
+    """Text that Python printed in a session that is pasted."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ from gradcli.ops.structure import detach
 
 
 class Value(NamedTuple):
-    """What a name is to be bound to."""
+    """Value that a name is to be bound to."""
 
     node: Expr
     mentions: bool  # whether its text mentions a name

@@ -54,7 +54,7 @@ class Deferred(Fixed):
 
 
 class Bound(Fixed):
-    """What a name stands for that is no value (an object, a library, a function of one), and whether that depends on names with values."""
+    """Meaning of a name that is no value (an object, a library, a function of one), and whether that depends on names with values."""
 
     object: Any
     mentions: bool

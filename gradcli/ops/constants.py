@@ -32,7 +32,7 @@ class Constant(float):
 
 
 class _Floats:
-    """What constants are made of, as floats: mpmath's names."""
+    """Context of floats that constants are made of: mpmath's names."""
 
     pi, euler = math.pi, 0.5772156649015329
     exp, log, sqrt = math.exp, math.log, math.sqrt

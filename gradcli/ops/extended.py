@@ -27,7 +27,7 @@ class NotCovered(Exception):
 
 
 class Rule:
-    """What the judge of large arrays knows of an operation.
+    """Knowledge that the judge of large arrays has of an operation.
 
     value  ``value(*operands, **static)``, None where the forward pass computes in long double itself
     """
@@ -66,7 +66,7 @@ class Reduced(Fixed, Rule):
 
 
 class Formulas(NamedTuple):
-    """What an operation is on whole arrays, and how a cotangent goes back through it.
+    """Formulas of what an operation is on whole arrays, and how a cotangent goes back through it.
 
     Of an operation of several results, the result is a tuple, and so is its cotangent.
 

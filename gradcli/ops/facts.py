@@ -71,7 +71,7 @@ SAME = Choice("the same")
 
 
 class Kink(Fixed):
-    """Where an operation is not differentiable, and the value that is chosen there.
+    """Place where an operation is not differentiable, and the value that is chosen there.
 
     ``where`` receives the operands as scalars, and the static parameters, and says whether they lie on the kink; of operations on
     whole arrays, an entry of the result. Never, where the reference notes the kink itself (`Algebra.extreme`), or the body's operations do.
@@ -93,7 +93,7 @@ SWITCH = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condi
 
 
 class Accuracy(Fixed):
-    """What is known of the floats that an operation computes.
+    """Facts about the floats that an operation computes.
 
     ulps       error bound of the forward pass in units of the last place of what ``rounding`` says: in float64 and in float32, by
                whichever library NumPy computes with (see above). By default 1, of smooth functions of entries 4, of matrices 64

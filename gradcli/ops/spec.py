@@ -26,7 +26,7 @@ Kind = Literal["smooth", "piecewise", "flat", "structural"]
 
 
 class Carrier:
-    """What carries values through rules in place of plain arrays: it decides what applying an operation means."""
+    """Object that carries values through rules in place of plain arrays: it decides what applying an operation means."""
 
     __slots__ = ()
 

@@ -34,7 +34,7 @@ def over_threshold(node: Expr) -> bool:
 
 
 class Work(NamedTuple):
-    """What is done in one call: about how many additions take its time (for each operation the entries that it goes over, times its
+    """Work of one call: about how many additions take its time (for each operation the entries that it goes over, times its
     cost), and how many operations there are."""
 
     additions: int

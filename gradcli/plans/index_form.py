@@ -28,7 +28,7 @@ from gradcli.plans.backend import over_threshold
 
 
 class Axis:
-    """What indices run along. Axes that were found to be one are told apart no longer (`same`)."""
+    """Extent that indices run along. Axes that were found to be one are told apart no longer (`same`)."""
 
     __slots__ = ("_joined", "extent")
 

@@ -63,7 +63,7 @@ _BYTES = 1 << 27  # of a node for the directions that are taken at once
 
 
 class Runs(NamedTuple):
-    """How plans are run."""
+    """Ways in which plans are run."""
 
     precision: str
     backend: str = "auto"

@@ -23,7 +23,7 @@ _SHORT = 8  # a value with so many times fewer entries than a nest has is kept, 
 
 @dataclass(eq=False, repr=False)
 class Nest:
-    """What is computed of slices along an axis.
+    """Computations on slices along an axis.
 
     items    those of a slice, operands first
     given    those of them that are read from the whole value of a node, which another step has computed
@@ -297,7 +297,7 @@ class Stage:
 
 
 class Layout:
-    """How a nest is looped.
+    """Order in which a nest is looped.
 
     lane         the axis of the innermost loops: the nest's outer one, or one of a slice
     written_out  axes without loops

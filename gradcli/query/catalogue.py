@@ -40,7 +40,7 @@ class Example:
 
 @dataclass(eq=False)
 class Entry:
-    """What there is to say of one function."""
+    """Everything that there is to say of one function."""
 
     name: str
     family: str

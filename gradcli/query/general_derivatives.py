@@ -266,7 +266,7 @@ _LISTED = 20  # names in a help
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What is wanted of every query."""
+    """Wishes for every query."""
 
     names: Path | None = None  # to differentiate by, in this order
     order: int = 1

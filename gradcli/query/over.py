@@ -82,7 +82,7 @@ def held(
 
 
 class Subjects:
-    """What is held over a box: a function, and its derivatives by the reference."""
+    """Functions that are held over a box: a function, and its derivatives by the reference."""
 
     def __init__(self, scope: Scope, root: Expr, variables: Mapping[Expr, Ends], over: Mapping[str, Ends]) -> None:
         from gradcli.reference.ranges.making import Region

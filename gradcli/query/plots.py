@@ -120,7 +120,7 @@ _FEWEST, _MOST_POINTS, _MOST_SINGLE = 200, 6_000, 1_000  # points of one; single
 
 @dataclass(frozen=True, eq=False)
 class AskedPlot:
-    """What is wanted of every query.
+    """Wishes for every query.
 
     ranges  of one name or two
     wrt     the names to differentiate by; those of the ranges, if None

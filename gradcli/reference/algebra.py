@@ -35,7 +35,7 @@ Scalar = Any  # a multi-precision number, a boolean, or something with arithmeti
 
 
 class Algebra:
-    """What references of structural operations may ask of scalars, and of the program: its precision.
+    """Scalars as references of structural operations ask for them, and the precision of the program.
 
     overflows   whether a reference keeps what it computes small: not where scalars are functions, of which any formula will do
     splits      whether numbers differ that the program's precision does not tell apart: beside a point, for limits

@@ -104,7 +104,7 @@ class ExplainedNode(Summed):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Contribution(Summed):
-    """What one node passes back to one of its operands: the adjoint that arrives times the local derivative.
+    """Part that one node passes back to one of its operands: the adjoint that arrives times the local derivative.
 
     In formulas operands are called by their texts, and by "v" and their number where those are long or missing.
 
@@ -131,7 +131,7 @@ class Contribution(Summed):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Path(Summed):
-    """What a name's gradient has through one path: the ids from the leaf to the result, both included."""
+    """Part that a name's gradient has through one path: the ids from the leaf to the result, both included."""
 
     JSON = "nodes contribution"
 

@@ -23,7 +23,7 @@ _BITS = np.array([[64, 128], [4, 32], [2, 16], [1, 8]])  # of the dots of a char
 
 
 class Style(NamedTuple):
-    """What a terminal can show."""
+    """Features that a terminal can show."""
 
     width: int
     height: int

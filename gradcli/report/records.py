@@ -89,7 +89,7 @@ class Asserted(Data):
 
 @dataclass(eq=False, repr=False)
 class Uncertainty(Data):
-    """What first order makes of the standard deviations of names, for each entry of a result."""
+    """Uncertainty that first order makes of the standard deviations of names, for each entry of a result."""
 
     JSON = "std contributions covariances=contributions_of_pairs? second_order=with_second_order notes"
 

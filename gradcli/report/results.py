@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Result(Record, Generic[Checked_co]):
-    """What `evaluate` gives: the record of ``gradcli eval --format jsonl`` as an object.
+    """Result that `evaluate` gives: the record of ``gradcli eval --format jsonl`` as an object.
 
     value       the value
     derivative  formulas of the derivatives by their names; empty where none were asked for

@@ -61,7 +61,7 @@ class ShownExplanation(Explanation):
 
 
 class _Sheet:
-    """What is shown of an explanation without an error."""
+    """Lines that are shown of an explanation without an error."""
 
     def __init__(self, explanation: Explanation, digits: int, width: int | None) -> None:
         self.explanation, self.digits, self.width = explanation, digits, width or _ENDLESS

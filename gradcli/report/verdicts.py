@@ -206,7 +206,7 @@ class Claim(Data):
 
 @dataclass(eq=False, repr=False)
 class Departure(Data):
-    """Where a wrong gradient begins: the adjoint of a node that an operation made wrong, and that operation's place."""
+    """Place where a wrong gradient begins: the adjoint of a node that an operation made wrong, and that operation's place."""
 
     JSON = "node made_by index engine reference place"
 

@@ -80,7 +80,7 @@ def cannot_write(path: str | Path, error: OSError) -> OutputError:
 
 
 class Replacement:
-    """What takes the place of a file at the end of the block, unless that is left by an exception. All of it raises OSError.
+    """File that takes the place of a file at the end of the block, unless that is left by an exception. All of it raises OSError.
 
     file   takes the content
     """

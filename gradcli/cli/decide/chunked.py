@@ -83,7 +83,7 @@ def _values(inputs: Inputs, executor: Here, limits: Limits, request: EvalRequest
 
 
 class _Kept:
-    """Where the results of a run go: those with a target to files, the others into the record."""
+    """Places to which the results of a run go: those with a target to files, the others into the record."""
 
     def __init__(self, run: ChunkRun, targets: dict[str, str], limits: Limits) -> None:
         self.run, self.shown, self.limits = run, targets, limits

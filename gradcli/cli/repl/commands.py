@@ -102,7 +102,7 @@ def _is_closed(text: str) -> bool:
 
 
 class Command(NamedTuple):
-    """What a command takes, and what it does."""
+    """Arguments that a command takes, and its work."""
 
     takes: str
     does: str

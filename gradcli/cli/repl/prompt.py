@@ -86,7 +86,7 @@ _WORDS = ("const", "assert", "import", "from", "def", "lambda")
 
 
 class Offer(NamedTuple):
-    """What may take the place of the last characters."""
+    """Text that may take the place of the last characters."""
 
     text: str
     replaces: int  # characters before the cursor

@@ -188,7 +188,7 @@ class Progress:
 
 
 class ChunkProgress(Progress):
-    """How many chunks are done, and how long the others will take."""
+    """Number of chunks that are done, and how long the others will take."""
 
     def __init__(self, wanted: bool, chunks: int) -> None:
         super().__init__(wanted)

@@ -24,7 +24,7 @@ Rule = Callable[..., Any]
 
 
 class Untraceable(TypeError):
-    """What has no rule."""
+    """Something that has no rule."""
 
 
 def rule_of(name: str) -> Rule | None:

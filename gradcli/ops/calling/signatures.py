@@ -47,7 +47,7 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Signature:
-    """How one library calls one operation (or one of the composed functions of the language)."""
+    """Way in which one library calls one operation (or one of the composed functions of the language)."""
 
     target: str
     parameters: tuple[Parameter, ...]

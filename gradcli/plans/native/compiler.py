@@ -90,7 +90,7 @@ def _has_libmvec() -> bool:
 
 
 class UnusableError(Exception):
-    """What is wrong with a compiler, or with what it made."""
+    """Fault of a compiler, or of what it made."""
 
 
 def told(command: list[str], text: str = "", *, patience: int, files: Path | None = None) -> str:

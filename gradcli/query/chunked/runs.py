@@ -284,7 +284,7 @@ _OPEN = 32  # stores that a process keeps open
 
 @dataclass(frozen=True)
 class Described:
-    """What is known of a store before it is read.
+    """Facts about a store that are known before it is read.
 
     stamp  its size and the time of its last change: it is to be the same to the end
     """

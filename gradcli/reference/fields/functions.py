@@ -31,7 +31,7 @@ class Refined(Exception):
 
 
 class Known:
-    """What was learnt so far; it survives reading anew.
+    """Facts that were learnt so far; it survives reading anew.
 
     signs    of polynomials, 1 or -1, by their names: where the expression has a value, they are not negative, or not positive
     learnt   signs that count from the next reading on

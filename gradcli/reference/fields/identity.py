@@ -67,7 +67,7 @@ class FieldTape(ReferenceTape):
 
 
 class Decision(IntEnum):
-    """What algebra has to say of a formula and what it is claimed to be."""
+    """Verdict that algebra has of a formula and what it is claimed to be."""
 
     OPEN = 0
     SAME = 1  # wherever both have a value

@@ -37,11 +37,11 @@ Levels = tuple[BatchLevel, ...]
 
 
 class NotBatchedError(RuntimeError):
-    """What cannot be done for all examples at once: asking for entries, or writing to what they share."""
+    """Step that cannot be done for all examples at once: asking for entries, or writing to what they share."""
 
 
 class Hidden:
-    """What is told of a batched tensor's entries: their shape, steps and dtype, which all examples share."""
+    """Facts that are told of a batched tensor's entries: their shape, steps and dtype, which all examples share."""
 
     def __init__(self, array: np.ndarray, lead: int) -> None:
         self.shape: tuple[int, ...] = array.shape[lead:]

@@ -65,7 +65,7 @@ next_index = itertools.count(1).__next__
 
 
 class Watch:
-    """Who wants to know of a node's gradient, and what is kept about the node.
+    """Watchers of a node's gradient, and what is kept about the node.
 
     hooks        of tensors: with a gradient when it is complete
     before       of the node: with the gradients of its results, before its rule runs
@@ -212,7 +212,7 @@ _PACKAGE = str(Path(__file__).parents[2])
 
 
 class Origin(NamedTuple):
-    """Where a node was made.
+    """Place where a node was made.
 
     lines     of the user's program, as a traceback has them, which are in the node's ``metadata``, too, as in PyTorch's
     parent    the node whose backward pass made it, if one did

@@ -155,7 +155,7 @@ def in_own_memory(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
 
 
 class _Traits(NamedTuple):
-    """What applying an operation asks of its record, worked out once."""
+    """Facts that applying an operation asks of its record, worked out once."""
 
     forward: Callable[..., Any]
     scalars: Callable[..., Any] | None  # in place of `forward` where the first operand has no axes

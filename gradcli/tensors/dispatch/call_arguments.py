@@ -142,7 +142,7 @@ def takes_dtype(name: str) -> bool:
 
 
 class _Refusal(NamedTuple):
-    """What a function refuses: values of arguments for which something holds.
+    """Refusal of a function: values of arguments for which something holds.
 
     arguments  each at its place, or by its names
     unless     there is another keyword than these, of which the call itself says that there is none

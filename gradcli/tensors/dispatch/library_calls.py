@@ -100,7 +100,7 @@ def _chain(steps: Sequence[Step], constants: list[Any], label: str) -> Form:
 
 
 class _Made(NamedTuple):
-    """How the node of a step is made.
+    """Way in which the node of a step is made.
 
     places  of what its rule reads: the result, and the operands
     seen    where it keeps a tensor, and which: the result of all steps is 0; None if it keeps nothing

@@ -27,7 +27,7 @@ from gradcli.tensors.dispatch.apply import viewing
 
 
 class Context:
-    """What `forward` hands to `backward`: PyTorch's ``ctx``."""
+    """Object that `forward` hands to `backward`: PyTorch's ``ctx``."""
 
     needs_input_grad: tuple[bool, ...] = ()
     materialize_grads = True
@@ -434,7 +434,7 @@ class InplaceFunction(Function):
 
 
 class _Final(Function):
-    """What cannot be differentiated: the gradients of a backward that runs once."""
+    """Tensors that cannot be differentiated: the gradients of a backward that runs once."""
 
     @staticmethod
     def forward(ctx: Any, *parts: Any) -> Any:
