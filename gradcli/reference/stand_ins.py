@@ -112,7 +112,8 @@ class StandIns:
         exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
         shape = np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None))
         size = math.prod(shape)
-        places = np.unique(np.linspace(0, size - 1, _SOME_OF_A_LOOP[self.is_wide] if size else 0).astype(int))
+        count = _SOME_OF_A_LOOP[self.is_wide] if op.accuracy.ulps > 1 else 2  # of IEEE arithmetic the ends are enough
+        places = np.unique(np.linspace(0, size - 1, count if size else 0).astype(int))
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):
             found = np.asarray(op.forward(*operands, **static))
