@@ -177,7 +177,7 @@ REFUSED = [
     ("torch.linalg.solve(x, [1, 2], left=False)", EYE, "left=False"), ("solve(x, [1, 2, 3])", EYE, "do not fit"),
     ("torch.linalg.lstsq(x, x, driver='qr')[0]", EYE, "driver must be"), ("matrix_power(x, 0.5)", EYE, "whole number"),
     ("multi_dot([x])", EYE, "at least two"), ("multi_dot([x, x])", TALL, "do not fit"),
-    ("torch.linalg.vander(x, N=1)", [1.0, 2.0], "greater than 1"), ("vander(x)", EYE, "an array of 1 axes"),
+    ("torch.linalg.vander(x, N=1)", [1.0, 2.0], "greater than 1"), ("vander(x)", EYE, "an array of one axis"),
     ("tensorinv(x, ind=0)", EYE, "at least 1"),
     ("tensorinv(x)", [[[1.0, 2.0]]], "cannot reshape"), ("tensorsolve(x, x)", TALL, "cannot reshape"),
     ("torch.lu_unpack(x, [3, 1])[0]", EYE, "a pivot must be"),

@@ -36,6 +36,7 @@ from planting.records import meanings, slopes
 
 from gradcli.graph import sweep
 from gradcli.ops.arrays.shapes import reshape, scatter_add, transpose
+from gradcli.ops.calling import signatures
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import greater, less, where
 from gradcli.ops.linalg.equations_and_factors import solve
@@ -392,7 +393,8 @@ def test_exit_code_of_a_mismatch(call_cli: Callable[..., Any]) -> None:
 # -- a sample of what `python -m tests.planting` plants ---------------------------------------------------------------
 
 
-SAMPLE = sampled(60, seed=23)
+_IN_TABLES = signatures._TABLES["numpy"]  # which is asked first: another meaning of an alias that stands there changes nothing
+SAMPLE = [m for m in sampled(60, seed=23) if m.kind != "name: an alias" or m.place.split()[0] not in _IN_TABLES]
 
 
 @pytest.mark.parametrize("mistake", [pytest.param(m, id=f"{m.kind} in {m.place}") for m in SAMPLE])
