@@ -1,4 +1,4 @@
-"""What a shell offers on Tab: words of options, files of programs and data, functions, codes and commands.
+"""Completion in a shell, on Tab: words of options, files of programs and data, functions, codes and commands.
 
 The shell asks by an environment variable; then alone is this module imported.
 """

@@ -1,4 +1,4 @@
-"""What the positional arguments and the options of all commands say: an expression, files, bindings with their values, limits.
+"""Input as the positional arguments and the options of all commands say it: an expression, files, bindings with their values, limits.
 
 An option that nothing would come of beside the others is refused by its name rather than ignored.
 """

@@ -1,4 +1,4 @@
-"""How attributes and calls are read: by which library's meaning, and what stops gradients where it was written."""
+"""Reading of attributes and calls: by which library's meaning, and what stops gradients where it was written."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class UsedNames:
                 self.bound[name] = _place(line, held.name)
 
     def merge(self, other: UsedNames) -> None:
-        """What another process has gathered."""
+        """Add what another process has gathered."""
         self.mentioned |= other.mentioned
         self.had |= other.had
         self.unread |= other.unread
@@ -445,7 +445,7 @@ def _has_exponent(node: Expr) -> bool:
 
 
 def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr]) -> dict[str, str]:
-    """Of names with entries that are no numbers, those that are exponents of negative bases, each with what is to be said of it."""
+    """Return names with entries that are no numbers, where they are exponents of negative bases, each with what is to be said of it."""
     powers = [node for node in order if _has_exponent(node)]
     values = forward([node.operand for node in powers], scope.values, scope.precision)
     powers = [node for node in powers if np.any(np.asarray(values[node.operand]) < 0)]

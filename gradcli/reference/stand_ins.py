@@ -39,7 +39,8 @@ SAFETY = 16.0  # of the error that two estimates of a derivative show
 TOLERANCE = 1e-8  # of the sum of sizes along a direction, and of an entry: what is off by less passes
 _HALF_OF_CUT = 1 << 52 - KEPT
 _SOME = 1_000  # entries that are held against the reference
-_SOME_OF_A_LOOP = {True: 5, False: 10}  # the same, where NumPy has a loop in the reference's precision: in long double, in double
+# the same, where NumPy has a loop in the reference's precision: of long doubles and IEEE arithmetic, and of functions in doubles
+_SOME_OF_A_LOOP, _SOME_OF_A_FUNCTION = (5, 10) if WIDER else (200, 200)
 _NEAR = 64  # units in the last place that such a loop may be off by
 _APART = 2.0**-30  # relative: an entry may be off by as much as it changes where its operands do by this
 _LEAST = 2.0**-1072  # a few of the smallest doubles
@@ -112,7 +113,7 @@ class StandIns:
         exact = partial(each, lambda m, *numbers: number(m, op, static, *numbers), result=op.result)
         shape = np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None))
         size = math.prod(shape)
-        count = _SOME_OF_A_LOOP[self.is_wide] if op.accuracy.ulps > 1 else 2  # of IEEE arithmetic the ends are enough
+        count = _SOME_OF_A_LOOP if self.is_wide or op.accuracy.ulps <= 1 else _SOME_OF_A_FUNCTION
         places = np.unique(np.linspace(0, size - 1, count if size else 0).astype(int))
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):

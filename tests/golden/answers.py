@@ -93,7 +93,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _close(was: float, now: float) -> bool:
-    return was == now or math.isclose(was, now, rel_tol=_CLOSE, abs_tol=1e-15)
+    return was == now or math.isclose(was, now, rel_tol=_CLOSE, abs_tol=1e-300)
 
 
 def _same_text(was: str, now: str) -> bool:
@@ -102,7 +102,6 @@ def _same_text(was: str, now: str) -> bool:
         return True
     was, now = _MEASURED.sub("", was), _MEASURED.sub("", now)
     numbers = [list(map(float, _NUMBER.findall(text))) for text in (was, now)]
-    words = [re.sub(" +", " ", _NUMBER.sub("#", text)) for text in (was, now)]  # columns are as wide as their numbers
-    if words[0] != words[1] or len(numbers[0]) != len(numbers[1]):
+    if _NUMBER.sub("#", was) != _NUMBER.sub("#", now) or len(numbers[0]) != len(numbers[1]):
         return False
     return all(map(_close, *numbers))

@@ -357,7 +357,7 @@ class NestWriter(Body):
         self.add(f"{kind} *restrict const {name} = ({kind} *){source};")
 
     def _declare_buffers(self) -> None:
-        """What is kept of a slice does not lie on the stack: those of threads are small."""
+        """Declare what is kept of a slice on the heap: the stacks of threads are small."""
         declared = []
         for item in self.layout.computed:
             if item not in self.layout.kept or not self._is_array(item):

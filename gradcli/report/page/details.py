@@ -1,4 +1,4 @@
-"""What a page tells of an explanation: its steps in words and as equations, and of each node its value, its adjoint and what flows."""
+"""Contents of the page of an explanation: its steps in words and as equations, and of each node its value, its adjoint and what flows."""
 
 from __future__ import annotations
 
