@@ -1,4 +1,4 @@
-"""The reference for large arrays: values, cotangents and inner derivatives in long double, whole arrays at a time."""
+"""The reference for large arrays: values, cotangents and inner derivatives in long double or rounded doubles, whole arrays at a time."""
 
 from __future__ import annotations
 
