@@ -387,9 +387,6 @@ class CheckRequest(Request):
     functions: Annotated[bool, typer.Option("--functions", help="Check the functions that the settings list, too: it runs them.")] = False
     order: Annotated[int, typer.Option(metavar="N", help="2: the gradient of --function is its Hessian.")] = 1
     at: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="An argument of --function, by the name of its parameter.")] = ()
-    changed_since: Annotated[
-        str | None, typer.Option(metavar="REF", help="Only files and functions whose sources changed since a commit or branch of git.")
-    ] = None
     files: Annotated[Texts, typer.Option("--file", "-f", metavar="FILE", help="Another file to check.")] = ()
     input_format: Annotated[
         str | None, typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input.")
@@ -570,7 +567,7 @@ class CacheRequest(Request):
 # By the names of commands: the subjects of their options, for help.
 GROUPS = {
     "check": {
-        "What is checked": "expression files input_format line changed_since over points random_state",
+        "What is checked": "expression files input_format line over points random_state",
         "What is claimed": "grad grad_formula rtol atol convention",
         "Python functions": "function gradient jvp_of adjoint implicit fixed_point parameters by forward functions order at",
         "How it is calculated": "wrt freeze seed dialect dtype backend threads limit",

@@ -70,7 +70,7 @@ _EXCLUSIVE = {
     "explain": "output_format=mermaid,svg | steps why; output_format=text,mermaid,svg | latex; out | color=always",
     "plot": "output_format=csv,json,jsonl | width height",
     "check": """
-        verbose | quiet; line | update baseline; update | fail_fast budget changed_since
+        verbose | quiet; line | update baseline; update | fail_fast budget
         functions | function gradient by at wrt freeze seed line
         function gradient by | input_format grad grad_formula convention save backend threads line""",
 }

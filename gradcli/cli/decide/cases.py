@@ -38,7 +38,7 @@ from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 from gradcli.spelling import words
-from gradcli.storage.whole_files import here, shown
+from gradcli.storage.whole_files import shown
 
 # -- How each file of a check is judged: by the options that are given, else by the settings of the
 # project that the file is in.
@@ -166,7 +166,6 @@ class Work(ABC):
     names      of what is decided so far
     processes  that share it
     begin      told of each line before it is decided
-    unchanged  files and functions that are left out, as nothing of them has changed
     """
 
     def __init__(self, request: CheckRequest, inputs: Inputs, checking: Options = CHECKING) -> None:
@@ -175,7 +174,7 @@ class Work(ABC):
         self.settings = self.policies.settings()
         self.processes = min(self.settings.jobs or 1, most_processes()) if request.line is None else 1
         self.budget = Budget(None if request.update else self.settings.budget)
-        self.names, self.unchanged = UsedNames(), 0
+        self.names = UsedNames()
         self.begin: Callable[[int], object] = _nobody
 
     @abstractmethod
@@ -297,11 +296,6 @@ class Cases(Work):
         targets, policy = targets_of(request.save), self.policies.of(None)
         for path in self.inputs.files:
             self.policies.of(path)  # what is wrong in a project's settings is said before anything is done
-        if request.changed_since is not None:
-            from gradcli.cli.decide.changes import Changes
-
-            left = Changes(request.changed_since, here()).files(self.inputs, self.policies.settings)
-            self.unchanged, self.inputs = len(self.inputs.files) - len(left), replace(self.inputs, files=left)
         self.programs = programs_of(request, self.inputs, self.limits, policy.state)
         if self.inputs.expression is not None and not self.inputs.files:
             refuse_unknown_in(self.inputs.expression, policy.options, self.programs.values, self.programs.limits, free=True)
@@ -314,7 +308,6 @@ class Cases(Work):
         self.functions = functions
         if functions is not None:
             functions.budget = self.budget
-            self.unchanged += functions.unchanged
 
     def pieces(self) -> Iterator[Piece]:
         if self.request.line is not None:
