@@ -414,7 +414,6 @@ class CheckRequest(Request):
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes (default 1).")] = None
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None
     budget: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of the run; what is not reached fails.")] = None
-    save: Annotated[Texts, typer.Option(metavar="NAME=FILE", help="Write which entries of NAME are wrong, as booleans (with -e).")] = ()
     reports: Annotated[
         Texts,
         typer.Option(
@@ -573,7 +572,7 @@ GROUPS = {
         "How it is calculated": "wrt freeze seed dialect dtype backend threads limit",
         "What fails": "fail_on baseline update allow_empty fail_fast config",
         "How long it takes": "jobs timeout budget cache",
-        "Output": "reports output_format save verbose quiet color",
+        "Output": "reports output_format verbose quiet color",
     }
 }
 

@@ -72,7 +72,7 @@ _EXCLUSIVE = {
     "check": """
         verbose | quiet; line | update baseline; update | fail_fast budget
         functions | function gradient by at wrt freeze seed line
-        function gradient by | input_format grad grad_formula convention save backend threads line""",
+        function gradient by | input_format grad grad_formula convention backend threads line""",
 }
 
 

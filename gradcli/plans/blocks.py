@@ -20,7 +20,6 @@ from gradcli.ops.counting import additions_of
 from gradcli.ops.writing import Shape
 from gradcli.plans.index_form import Axis, Item, fold_of, shape_along
 from gradcli.plans.nests import Nest
-from gradcli.plans.sines import faster
 from gradcli.plans.source import Source
 from gradcli.plans.threads import in_turn, together
 
@@ -231,12 +230,7 @@ class BlockWriter:
         if sum(item.present) == len(names):
             given = iter(names)
             names = [next(given) if there else "None" for there in item.present]
-        takes_out = isinstance(item.op.forward, np.ufunc) and not item.static and self._varies(item)
-        in_doubles = self.source.assume_finite and self.source.precision == "float64"
-        quick = faster(item.op.forward) if takes_out and in_doubles else None
-        if quick is not None:
-            self.body.append(f"{self._call(quick)}({names[0]}, {self._target(item)})")
-        elif takes_out:
+        if isinstance(item.op.forward, np.ufunc) and not item.static and self._varies(item):
             self.body.append(self.source.applied(item.op, item.static, item.kind, names, self._target(item)))
         else:
             self._result(item, self.source.applied(item.op, item.static, item.kind, names))

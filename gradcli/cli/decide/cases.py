@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypeVar
 from gradcli.cli.inputs import Inputs, assignment, check_inputs, is_stream, limits_of, options_of, programs_of
 from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.reports import wanted_reports
-from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
 from gradcli.files.jsonl import ClaimInput
@@ -293,17 +292,15 @@ class Cases(Work):
         if any(kind == "html" for kind, _ in wanted_reports(request, usual)):
             checking = replace(checking, observer=_explain_what_is_wrong)
         super().__init__(request, check_inputs(request, usual), checking)
-        targets, policy = targets_of(request.save), self.policies.of(None)
+        policy = self.policies.of(None)
         for path in self.inputs.files:
             self.policies.of(path)  # what is wrong in a project's settings is said before anything is done
         self.programs = programs_of(request, self.inputs, self.limits, policy.state)
         if self.inputs.expression is not None and not self.inputs.files:
             refuse_unknown_in(self.inputs.expression, policy.options, self.programs.values, self.programs.limits, free=True)
         self.claims = tuple(_claims_of(request, self.programs))
-        for option, given in (("--grad", self.claims), ("--save", targets)):
-            if given and request.expression is None:
-                raise UsageError(f"{option} is about an expression", help="give it with -e")
-        self.save = partial(save_masks, targets=targets) if targets else None
+        if self.claims and request.expression is None:
+            raise UsageError("--grad is about an expression", help="give it with -e")
         self.record_lines = CheckedLines(self.programs, self.names, request.rtol, request.atol)
         self.functions = functions
         if functions is not None:
@@ -404,7 +401,7 @@ class Cases(Work):
         program.foresee(text_lines(text))
         policy = replace(policy, options=replace(policy.options, claims=self.claims))
         given = given_of([*self.request.grad, *self.request.grad_formula])
-        for record in claimed(program, parsed, text, policy, save=self.save, decide=self._checked):
+        for record in claimed(program, parsed, text, policy, decide=self._checked):
             record.given = given
             yield record
         self.names.add(program.scope)
@@ -437,8 +434,7 @@ def check_options(request: CheckRequest, checking: Options) -> Options:
             raise UsageError("--order is about --function", help="leave it out")
         if not request.functions:
             option_value("dtype", request.dtype, "--dtype")
-    remembering = request.cache and not request.save
-    return replace(checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=remembering)
+    return replace(checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache)
 
 
 # -- One command for each case that is wrong, which repeats it alone: the options that decide it, and where it stands.
