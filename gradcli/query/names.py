@@ -43,7 +43,6 @@ class UsedNames:
         """A program that has come to its end."""
         self.mentioned |= scope.mentioned
         self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
-        self.had.update(name for deferred in scope.deferred for name in deferred.names)
         for binding in scope.bindings.values():
             shared = isinstance(binding, Binding) and binding.part is not None  # comes with the others, whether it is wanted or not
             if binding.name not in self.bound and not shared:
