@@ -7,11 +7,11 @@ defines, or the last name that it binds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, Definition, Query, Several, Statement
 from gradcli.plots.columns import Columns
-from gradcli.plots.places import Probe
+from gradcli.plots.places import located
 from gradcli.query.cases import details_of
 from gradcli.query.evaluate import answer, locate, record_of
 from gradcli.query.free_variables import Point, SampledPoints, anywhere, in_one_statement, lower_freely
@@ -40,66 +40,37 @@ from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, Verdict
 
 # -- Places of the kinks of an expression, by the equations that records of operations have for them.
-# A place is told where the derivative was seen to jump, in floats: `relu(x)**2` has none.
+# A place is told where the curve along a name was seen to have a kink or a jump: `relu(x)**2` has none.
 
 
 _PLACE = re.compile(r"(\w+) = (-?\w+)")
 _LIMIT = 40  # nodes of a side that is written
 _GRID = np.sort(np.concatenate([np.linspace(-9.7, 9.9, 96), *np.outer((-1, 1), np.geomspace(11, 3e6, 40))]))
-_HALVINGS = 40
 _MOST = 4  # places of one equation
-_HOLDS = 1e-6  # relative to a place and the slope: how far from 0 a function is beside its zero
-_STEPS = np.array([1e-5, 1e-7])  # to both sides of a place, relative
-_POLE = 50  # times a value or a derivative grows, where a step becomes a hundredth: as 1/x does, and log(x) in its slope
-_LASTING, _SEEN = 0.5, 1e-6  # what is left of a jump of the derivative at the smaller of the steps, and what counts as one
+_HOLDS = 1e-9  # how far the sides of an equation may be apart at its place
 
 
-def kinks_of(scope: Scope, root: Expr, names: Sequence[str]) -> str | None:
+def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
     """The places of the kinks of a scalar expression, or their equations, in words; None where none was seen."""
     leaves = {node.payload.name: node for node in reachable([root]) if node.is_leaf and node.payload.name in names}
-    function = Columns(scope, root, leaves, leaves)
+    function, conditions = Columns(scope, root, leaves, leaves), list(_conditions(root))
     base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # of which nothing is special
     places, equations = dict[str, None](), dict[str, None]()
-    for (left, right), name in product(_conditions(root), leaves):
-        apart = Columns(scope, left - right, leaves, {name: leaves[name]}).along(name, base)
-        jumping = [zero for zero in _zeros(apart) if _jumps(function.along(name, base), np.array([zero]))]
-        if not jumping:
-            continue
-        near = sorted({round(float(zero), 6) + 0.0 for zero in jumping})
-        alone = sum(leaf in reachable([left, right]) for leaf in leaves.values()) == 1
-        if alone and len(near) <= _MOST and not apart(np.array(near))[0].any():
-            places |= dict.fromkeys(f"{name} = {place:g}" for place in near)
-        else:
-            equations[f"{formula(left)} = {formula(right)}"] = None
+    for name in leaves if conditions else ():
+        probe, intervals = function.along(name, base), (_GRID[:-1], _GRID[1:], np.zeros(len(_GRID) - 1, int))
+        found = [place for _, place in located(probe, _GRID[0], _GRID[-1], *intervals) if place.kind in ("kink", "jump")]
+        for left, right in conditions if found else ():
+            apart = Columns(scope, left - right, leaves, {name: leaves[name]}).along(name, base)
+            values, _ = apart(np.array([[place.low, place.high, place.at] for place in found]).ravel())
+            sides = values.reshape(-1, 3)
+            here = (np.abs(sides).min(axis=1) <= _HOLDS) | (np.sign(sides[:, 0]) * np.sign(sides[:, 1]) < 0)
+            near = [place.at for place, holds in zip(found, here, strict=True) if holds]
+            alone = sum(leaf in reachable([left, right]) for leaf in leaves.values()) == 1
+            if alone and len(near) <= _MOST and not sides[here, 2].any():
+                places |= dict.fromkeys(f"{name} = {at:g}" for at in near)
+            elif near:
+                equations[f"{formula(left)} = {formula(right)}"] = None
     return " and ".join(f"{word} {' and '.join(found)}" for word, found in (("at", places), ("where", equations)) if found) or None
-
-
-def _zeros(function: Probe) -> np.ndarray:
-    """Places where a function is 0, as nearly as floats can: it, or its slope, changes its sign there."""
-    found = []
-    for part in (0, 1):
-        signs = np.sign(function(_GRID)[part][:, 0])
-        (starts,) = np.nonzero(signs[:-1] * signs[1:] < 0)
-        low, high = _GRID[starts], _GRID[starts + 1]
-        for _ in range(_HALVINGS if starts.size else 0):
-            middle = (low + high) / 2
-            same = np.sign(function(middle)[part][:, 0]) == signs[starts]
-            low, high = np.where(same, middle, low), np.where(same, high, middle)
-        value, slope = function(low)
-        found.append(low[np.abs(value[:, 0]) <= _HOLDS * (1 + np.abs(low)) * (1 + np.abs(slope[:, 0]))])
-    return np.concatenate(found)
-
-
-def _jumps(function: Probe, places: np.ndarray) -> bool:
-    """Tell whether the derivative, or the value, is another on both sides of a place; not at a pole."""
-    sides = places[:, None, None] + np.multiply.outer(1 + np.abs(places), np.outer(_STEPS, (-1, 1)))
-    numbers = np.stack(function(sides.ravel()), axis=-1).reshape(len(places), 2, 2, 2)
-    with np.errstate(all="ignore"):
-        sizes = np.abs(numbers).sum(axis=2)
-        jumps = np.abs(numbers[:, :, 1] - numbers[:, :, 0]) / (1 + sizes)
-        seen = (jumps[:, 1] > _SEEN) & (jumps[:, 1] > _LASTING * jumps[:, 0])
-        poles = sizes[:, 1] > _POLE * sizes[:, 0]
-    return bool((seen.any(axis=1) & ~poles.any(axis=1)).any())
 
 
 def _conditions(root: Expr) -> Iterator[tuple[Expr, Expr]]:
