@@ -385,7 +385,7 @@ def _structural(entries: Entries, part: Contribution) -> str:
         what = f"{f'entry {list(entries.index)}' if entries.index else 'that entry'} of {entries.called(part.operand)}"
     if op is not None and op.selects:
         return f"{user} takes other entries: {what} is not among them"
-    return f"{user} does not depend on {what} near this point: its derivative by it is 0"
+    return f"{user} does not depend on {what} near this point"
 
 
 VALUE = "value"

@@ -282,7 +282,7 @@ class SampledPoints:
 
     def inside(self, points: Sequence[Point]) -> Any:
         """Return at which of some points a query has a finite value."""
-        found = self._function(*np.array([[*point.values()] for point in points]).T)
+        found = self._function(*np.array([[point[name] for name in self.leaves] for point in points]).T)
         return found.inside.reshape(len(points), -1).all(axis=1)
 
     @cached_property
@@ -299,7 +299,7 @@ class SampledPoints:
         """The places of points where a query that works entry by entry has no finite value, and of those that agree judged at once."""
         lowered, options = self.lowered, self.options
         outside, agreeing = set[int](), set[int]()
-        if not isinstance(lowered.statement, Query) or options.mode != "grad" or not points:
+        if not isinstance(lowered.statement, Query) or options.mode != "grad" or not points or not self.leaves:
             return outside, agreeing
         if not self._function.entrywise or lowered.static_uses or lowered.value.kind != "float" or lowered.value.shape:
             return outside, agreeing
