@@ -157,7 +157,7 @@ def _judged(program: Program, statement: Statement | GradcliError, policy: Polic
     options = policy.options
     sampled: SampledPoints | None = None
 
-    def fill(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
+    def fill(program: Program, lowered: Lowered, record: Record) -> None:
         nonlocal sampled
         found = SampledPoints(program, lowered, options, id)
         if found.leaves:

@@ -187,11 +187,12 @@ Lower = Callable[[Any], Lowered | None]  # runs a statement
 
 def run_statement(
     program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None, lower: Lower | None = None,
-    fill: Callable[[Program, Lowered, Record, Options], object] | None = None,
+    fill: Callable[[Program, Lowered, Record], object] | None = None,
 ) -> Record | None:  # fmt: skip
     """Execute one statement; a query, an assert or an error gives a record."""
     mode = "assert" if isinstance(statement, Assertion) else options.mode
-    return answer(Record, partial(fill or fill_statement, options=options), program, statement, lower=lower, id=id, mode=mode)
+    fill = partial(fill_statement, options=options) if fill is None else fill
+    return answer(Record, fill, program, statement, lower=lower, id=id, mode=mode)
 
 
 def fill_statement(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
