@@ -16,7 +16,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import gradcheck, gradgradcheck
-from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, overlaps
+from gradcli.ops.arrays.striding import as_strided, as_strided_scatter
 
 DOUBLE = torch.float64
 
@@ -53,21 +53,6 @@ def test_regions_of_memory(place: Any, wanted: Any) -> None:
         if i is not None:
             written.flat[i] = value
     assert as_strided_scatter(x, new, **place).tolist() == written.tolist()
-
-
-@pytest.mark.parametrize(
-    ("size", "stride", "wanted"),
-    [
-        ((2, 3), (3, 1), False),
-        ((3, 2), (1, 3), False),
-        ((2, 2), (1, 1), True),
-        ((2,), (0,), True),
-        ((1, 3), (0, 1), False),
-        ((0,), (0,), False),
-    ],
-)
-def test_what_overlaps(size: Any, stride: Any, wanted: bool) -> None:
-    assert overlaps(size, stride) is wanted
 
 
 # -- derivatives through them, held against the reference and against differences -----------------------------------------

@@ -316,7 +316,6 @@ class Entries(Operand):
     __slots__ = ()
     array: np.ndarray
     requires_grad: Any  # a property
-    _tangents: Any  # at levels of forward mode
     name: str | None = None
     is_cpu = True
     is_sparse = is_quantized = is_nested = False
@@ -369,11 +368,6 @@ class Entries(Operand):
         """The entries as an array that shares memory."""
         if self.requires_grad and state.recording and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self._tangents is not None and state.transforms and not force:
-            raise RuntimeError(
-                "Cannot access data pointer of Tensor that doesn't have storage: inside of torch.func.jvp or jacfwd, an array would not "
-                "move as the tensor does"
-            )
         if self.array.dtype.kind == "V":
             raise TypeError("Got unsupported ScalarType BFloat16")
         return self.array

@@ -24,12 +24,9 @@ from gradcli.tensors.core.levels import (
     levels_of,
     memory_of,
     one_by_one,
-    part_of,
     physical,
-    set_tangent,
-    tangent_of,
 )
-from gradcli.tensors.core.modes import Mode, check_device, state, warn
+from gradcli.tensors.core.modes import check_device, state, warn
 from gradcli.tensors.core.node import Node, remember
 from gradcli.tensors.core.tensor import Origin, Tensor, crowded, node_from_base, rebase, refuse_writing, regraph, repeats, writable
 
@@ -43,7 +40,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
-    """The same entries in another dtype; the gradient is cast back, and the tangents are cast."""
+    """The same entries in another dtype; the gradient is cast back."""
     if isinstance(x, Batched):
         return Batched(cast(x.physical, kind), x.levels)
     with np.errstate(all="ignore"):
@@ -57,8 +54,6 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
             remember(node)
     if state.recorder is not None:
         state.recorder.note(clone, (x,), {}, result)
-    if x._tangents is not None and kind.kind in FLOATS:
-        result._tangents = {level: cast(tangent, kind) for level, tangent in x._tangents.items()}
     return result
 
 
@@ -103,10 +98,6 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
     x._refresh()
     now = Tensor(x.array.copy())
     now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
-    for level in state.forward_levels:
-        moving = tangent_of(x, level)
-        if moving is not None:
-            set_tangent(now, level, before(moving))  # which is overwritten, too
     if x._view is not None and x.node is not None and state.recording:  # who watches the node that it had does not see this
         now.node = node_from_base(x)
     if state.recorder is not None:
@@ -189,8 +180,6 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
             rebase(x, result.source())
         else:
             regraph(x, result.source())
-    if state.forward_levels:
-        _carry(x, result)
     if state.recorder is not None:
         state.recorder.overwritten(x, result)
     return x
@@ -213,24 +202,6 @@ def _keep_written(x: Tensor, result: Tensor) -> None:
     counter = x._version_counter
     mine = result._version_counter
     node.versions = [(counter, counter[0], place) if kept is mine else (kept, version, place) for kept, version, place in node.versions]
-
-
-def _carry(x: Tensor, result: Tensor) -> None:
-    """A tensor that was overwritten moves as what was written does, and so does what it is a view of."""
-    for place, level in enumerate(state.forward_levels):
-        new, old = tangent_of(result, level), tangent_of(x, level)
-        if new is None and old is None:
-            continue
-        with Mode(forward_levels=state.forward_levels[:place]):
-            if old is None and x._view is not None:
-                base = x._view.base
-                set_tangent(base, level, Tensor(np.zeros_like(base.array)))
-                old = part_of(base, level, x.array)
-                set_tangent(x, level, old)
-            if old is None:
-                set_tangent(x, level, new)
-            else:
-                assign(old, clone(new) if new is not None else Tensor(np.zeros_like(x.array)))
 
 
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:

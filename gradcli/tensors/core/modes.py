@@ -59,8 +59,9 @@ class _State(threading.local):
     recorder: Any = None  # is told of every operation, while a function is traced
     before_writing: Any = None  # is told of every tensor before it is written to
     run: Any = None  # nodes of the backward pass that is under way, and what hooks on several tensors have received in it
-    interpreter: Any = None  # applies operations in place of the slow path, while some tensors are batched or have tangents
-    forward_levels: tuple[Any, ...] = ()  # at which tensors have tangents, the innermost last
+    interpreter: Any = None  # applies operations in place of the slow path, while some tensors are batched
+    forward = False  # forward mode is under way, which differentiates what backward passes make
+    pushing = False  # a backward pass is under way whose product with the Jacobian is to be transposed
     transforms = 0  # functions of torch.func that are under way, which alone may make inputs
     batch_levels: tuple[Any, ...] = ()  # along which tensors are batched, the innermost last
     usual = True  # none of these is on, whether operations are recorded or not

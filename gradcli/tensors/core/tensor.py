@@ -240,7 +240,6 @@ class Tensor(CatalogueMethods):
 
     __slots__ = ("__dict__", "__weakref__", "_requires_grad", "_version_counter", "array", "node")
     __array_priority__ = 1000
-    _tangents: dict[Any, Tensor] | None = None  # at levels of forward mode (transforms/derivatives.py)
     _is_param = False  # whether nn.Parameter made it
     _grad: Tensor | None = None
     _view: View | None = None
@@ -441,7 +440,7 @@ class Tensor(CatalogueMethods):
                 "gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as a "
                 "solution."
             )
-        self.node, self._requires_grad, self._tangents = None, False, None
+        self.node, self._requires_grad = None, False
         return self
 
     # -- copies ------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from gradcli.tensors.core.in_place import (
     update,
     write_memory,
 )
-from gradcli.tensors.core.levels import Batched, NotBatchedError, levels_in, moves, one_by_one
+from gradcli.tensors.core.levels import Batched, NotBatchedError, levels_in, one_by_one
 from gradcli.tensors.core.modes import Mode, state, warn
 from gradcli.tensors.core.node import Node, Shaped, next_index
 from gradcli.tensors.core.tensor import Tensor
@@ -553,8 +553,6 @@ def _written(name: str, out: Tensor, result: Tensor) -> Tensor:
             "arguments requires grad."
         )
     check_castable(result, out)
-    if moves(result) or moves(out):
-        raise RuntimeError("an out= function does not support forward AD: one of the arguments has a forward gradient")
     check_writable(out)
     if out.array.shape != result.array.shape:
         if out.array.size:

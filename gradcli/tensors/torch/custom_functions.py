@@ -16,7 +16,7 @@ from gradcli.ops.structure import output
 from gradcli.tensors.core.backward import as_tensor
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import broadcasts
-from gradcli.tensors.core.levels import Batched, batched_in, innermost, levels_of, one_by_one, set_tangent, tangent_of
+from gradcli.tensors.core.levels import Batched, batched_in, levels_of, one_by_one
 from gradcli.tensors.core.modes import Mode, state, warn
 from gradcli.tensors.core.node import Node, node_class, remember
 from gradcli.tensors.core.tensor import Origin, Tensor, rebase, refuse_writing, regraph
@@ -88,13 +88,14 @@ class _FunctionOutput(Node):
 
 
 class _FunctionNode(_FunctionOutput):
-    __slots__ = ("context", "inputs")
+    __slots__ = ("context", "function", "inputs")
     context: Context
+    function: type[Any]
     inputs: list[Tensor | None]
 
     def __getattr__(self, name: str) -> Any:
         """The node is PyTorch's ctx: what forward stored is found here."""
-        if name in ("context", "inputs"):
+        if name in ("context", "function", "inputs"):
             raise AttributeError(name)
         return getattr(self.context, name)
 
@@ -108,7 +109,7 @@ def function_node(cls: type[Any], ctx: Context, tensors: list[Tensor | None], so
         (shapes,), (kinds,) = shapes, kinds
     saved = (None,) * (len(tensors) + 1)
     node: _FunctionNode = kind(kind.__name__, op, tuple(sources), {}, shapes, kinds, saved, [] if ctx._saved else None)
-    node.context, node.inputs = ctx, tensors
+    node.context, node.function, node.inputs = ctx, cls, tensors
     node.static = {"call": ref(node)}
     if state.anomaly:
         remember(node)
@@ -142,6 +143,8 @@ def _pulled(cls: type[Any]) -> Any:
         node = call()
         ctx = node.context
         single = not isinstance(node.dtype, tuple)
+        if state.pushing and cls.jvp is not Function.jvp:
+            return _Pushing.apply(node, *((cotangent,) if single else cotangent))
         given, shapes, kinds = ((cotangent,), (node.shape,), (node.dtype,)) if single else (cotangent, node.shape, node.dtype)
         returned = cls._rule()(ctx, *[
             as_tensor(np.zeros(shape, kind) if part is None and ctx.materialize_grads and kind is not None else part)
@@ -229,17 +232,17 @@ class Function:
         separate = cls.setup_context is not Function.setup_context
         if keywords or separate:
             arguments = _in_order(cls, arguments, keywords, separate)
-        if state.interpreter is not None:
-            return _interpreted(cls, arguments, separate)
-        return applied(cls, arguments, separate)[0]
+        if levels_of(batched_in(arguments)):
+            return one_by_one(cls.apply, arguments, {})
+        return applied(cls, arguments, separate)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
         raise NotImplementedError("setup_context is not implemented.")
 
 
-def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> tuple[Any, Context]:
-    """The result of a user's function, with its node, and what forward has left for the derivatives."""
+def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> Any:
+    """The result of a user's function, with its node."""
     cls._rule()  # which may be refused
     ctx = Context()
     recording = state.recording
@@ -272,7 +275,7 @@ def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> 
             if isinstance(part, Tensor) and part.array.dtype.kind in FLOATS and id(part) not in ctx._flat:
                 _put(part, node if len(made) == 1 else node_of_result(node, place, part), ctx)
     _seal(ctx, made)
-    return made[0] if single else made, ctx
+    return made[0] if single else made
 
 
 def _is_among(x: Any, others: Iterable[Any]) -> bool:
@@ -329,78 +332,23 @@ def _seal(ctx: Context, made: tuple[Any, ...]) -> None:
             part._view.place, part._view.origin = place, Origin.SEVERAL if several else Origin.CUSTOM_FUNCTION
 
 
-# -- where arguments are examples of a batch, or move ------------------------------------------------------------
+class _Pushing(Function):
+    """The product u J of a user's function that has `jvp`: zeros, of which only the derivative by u is asked for, which `jvp` gives."""
 
+    @staticmethod
+    def forward(ctx: Any, node: Any, *cotangents: Any) -> Any:
+        ctx.node = node
+        return tuple([None if x is None else Tensor(np.zeros_like(x.array)) for x in node.inputs])
 
-def _interpreted(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> Any:
-    """The result of a user's function, of one example after the other."""
-    if levels_of(batched_in(arguments)):
-        return one_by_one(lambda *given: _interpreted(cls, given, separate), arguments, {})
-    return _moving(cls, arguments, separate)[0]
-
-
-_NOT_IN_PLACE = (
-    "An inplace custom Function is not modifying the forward mode gradients inplace: the jvp function must modify the corresponding "
-    "gradient inplace"
-)
-_NO_VIEW = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
-
-_OTHER_VIEW = "A custom Function is returning a view but the jvp is not returning a view of {} grad input."
-
-
-def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> tuple[Any, Context]:
-    """The result of `forward` one level further out, and by `jvp` how it moves, if an argument does."""
-    place = innermost(arguments)
-    if place is None:
-        return applied(cls, arguments, separate)
-    level = state.forward_levels[place]
-    with Mode(forward_levels=state.forward_levels[:place]):
-        result, ctx = _moving(cls, arguments, separate)
-        given = [_tangent(x, tangent_of(x, level), ctx.materialize_grads) for x in arguments]
-        versions = [None if t is None else t._version for t in given]
-        kept, ctx._saved = ctx._saved, ctx._for_forward
+    @staticmethod
+    def backward(ctx: Any, *tangents: Any) -> Any:
+        given = ctx.node.context
+        kept, given._saved, given._versions = (given._saved, given._versions), given._for_forward, ()
         try:
-            returned = cls.jvp(ctx, *given)
+            returned = ctx.node.function.jvp(given, *tangents)
         finally:
-            ctx._saved = kept
-    parts = result if isinstance(result, tuple) else (result,)
-    tangents = returned if isinstance(returned, tuple) else (returned,)
-    if len(parts) != len(tangents):
-        raise RuntimeError(f"{cls.__name__}.jvp returned {len(tangents)} tangents of {len(parts)} results")
-    for part, tangent in zip(parts, tangents, strict=True):
-        if not isinstance(part, Tensor):
-            continue
-        for x, t, version in zip(arguments, given, versions, strict=True):
-            if part is x and _is_among(part, ctx._dirty):
-                if tangent is not t or t is None or t._version == version:
-                    raise RuntimeError(_NOT_IN_PLACE)
-            elif isinstance(x, Tensor) and tangent is not None and np.may_share_memory(part.array, x.array) and _is_no_view(tangent, given):
-                wanted = "the given" if x._view is None else "the same base as the given"
-                raise RuntimeError(_NO_VIEW if tangent._base is None else _OTHER_VIEW.format(wanted))
-        if tangent is None:
-            continue
-        if id(part) in ctx._flat or part.array.dtype.kind not in FLOATS:
-            raise RuntimeError(
-                f"{cls.__name__}.jvp returned a tangent of a result that is not differentiable. You should return "
-                "None at that position instead"
-            )
-        if tangent.shape != part.shape:
-            raise RuntimeError(
-                f"{cls.__name__}.jvp returned a tangent of size {list(tangent.shape)} of a result of size {list(part.shape)}"
-            )
-        set_tangent(part, level, tangent)
-    return result, ctx
-
-
-def _is_no_view(tangent: Tensor, given: Sequence[Tensor | None]) -> bool:
-    """Return whether a tangent is none of the same memory as one that was given, or that one itself."""
-    return _is_among(tangent, given) or not any(t is not None and np.may_share_memory(tangent.array, t.array) for t in given)
-
-
-def _tangent(x: Any, tangent: Tensor | None, materialize: bool) -> Tensor | None:
-    if tangent is None and materialize and isinstance(x, Tensor) and x.array.dtype.kind in FLOATS:
-        return Tensor(np.zeros_like(x.array))
-    return tangent
+            given._saved, given._versions = kept
+        return None, *(returned if isinstance(returned, tuple) else (returned,))
 
 
 @cache

@@ -333,7 +333,7 @@ def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
     follow = x.node is not None and x._view is None and not state.inference  # what arrives at a node has the shape of its result
     with Mode(recording=state.recording or follow):
         result = arrange(now)
-    x.array, x._tangents = result.array, result._tangents
+    x.array = result.array
     x._version_counter[0] += 1
     if result.node is not None and result is not now and (x._view is None or state.recording):
         regraph(x, result.node)
