@@ -204,12 +204,16 @@ def tensors_of(output: Any, where: str) -> tuple[list[Tensor], Spec]:
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The function's value, and the function that takes cotangents of it to those of the primals: (value, function[, aux])."""
+    return _pulling(func, primals, has_aux, "vjp(f, *primals)")
+
+
+def _pulling(func: Callable[..., Any], primals: Any, has_aux: bool, where: str) -> Any:
     spec = flatten(primals)[1]
     with enable_grad():
         xs = [fresh(x) for x in inputs(primals)]
     with enable_grad(), Transforming([*xs, *getattr(func, "given", ())]):
-        output, aux = and_aux(func(*spec.unflatten(xs)), has_aux, "vjp(f, *primals)")
-        ys, structure = tensors_of(output, "vjp(f, *primals)")
+        output, aux = and_aux(func(*spec.unflatten(xs)), has_aux, where)
+        ys, structure = tensors_of(output, where)
     own = Own(xs)
     connected = not own.are_all(ys)
     outside = own.released if state.recording else lambda y: y.detach()
@@ -282,6 +286,9 @@ def units(tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
 # derivative by u in the direction t.
 
 
+_JVP = "jvp(f, primals, tangents)"
+
+
 def _pushing(pull: Callable[..., Any], value: Any) -> Callable[..., Any]:
     """The function that takes tangents of what a product u J is by to those of the value that u is of."""
     _, pushed = vjp(Mode(pushing=True)(pull), mapped(_still, value))
@@ -298,14 +305,14 @@ def _linearized(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: boo
     """The function's value, the function that takes tangents of the primals to those of it, and what else it returns."""
     of_aliases = functools.wraps(func)(lambda *inputs: func(*mapped(_alias, inputs)))  # which may be written to
     with Mode(forward=True):
-        value, pull, *aux = vjp(of_aliases, *primals, has_aux=has_aux)
+        value, pull, *aux = _pulling(of_aliases, primals, has_aux, _JVP)
     return value, _pushing(pull, value), aux
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
     """The function's value, and its Jacobian times the tangents: (value, product[, aux])."""
     if not isinstance(primals, tuple):
-        raise RuntimeError("jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     value, move, *aux = _moving(func, primals, has_aux)
     return (value, move(*tangents), *aux)
 
