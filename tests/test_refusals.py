@@ -85,8 +85,7 @@ def test_polygamma_takes_its_order_first() -> None:
 
 def test_a_number_has_one_axis() -> None:
     x = torch.tensor(2.0, requires_grad=True)
-    assert torch.logsumexp(x, (0,), True).tolist() == 2.0
-    assert (x.sum((0,)).tolist(), x.mean(dim=(-1,)).tolist(), x.amax((0,)).tolist()) == (2.0, 2.0, 2.0)
+    assert (x.sum(0).tolist(), x.mean(dim=-1).tolist(), x.amax(0).tolist()) == (2.0, 2.0, 2.0)
     with pytest.raises(IndexError, match="axis 1 is out of bounds"):
         x.sum((1,))
 

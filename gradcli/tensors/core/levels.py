@@ -102,7 +102,7 @@ def _passed_on(name: str) -> property:
     return property(lambda x: getattr(x.physical, name), lambda x, value: setattr(x.physical, name, value))
 
 
-for _field in words("node _requires_grad _version_counter _inference _accumulator requires_grad"):
+for _field in words("node _requires_grad _version_counter _accumulator requires_grad"):
     setattr(Batched, _field, _passed_on(_field))
 Batched._view = property(lambda x: None, lambda x, view: None)  # type: ignore[assignment]  # of the physical tensors only
 Batched._grad = property(lambda x: rewrapped(x.physical._grad, x.levels), lambda x, g: None)  # type: ignore[assignment]

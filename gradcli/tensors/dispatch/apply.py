@@ -238,14 +238,13 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
                 return _several(op, operands, arrays, static, parts, sources, wanted)
             out = in_own_memory(out, arrays)
         tensor = Tensor(out)
-    usual = state.usual
-    if wanted and (usual or not state.inference) and out.dtype.kind in FLOATS:
+    if wanted and out.dtype.kind in FLOATS:
         values = [out, *arrays]
         versions = save(op, wanted, tensor, operands, values)
         label = name or node_name(op, arrays, static)
         tensor.node = Node(label, op, tuple(sources), static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
-    if not usual:
+    if not state.usual:
         if state.anomaly:
             remember(tensor.node, op, arrays, out)
         if state.recorder is not None:
@@ -293,8 +292,8 @@ def viewing(out: np.ndarray, source: Any, shares: Any = "view") -> Tensor:
     """The result of an operation that views its operand, if NumPy could share the memory."""
     if isinstance(source, Tensor) and (np.may_share_memory(out, source.array) or (not out.size and out.base is not None)):
         tensor = Tensor(out)
-        tensor._version_counter, tensor._inference = source._version_counter, source._inference
-        if shares == "view" and not source._inference:
+        tensor._version_counter = source._version_counter
+        if shares == "view":
             tensor._view = View.of(source)
         return tensor
     return Tensor(out)
@@ -305,7 +304,7 @@ def _several(
     sources: Sequence[Node | None], wanted: int,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     tensors = tuple(Tensor(part) for part in results)
-    if wanted and not state.inference:
+    if wanted:
         values = [results, *arrays]
         versions = save(op, wanted, tensors, operands, values)
         shapes, kinds = tuple([r.shape for r in results]), tuple([r.dtype for r in results])
@@ -431,7 +430,7 @@ def _shown(x: Tensor, array: np.ndarray, place: dict[str, Any]) -> Tensor:
     place  where the entries are among x's
     """
     tensor = viewing(array, x)
-    source = x.source() if state.recording and not state.inference else None
+    source = x.source() if state.recording else None
     if source is not None and array.dtype.kind in FLOATS:
         node = Node(node_name(as_strided), as_strided, (source,), place, array.shape, array.dtype)
         node.saved = [Shaped(array), Shaped(x.array)]

@@ -313,9 +313,6 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if found is None:
         raise AttributeError(missing(name))
     record, signature = found
-    if arguments and isinstance(arguments[0], Tensor) and not arguments[0].array.ndim and library == TORCH:
-        arguments = (arguments[0], *map(_only_axis, arguments[1:]))
-        keywords = {key: _only_axis(value) for key, value in keywords.items()}
     out = kind = None
     if "out" in keywords or "dtype" in keywords:
         keywords = dict(keywords)  # the caller's are read if this fails
@@ -414,11 +411,6 @@ def _applied(host: Any, record: Op | Composite, name: str, signature: Signature,
         return binding.applied(host, record, name, signature, operands, static)
     finally:
         set_constants(before)
-
-
-def _only_axis(argument: Any) -> Any:
-    """PyTorch takes the one axis that a number might have in a tuple, too."""
-    return 0 if isinstance(argument, tuple) and argument in ((0,), (-1,)) else argument
 
 
 def _float_among(operands: list[Any]) -> np.dtype[Any] | None:

@@ -144,7 +144,8 @@ def _pulled(cls: type[Any]) -> Any:
         ctx = node.context
         single = not isinstance(node.dtype, tuple)
         if state.pushing and cls.jvp is not Function.jvp:
-            return _Pushing.apply(node, *((cotangent,) if single else cotangent))
+            pushed: tuple[Any, ...] = _Pushing.apply(node, *((cotangent,) if single else cotangent))
+            return pushed
         given, shapes, kinds = ((cotangent,), (node.shape,), (node.dtype,)) if single else (cotangent, node.shape, node.dtype)
         returned = cls._rule()(ctx, *[
             as_tensor(np.zeros(shape, kind) if part is None and ctx.materialize_grads and kind is not None else part)
@@ -381,30 +382,13 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
-class _Final(Function):
-    """Tensors that cannot be differentiated: the gradients of a backward that runs once."""
-
-    @staticmethod
-    def forward(ctx: Any, *parts: Any) -> Any:
-        return tuple(None if part is None else part.detach() for part in parts)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
-
-
 def once_differentiable(backward: Any) -> Any:
     """Marks a backward that cannot be differentiated again."""
 
     @wraps(backward)
     def run(ctx: Any, *gradients: Any) -> Any:
-        with Mode(recording=False):
-            found = backward(ctx, *gradients)
-        if not state.recording or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
-            return found
-        parts = found if isinstance(found, tuple) else (found,)
-        dependent = Tensor(np.zeros(()), requires_grad=True)
-        final = _Final.apply(*parts, dependent)[:-1]
-        return final if isinstance(found, tuple) else final[0]
+        if state.recording:
+            raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+        return backward(ctx, *gradients)
 
     return run

@@ -187,7 +187,7 @@ _OF_ENTRIES: dict[str, Callable[..., Any]] = {
 _OF_TENSORS: dict[str, Callable[..., Any]] = {
     "numel": lambda x: x.array.size, "get_device": lambda x: -1, "is_complex": lambda x: False,
     "is_floating_point": lambda x: x.dtype.is_floating_point,
-    "is_signed": lambda x: x.array.dtype.kind not in "ub", "is_inference": lambda x: x._inference,
+    "is_signed": lambda x: x.array.dtype.kind not in "ub",
 }  # fmt: skip
 PLAIN_METHODS: dict[str, Callable[..., Any]] = {
     **_OF_TENSORS, "size": lambda x, dim=None: x.shape if dim is None else x.array.shape[dim],
@@ -330,7 +330,7 @@ def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
     now.node, now._requires_grad, now._version_counter = x.node, x._requires_grad, x._version_counter
     if state.recorder is not None:
         state.recorder.rename(now, x)
-    follow = x.node is not None and x._view is None and not state.inference  # what arrives at a node has the shape of its result
+    follow = x.node is not None and x._view is None  # what arrives at a node has the shape of its result
     with Mode(recording=state.recording or follow):
         result = arrange(now)
     x.array = result.array

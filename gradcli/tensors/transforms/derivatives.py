@@ -87,7 +87,7 @@ def fresh(x: Tensor) -> Tensor:
     if x.requires_grad and state.recording:
         return _alias(x)
     leaf = Tensor(x.array, True)
-    leaf._inference, leaf._version_counter = False, x._version_counter
+    leaf._version_counter = x._version_counter
     return leaf
 
 
@@ -221,10 +221,7 @@ def _pulling(func: Callable[..., Any], primals: Any, has_aux: bool, where: str) 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         vs, given = flatten(cotangents)
         if given != structure:
-            raise RuntimeError(
-                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                f"cotangents: {given}, primal output: {structure}"
-            )
+            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function.")
         keep = create_graph if create_graph is not None else state.recording and (connected or not own.are_all(vs))
         return spec.unflatten([own.released(part) for part in _products(ys, xs, vs, keep, True)])
 
@@ -330,7 +327,7 @@ def _moving(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -
     def move(*tangents: Any) -> Any:
         ts, given = flatten(tangents)
         if given != spec:
-            raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {spec}")
+            raise RuntimeError("Expected the tangents to have the same argspec as the primals")
         for x, t in zip(ends, ts, strict=True):
             check_tangent(x, t)
         return push(tangents)

@@ -86,13 +86,6 @@ class Spec(NamedTuple):
     names: tuple[Any, ...] = ()
     parts: tuple[Any, ...] = ()
 
-    def __repr__(self) -> str:
-        if self.kind is None:
-            return "*"
-        if issubclass(self.kind, dict):
-            return "{" + ", ".join(f"{name!r}: {part}" for name, part in zip(self.names, self.parts, strict=True)) + "}"
-        return ("[{}]" if self.kind is list else "({})").format(", ".join(map(repr, self.parts)))
-
     def size(self) -> int:
         """Return how many ends there are."""
         return 1 if self.kind is None else sum(part.size() for part in self.parts)
@@ -165,8 +158,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
                 places = None if isinstance(result, Tensor) and not isinstance(out_dims, (int, type(None))) else spread(out_dims, structure)
             if places is None:
                 raise ValueError(
-                    f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
-                    f"out_dims has structure {flatten(out_dims)[1]} but outputs has structure {structure}."
+                    f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`."
                 )
             return structure.unflatten([_output(name, x, place, level) for x, place in zip(outputs, places, strict=True)])
 
@@ -179,7 +171,7 @@ def _inputs(name: str, in_dims: Any, arguments: tuple[Any, ...]) -> tuple[int, l
     ends, spec = flatten(arguments)
     dims = spread(in_dims, spec) if arguments and isinstance(in_dims, (int, tuple)) else None
     if dims is None:
-        raise ValueError(f"{head}in_dims is not compatible with the structure of `inputs`, which is {spec}")
+        raise ValueError(f"{head}in_dims is not compatible with the structure of `inputs`.")
     for i, (x, dim) in enumerate(zip(ends, dims, strict=True)):
         if dim is None:
             continue
