@@ -162,7 +162,7 @@ def test_lists_as_indices() -> None:
     x = torch.arange(6.0).reshape(2, 3)
     assert x[[0, 1], [1, 0]].tolist() == [1.0, 3.0]
     for index in ([[0, 1], [1, 0]], [torch.tensor([0, 1]), torch.tensor([1, 0])]):
-        with pytest.raises(IndexError, match="write a tuple, or torch.tensor"):
+        with pytest.raises(IndexError, match="write a tuple"):
             x[index]
     assert x[[0, 1]].shape == (2, 3)
     assert x[torch.tensor(1, dtype=torch.int16)].tolist() == [3.0, 4.0, 5.0]
