@@ -108,15 +108,6 @@ def test_second_derivatives_are_held_against_the_reference() -> None:
     assert runs < 20
 
 
-def test_results_are_written_to_where_they_are_asked_for() -> None:
-    x = torch.zeros(2, 3)
-    torch.add(torch.ones(3), 1.0, out=x[1])
-    assert x.tolist() == [[0.0, 0.0, 0.0], [2.0, 2.0, 2.0]]
-    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
-        torch.add(torch.ones(2), 1.0, out=x)
-    assert x.tolist() == [2.0, 2.0]
-
-
 def test_of_one_memory_a_gradient_is_shared() -> None:
     """An expanded tensor taken by strides: PyTorch gives each entry of the one memory its part."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)

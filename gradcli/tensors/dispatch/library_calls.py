@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError, suggestion
+from gradcli.errors import ArgumentError, AxisError, ShapeError, UnreadArgumentError, suggestion
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.calling import binding
@@ -23,15 +23,11 @@ from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import float32, is_half, set_constants
 from gradcli.tensors.core.in_place import (
-    check_castable,
-    check_places,
-    check_writable,
     one_of_several,
     update,
-    write_memory,
 )
 from gradcli.tensors.core.levels import Batched, NotBatchedError, levels_in, one_by_one
-from gradcli.tensors.core.modes import Mode, state, warn
+from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import next_index
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import (
@@ -45,12 +41,10 @@ from gradcli.tensors.dispatch.call_arguments import (
     HOST,
     NUMPY_HOST,
     SCIPY_HOST,
-    check,
     check_taken,
     in_dtype,
     is_of_numbers,
     no_tensor,
-    refusals_of,
     settle,
     takes_dtype,
 )
@@ -217,7 +211,6 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
     if found is None:
         raise AttributeError(missing(name))
     record = found[0]
-    refuses = library == TORCH and any(refusal.entries for refusal in refusals_of(name))
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if not state.usual:
@@ -238,8 +231,6 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
             return _call_and_keep(record, name, library, arguments, keywords, tensors, tuple(key))
         if not form:
             return call(name, library, arguments, keywords)
-        if refuses:
-            check(name, arguments, keywords)
         try:
             return form(tensors)
         except (ArgumentError, ShapeError) as error:
@@ -288,7 +279,6 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
     if library != TORCH:
         return _called(name, library, arguments, keywords)
-    check(name, arguments, keywords)
     if arguments and keywords.get("dtype") is None:  # in which it is computed
         check_taken(name, arguments)
     settled = settle(name, arguments, keywords) if arguments else None
@@ -313,24 +303,24 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if found is None:
         raise AttributeError(missing(name))
     record, signature = found
-    out = kind = None
+    kind = None
     if "out" in keywords or "dtype" in keywords:
         keywords = dict(keywords)  # the caller's are read if this fails
-        out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
+        kind = keywords.pop("dtype", None)
+        if keywords.pop("out", None) is not None:
+            raise UnreadArgumentError(f"{name} does not support out=", help="leave it out, and give the result a name")
     if ":alike" in record.signature and library == TORCH:
         check_same_dtype(arguments)
     if keywords.get("inplace") is True and arguments:
         return update(arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"})
     host = HOST if library == TORCH else SCIPY_HOST if library == SCIPY else NUMPY_HOST
-    if out is not None and not isinstance(out, Tensor):
-        raise UnreadArgumentError(f"{name} does not support out={type(out).__name__}", help="leave it out, and give the result a name")
     if kind is not None:
         if library == TORCH and not takes_dtype(name):
             raise TypeError(f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'")
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
         if not arguments:
             raise UnreadArgumentError(f"{name} does not support dtype without an argument by position")
-        result: Any = _called(name, library, in_dtype(arguments, kind), keywords if out is None else {**keywords, "out": out})
+        result: Any = _called(name, library, in_dtype(arguments, kind), keywords)
         return result.to(kind) if isinstance(result, Tensor) else result
     try:
         given = binding.bind(host, name, signature, arguments, keywords)
@@ -338,6 +328,9 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         operands, static = binding.prepared(host, record, name, signature, given)
         if host is HOST and operands and not is_of_numbers(name) and not any(isinstance(o, (Tensor, list)) for o in operands):
             raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)
+        axis = static.get("axis")
+        if type(axis) is int and axis not in (0, -1) and isinstance(operands[0], Tensor) and not operands[0].array.ndim:
+            raise AxisError(axis, 0)  # a number has one axis, of one entry
         start = next_index()
         result = region_of(record, operands, static)
         if result is None:
@@ -346,10 +339,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         raise also_value_error(error) from None
     given_tensors = (*arguments, *keywords.values())
     if not isinstance(result, tuple):
-        result = _own(record, given_tensors, result, start)
-        return result if out is None else _written(name, out, result)
-    if out is not None:
-        raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
+        return _own(record, given_tensors, result, start)
     parts = [_own(record, given_tensors, part, start) for part in result]
     for place, word in enumerate(record.results[: len(parts)]):
         _, colon, kind = word.partition(":")
@@ -421,27 +411,6 @@ def _float_among(operands: list[Any]) -> np.dtype[Any] | None:
         if kind is not None and kind is not common and kind.kind in dtypes.FLOATS:
             common = kind if common is None else dtypes.joined(common, kind)
     return common
-
-
-def _written(name: str, out: Tensor, result: Tensor) -> Tensor:
-    if result.requires_grad or out.requires_grad:
-        raise RuntimeError(
-            f"{name.rpartition('.')[2]}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad."
-        )
-    check_castable(result, out)
-    check_writable(out)
-    if out.array.shape != result.array.shape:
-        if out.array.size:
-            warn(
-                "An output with one or more elements was resized since it had shape "
-                f"{list(out.array.shape)}, which does not match the required output shape {list(result.array.shape)}. This behavior is "
-                "deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements."
-            )
-        out.array = np.empty(result.array.shape, out.array.dtype)
-    check_places(out)
-    write_memory(out, ..., result.array)  # which others may show, too
-    return out
 
 
 def missing(name: str, where: str = "torch") -> str:
