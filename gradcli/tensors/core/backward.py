@@ -267,18 +267,12 @@ def _cast_tensor(part: Any, operand: Node) -> Any:
 
 def called(node: Node, *gradients: Any) -> Any:
     """Return what one node passes on: a Tensor (or None) for each of its `next_functions`, a single one as it is."""
-    count = 1 if node.op is None else node.op.outputs
-    if len(gradients) != count:
-        raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
-    for gradient in gradients:
-        if gradient is not None and not isinstance(gradient, Tensor):
-            raise TypeError(f"expected Tensor or None, but got {type(gradient).__name__}")
     if node.op is None:
         accumulate_at(node, gradients[0], create_graph=False)
         return ()
     if node.saved is FREED:
         raise RuntimeError(SECOND_TIME)
-    cotangent: Any = Parts.like(node, gradients) if count > 1 else gradients[0]
+    (cotangent,) = (Parts.like(node, gradients),) if node.op.outputs > 1 else gradients
     wanted = tuple(operand is not None for operand in node.operands)
     parts = contributions(node, wanted, cotangent, saved_tensors(node, node.saved), guarded)
     fitted = _fitted(node, parts or [None] * len(node.operands))
@@ -477,13 +471,6 @@ def batched_grad(
     sizes = {len(seed) for seed in seeds if seed is not None}
     if len(sizes) != 1:
         raise RuntimeError(f"is_grads_batched=True: the gradients must have one first axis, not of {sorted(sizes)} entries")
-    for result, seed in zip(_sequence(outputs), seeds, strict=True):
-        if seed is not None and tuple(seed.shape[1:]) != tuple(result.shape):
-            raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
-                f"remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: grad_output "
-                f"has a shape of {seed.shape} and output has a shape of {result.shape}."
-            )
     level = BatchLevel(sizes.pop())
     with entered(level):
         rows = [None if seed is None else at_level(seed, level) for seed in seeds]

@@ -332,7 +332,7 @@ def _constant(number: Any) -> Tensor:
 
 
 class NumpyHost(Host):
-    """The same as NumPy takes arguments: lists are arrays, and whatever stands for a number may have a gradient."""
+    """The same as NumPy and SciPy take arguments: lists are arrays, what stands for a number may have a gradient, counts may be floats."""
 
     @classmethod
     def operand(cls, argument: Any, of: binding.Use) -> Any:
@@ -340,7 +340,10 @@ class NumpyHost(Host):
 
     @staticmethod
     def whole(argument: Any, of: binding.Use | None = None) -> Any:
-        return Host.whole(argument)
+        tensor = as_tensor(argument)
+        if tensor.array.dtype.kind in FLOATS and bool(np.all(tensor.array == np.rint(tensor.array))):
+            tensor = Tensor(tensor.array.astype(np.int64))
+        return Host.whole(tensor)
 
     @staticmethod
     def value(argument: Any) -> Any:
@@ -375,15 +378,4 @@ def _stacked(parts: Any, kind: Any) -> Any:
     return as_tensor(parts, None if hasattr(parts, "dtype") else of_numpy(kind))
 
 
-class ScipyHost(NumpyHost):
-    """The same as SciPy takes arguments: counts may be floats."""
-
-    @staticmethod
-    def whole(argument: Any, of: binding.Use | None = None) -> Any:
-        tensor = as_tensor(argument)
-        if tensor.array.dtype.kind in FLOATS and bool(np.all(tensor.array == np.rint(tensor.array))):
-            tensor = Tensor(tensor.array.astype(np.int64))
-        return Host.whole(tensor)
-
-
-HOST, NUMPY_HOST, SCIPY_HOST = Host(), NumpyHost(), ScipyHost()
+HOST, NUMPY_HOST = Host(), NumpyHost()

@@ -14,7 +14,7 @@ from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.meanings import CALLED_OTHERWISE, lookup, names
-from gradcli.ops.calling.prefixes import SCIPY, TORCH
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.pytorch import node_name
 from gradcli.ops.registry import named, public_names
@@ -40,7 +40,6 @@ from gradcli.tensors.dispatch.apply import (
 from gradcli.tensors.dispatch.call_arguments import (
     HOST,
     NUMPY_HOST,
-    SCIPY_HOST,
     check_taken,
     in_dtype,
     is_of_numbers,
@@ -313,7 +312,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         check_same_dtype(arguments)
     if keywords.get("inplace") is True and arguments:
         return update(arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"})
-    host = HOST if library == TORCH else SCIPY_HOST if library == SCIPY else NUMPY_HOST
+    host = HOST if library == TORCH else NUMPY_HOST
     if kind is not None:
         if library == TORCH and not takes_dtype(name):
             raise TypeError(f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'")

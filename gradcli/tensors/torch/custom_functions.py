@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Iterable, Sequence
 from functools import cache, wraps
 from typing import Any
@@ -147,7 +146,7 @@ def _pulled(cls: type[Any]) -> Any:
             pushed: tuple[Any, ...] = _Pushing.apply(node, *((cotangent,) if single else cotangent))
             return pushed
         given, shapes, kinds = ((cotangent,), (node.shape,), (node.dtype,)) if single else (cotangent, node.shape, node.dtype)
-        returned = cls._rule()(ctx, *[
+        returned = cls.backward(ctx, *[
             as_tensor(np.zeros(shape, kind) if part is None and ctx.materialize_grads and kind is not None else part)
             for part, shape, kind in zip(given, shapes, kinds, strict=True)
         ])  # fmt: skip
@@ -190,42 +189,13 @@ class Function:
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD. "
+            "gradcli takes backward."
         )
-
-    @staticmethod
-    def vjp(ctx: Any, *gradients: Any) -> Any:
-        """Another name of `backward`."""
-        return Function.backward(ctx, *gradients)
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
-            "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
-            "forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
-        )
-
-    @classmethod
-    def _rule(cls) -> Any:
-        """Return how gradients go back, under one of its two names."""
-        if cls.backward is Function.backward:
-            return cls.vjp
-        if cls.vjp is not Function.vjp:
-            raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
-            )
-        return cls.backward
 
     @classmethod
     def apply(cls, *arguments: Any, **keywords: Any) -> Any:
@@ -244,7 +214,6 @@ class Function:
 
 def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> Any:
     """The result of a user's function, with its node."""
-    cls._rule()  # which may be refused
     ctx = Context()
     recording = state.recording
     tensors = [a if isinstance(a, Tensor) else None for a in arguments]
@@ -372,14 +341,6 @@ def _in_order(cls: type[Function], arguments: tuple[Any, ...], keywords: dict[st
         name = next(iter(bound.kwargs))
         raise TypeError(f"{cls.__name__}.apply() cannot give {name!r} to forward by name only: its gradient would be lost")
     return bound.args if separate else bound.args[1:]
-
-
-class InplaceFunction(Function):
-    """PyTorch's old base of functions that write to their arguments; `mark_dirty` says what they write to."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
 
 
 def once_differentiable(backward: Any) -> Any:

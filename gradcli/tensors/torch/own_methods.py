@@ -118,15 +118,8 @@ def _bucketize(x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bo
 def _matrix_rank(
     A: Tensor, tol: float | None = None, hermitian: bool = False, *, atol: float | None = None, rtol: float | None = None
 ) -> Tensor:
-    """Return how many singular values are above atol and above rtol times the largest."""
-    if A.array.ndim < 2:
-        raise RuntimeError("torch.linalg.matrix_rank: the input must have at least 2 dimensions.")
-    values = np.linalg.svd(A.array, compute_uv=False, hermitian=hermitian)
-    absolute = tol or atol or 0.0
-    if rtol is None:
-        rtol = 0.0 if absolute or tol is not None else np.finfo(values.dtype).eps * max(A.array.shape[-2:])
-    bound = np.maximum(absolute, rtol * values.max(-1, initial=0))
-    return as_tensor((values > bound[..., None]).sum(-1))
+    """Return how many singular values are above atol, or above rtol times the largest."""
+    return as_tensor(np.asarray(np.linalg.matrix_rank(A.array, tol if atol is None else atol, hermitian, rtol=rtol)))
 
 
 # -- indices and limits -----------------------------------------------------------------------------------------

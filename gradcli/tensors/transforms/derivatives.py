@@ -117,18 +117,18 @@ def _alias(x: Tensor) -> Tensor:
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The gradient of a function whose result is one number, with respect to the arguments at ``argnums``."""
-    with_value = value_and_grad(func, argnums, has_aux)
+    with_value = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
     def run(*arguments: Any, **keywords: Any) -> Any:
-        gradient, value = with_value(*arguments, **keywords)[::-1]
+        gradient, value = with_value(*arguments, **keywords)
         return (gradient, value[1]) if has_aux else gradient
 
     return run
 
 
-def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The function's value and its gradient; with ``has_aux``, the value is what the function returns: (value, aux)."""
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function's gradient and its value; with ``has_aux``, the value is what the function returns: (value, aux)."""
 
     @functools.wraps(func)
     def run(*arguments: Any, **keywords: Any) -> Any:
@@ -145,15 +145,9 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             found = _products([output], xs, None, keep)
         value, aux = own.released(output), mapped(own.released, aux)
         gradients = spec.unflatten([own.released(part) for part in found])
-        return ((value, aux) if has_aux else value), gradients
+        return gradients, ((value, aux) if has_aux else value)
 
     return run
-
-
-def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The gradient first, and then the value."""
-    with_value = value_and_grad(func, argnums, has_aux)
-    return functools.wraps(func)(lambda *arguments, **keywords: with_value(*arguments, **keywords)[::-1])
 
 
 def and_aux(output: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
