@@ -1,4 +1,4 @@
-"""The prompt on a terminal: Python's own, with readline's history and completion where there is one; what is typed is fed to a session."""
+"""The prompt on a terminal: keys, history and completion; what is typed is fed to a session."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ import os
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import has_completions
+from prompt_toolkit.formatted_text import FormattedText
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.styles import Style
 
 from gradcli.cli.completion import DATA, PROGRAMS, files
 from gradcli.cli.exit_codes import FINE
 from gradcli.cli.repl.commands import CHOICES, COMMANDS, is_complete
 from gradcli.cli.repl.session import Session
-from gradcli.cli.write.results import put
+from gradcli.cli.write.results import is_styled
 from gradcli.inert import shown
 from gradcli.notation import GREEK
 from gradcli.ops.calling.prefixes import ROOTS, canonical, has
-from gradcli.report.rules import RULES
 from gradcli.storage.cache import folder, make_private
-
-readline: Any
-try:
-    import readline
-except ImportError:  # as on Windows, whose terminals keep their own history
-    readline = None
 
 # -- What has been typed before, in a file of the user's that nobody else can read -----------------
 
@@ -77,105 +78,165 @@ LETTERS: dict[str, str] = {
 
 
 _COMMAND = re.compile(r"\s*:(\w*)\Z")
-_ARGUMENT = re.compile(r"\s*:(load|save|set|help)\s+(.*)\Z", re.DOTALL)
+_ARGUMENT = re.compile(r"\s*:(\w+)\s+(.*)\Z", re.DOTALL)
 _LETTER = re.compile(r"\\(\^?\w*)\Z")
 _DATA = re.compile(r"@([^\s;@]*)\Z")
 _DOTTED = re.compile(r"((?:[^\W\d]\w*\.)*)((?:[^\W\d]\w*)?)\Z")
 _WORDS = ("const", "assert", "import", "from", "def", "lambda")
 
 
-def offers(before: str, names: Iterable[str] = ()) -> tuple[int, list[str]]:
-    """Return how many characters at the end of a text are half typed, and what may take their place."""
+class Offer(NamedTuple):
+    """Text that may take the place of the last characters."""
+
+    text: str
+    replaces: int  # characters before the cursor
+    meta: str = ""  # what it is
+
+
+def offers(before: str, names: Iterable[str] = ()) -> Iterator[Offer]:
+    """Yield what may follow a text, up to the cursor."""
     if (letter := _LETTER.search(before)) is not None:
-        typed, fitting = letter[0], [name for name in sorted(LETTERS, key=str.lower) if name.startswith(letter[1])]
-        is_meant = letter[1] in LETTERS or len(fitting) == 1
-        return len(typed), [LETTERS[letter[1] if letter[1] in LETTERS else fitting[0]]] if is_meant else [f"\\{name}" for name in fitting]
+        for name in sorted(LETTERS, key=lambda name: (name != letter[1], name.lower())):
+            if name.startswith(letter[1]):
+                yield Offer(LETTERS[name], len(letter[0]), f"\\{name}")
+        return
     typed, found = _candidates(before, names)
-    return len(typed), list(dict.fromkeys(text for text in found if text.startswith(typed)))
+    said: dict[str, str] = {}
+    for text, meta in found:
+        if text.startswith(typed):
+            said.setdefault(text, meta)
+    yield from (Offer(text, len(typed), meta) for text, meta in said.items())
 
 
-def _candidates(before: str, names: Iterable[str]) -> tuple[str, Iterable[str]]:
-    """Return what is half typed, and all that may stand there."""
-    if not before.strip():
-        return "", ["    "]
+def _candidates(before: str, names: Iterable[str]) -> tuple[str, Iterable[tuple[str, str]]]:
+    """Return what is half typed, and all that may stand there, each with what it is."""
     if (command := _COMMAND.match(before)) is not None:
-        return command[1], COMMANDS
+        return command[1], ((name, known.does) for name, known in COMMANDS.items())
     if (argument := _ARGUMENT.match(before)) is not None:
         typed, (name, blank, value) = argument[2], argument[2].partition(" ")
         if argument[1] in ("load", "save"):
-            return typed, (path for path in files(typed, PROGRAMS) if shown(path) == path)
+            return typed, ((path, "file") for path in files(typed, PROGRAMS) if shown(path) == path)
         if argument[1] == "set":
-            return (value, CHOICES.get(name, ())) if blank else (typed, (f"{each} " for each in CHOICES))
-        return typed, (*functions(), *(code.removeprefix("error-") for code in RULES), *(f":{name}" for name in COMMANDS))
+            return (value, ((each, "") for each in CHOICES.get(name, ()))) if blank else (typed, ((f"{each} ", "") for each in CHOICES))
+        if argument[1] == "help":
+            from gradcli.report.rules import RULES
+
+            codes = (code.removeprefix("error-") for code in RULES)
+            return typed, ((each, "") for each in (*functions_by_name(), *codes, *(f":{name}" for name in COMMANDS)))
     if (data := _DATA.search(before)) is not None:
-        return data[1], (path for path in files(data[1], DATA) if shown(path) == path and " " not in path)
+        return data[1], ((path, "file") for path in files(data[1], DATA) if shown(path) == path and " " not in path)
     dotted = _DOTTED.search(before)
     prefix, start = ("", "") if dotted is None else dotted.groups()
     if prefix:
-        return start, names_below(prefix)
-    return start, (*sorted(names), *functions(), *_WORDS, *(f"{root}." for root in sorted(ROOTS))) if start else ()
+        return start, ((name, "") for name in sorted(names_below(prefix)))
+    own = ((name, "name") for name in sorted(names))
+    roots = ((f"{root}.", "library") for root in sorted(ROOTS))
+    return start, (*own, *sorted(functions_by_name().items()), *((word, "") for word in _WORDS), *roots) if start else ()
 
 
 @cache
-def functions() -> list[str]:
-    """All functions, by each of their names."""
+def functions_by_name() -> dict[str, str]:
+    """All functions, by each of their names, with what they are."""
     from gradcli.query import catalogue
 
-    return sorted({name for _, record in catalogue.functions() for name in (record.name, *record.aliases)})
+    return {name: catalogue.summary(record) for _, record in catalogue.functions() for name in (record.name, *record.aliases)}
 
 
-def names_below(prefix: str) -> list[str]:
+def names_below(prefix: str) -> Iterable[str]:
     """Return the functions that may be written below a prefix such as "np." or "F."."""
     try:
         path = canonical(prefix.removesuffix("."))
     except KeyError:
-        return []
-    return [name for name in functions() if has(path, name) and (path != "numpy.linalg" or hasattr(np.linalg, name))]
+        return ()
+    return (name for name in functions_by_name() if has(path, name) and (path != "numpy.linalg" or hasattr(np.linalg, name)))
 
 
-# -- Reading lines ---------------------------------------------------------------------------------
+# -- Offers as prompt_toolkit shows them -----------------------------------------------------------
 
 
+_MOST_OFFERS = 500
+
+
+class Completing(Completer):
+    """Completes by the names that the session has at the moment."""
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self.names = names
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        for number, offer in enumerate(offers(document.text_before_cursor, self.names())):
+            if number == _MOST_OFFERS:
+                return
+            yield Completion(offer.text, start_position=-offer.replaces, display_meta=offer.meta)
+
+
+_STYLE = Style.from_dict({"prompt": "bold ansicyan", "more": "ansibrightblack"})
 _ENDS = frozenset({"quit", "exit", "quit()", "exit()"})
-_MOST = 10_000  # lines of the history
 
 
-def prepare(session: Session, history: Path | None) -> None:
-    """Let readline complete by the names that the session has at the moment, and know what was typed before."""
-    readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
-    readline.set_completer_delims(" \t\n")
-
-    def complete(word: str, number: int) -> str | None:
-        before = readline.get_line_buffer()[: readline.get_endidx()]
-        typed, found = offers(before, session.known())
-        return word[: len(word) - typed] + found[number] if number < len(found) else None
-
-    readline.set_completer(complete)
-    readline.set_history_length(_MOST)
-    readline.clear_history()
-    if history is not None:
-        with suppress(OSError):  # it is of another program
-            readline.read_history_file(history)
+def prompted(session: Session, history: Path | None, styled: bool, **streams: Any) -> PromptSession[str]:
+    """Return what reads from the terminal, or from the streams of a test."""
+    return PromptSession(
+        history=InMemoryHistory() if history is None else FileHistory(str(history)),
+        completer=Completing(session.known), complete_while_typing=False,
+        style=_STYLE if styled else None, color_depth=None if styled else ColorDepth.DEPTH_1_BIT, multiline=True,
+        key_bindings=keys(session.known), enable_open_in_editor=False,
+        prompt_continuation=lambda width, number, soft: FormattedText([("class:more", ("" if soft else "...").ljust(width))]), **streams,
+    )  # fmt: skip
 
 
-def read(number: int) -> str:
-    """Return what is typed up to where it is complete, from a prompt with a number on."""
-    prompt = f"{number}> "
-    text = input(prompt)
-    while text.strip() and not is_complete(text):
-        text += "\n" + input("...".ljust(len(prompt)))
-    return text
+def keys(names: Any) -> KeyBindings:
+    """Enter submits what is complete; Alt-Enter begins a line. Tab completes, and indents where nothing is to be completed."""
+    bindings = KeyBindings()
+
+    @bindings.add("enter", filter=~has_completions)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if is_complete(buffer.text) or not buffer.text.strip():
+            buffer.validate_and_handle()
+        else:
+            last = buffer.document.current_line_before_cursor
+            indent = len(last) - len(last.lstrip())
+            buffer.insert_text("\n" + " " * (indent + (4 if last.rstrip().endswith(":") else 0)))
+
+    @bindings.add("enter", filter=has_completions)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        chosen = buffer.complete_state is not None and buffer.complete_state.current_completion is not None
+        buffer.complete_state = None
+        if not chosen and is_complete(buffer.text):
+            buffer.validate_and_handle()
+
+    @bindings.add("escape", "enter")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    @bindings.add("tab", filter=~has_completions)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        document = buffer.document
+        if not document.current_line_before_cursor.strip():
+            buffer.insert_text("    ")
+            return
+        found = [*offers(document.text_before_cursor, names())]
+        exact = bool(found) and document.text_before_cursor.endswith(found[0].meta) and found[0].meta.startswith("\\")
+        if len(found) == 1 or exact:
+            buffer.delete_before_cursor(found[0].replaces)
+            buffer.insert_text(found[0].text)
+        elif found:
+            buffer.start_completion(select_first=False, insert_common_part=True)
+
+    return bindings
 
 
-def talk(session: Session, history: Path | None) -> int:
+def talk(session: Session, history: Path | None, **streams: Any) -> int:
     """Read, compute and show until the end; the exit code is that of a session, whose mistakes are told where they are made."""
-    if readline is not None:
-        prepare(session, history)
+    reader = prompted(session, history, is_styled(session.settings.color), **streams)
     warming = threading.Thread(target=_warm, args=(session.settings.check,), daemon=True)
     warming.start()
     while not session.ends:
         try:
-            text = read(session.line + 1)
+            text = reader.prompt(FormattedText([("class:prompt", f"{session.line + 1}> ")]))
             word = text.strip()
             if (word in _ENDS and word not in session.known()) or word in ("help", "?"):
                 text = ":quit" if word in _ENDS else ":help"
@@ -183,18 +244,14 @@ def talk(session: Session, history: Path | None) -> int:
                 warming.join()  # two threads that import modules which import each other may see half of one
                 session.feed(text)
         except KeyboardInterrupt:
-            put("\n")  # what was typed is dropped, as in a shell
+            continue  # what was typed is dropped, as in a shell
         except EOFError:
-            put("\n")
             break
-        if readline is not None and history is not None:
-            with suppress(OSError):
-                readline.write_history_file(history)
     return FINE
 
 
 def _warm(check: bool) -> None:
     """Import what the first Tab and the first line need, while something is typed."""
-    functions()
+    functions_by_name()
     if check:
         import_module("gradcli.check.crosscheck")
