@@ -79,7 +79,7 @@ def test_a_name_with_a_colon_is_one_beside_the_record(call_cli, tmp_path):
 WHOLE = {
     ".npy": [saved(array) for array in ARRAYS[:-1]],
     ".npz": [archive({"x.npy": GOOD, "y.npy": saved(np.eye(3))}), archive({"x.npy": GOOD}, zipfile.ZIP_STORED)],
-    ".csv": [b"a,b\n1,2\n3,4\n", b'"a;b",c\r\n"1.5",2\r\n', b"a;b\n1.5;2\n-0.25;1.234\n", b'"x\ny",z\n1,2\n,3\n'],
+    ".csv": [b"a,b\n1,2\n3,4\n", b'"a;b",c\r\n"1,5",2\r\n', b"a;b\n1,5;2\n-0,25;1,234\n", b'"x\ny",z\n1,2\n,3\n'],
     ".txt": [b"# t x\n 1 2 # c\n\n3 4\n", b"mass kg\tlen m\n1\t2\n", b"1.5\n-2e3\n+.5\ninf\nnan\n"],
     ".json": [b"[[1,0.1],[3,4]]", b'{"x":[1,"nan",true],"y":{"z":1}}', b"[1,[2],null,{}]", b"[18446744073709551616,-1]"],
 }

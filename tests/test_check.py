@@ -180,6 +180,54 @@ def test_every_report_has_the_difference(call_cli, kind):
     assert "difference: x" in done.stdout
 
 
+MASKS = {
+    "numbers": (["-e", "sum(x**2)", "x=1,2,3", "--grad", "x=2,5,6"], "x", [False, True, False]),
+    "all right": (["-e", "sum(x**2)", "x=1,2,3", "--grad", "x=2,4,6"], "x", [False, False, False]),
+    "no claim": (["-e", "sum(x**2)", "x=1,2,3"], "x", [False, False, False]),
+    "a formula": (["-e", "sum(x**3)", "x=0,2,0", "--grad", "x=3*x"], "x", [False, True, False]),
+    "a shape": (["-e", "sum(x**2)", "x=1,2", "--grad", "x=2"], "x", [True, True]),
+    "the gradient itself": (["-e", "log(1 + exp(x))", "x=1,800"], "x", [False, True]),
+    "the value": (["-e", "x**2", "x=1,2", "--grad", "value=1,5"], "value", [False, True]),
+    "a matrix": (["-e", "sum(w**2)", "w=[[1,2],[3,4]]", "--grad", "w=[[2,4],[6,9]]"], "w", [[False, False], [False, True]]),
+    "a number": (["-e", "x**2", "x=3", "--grad", "x=5"], "x", True),
+    "the last query": (["-e", "y = 2*x; y; sum(y**2)", "x=3,1", "--grad", "x=24,9"], "x", [False, True]),
+}
+
+
+@pytest.mark.parametrize(("arguments", "name", "mask"), MASKS.values(), ids=MASKS)
+def test_the_mask_of_wrong_entries(call_cli, tmp_path, arguments, name, mask):
+    done = call_cli("check", *arguments, "--save", f"{name}=wrong.npy")
+    assert done.returncode == int(np.any(mask))
+    saved = np.load(tmp_path / "wrong.npy")
+    assert saved.dtype == bool
+    assert saved.tolist() == mask
+
+
+def test_the_mask_of_many_entries(call_cli, tmp_path):
+    x = np.linspace(1, 2, 300_000)
+    claim = np.cos(x)
+    claim[4711] *= 1.001
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "claim.npy", claim)
+    call_cli("check", "-e", "sum(sin(x))", "x=@x.npy", "--grad", "x=@claim.npy", "--save", "x=wrong.npy")
+    assert np.flatnonzero(np.load(tmp_path / "wrong.npy")).tolist() == [4711]
+
+
+MASKLESS = {
+    "of another name": ["-e", "x**2", "x=3", "--save", "y=wrong.npy"],
+    "without -e": ["model.grad", "--save", "x=wrong.npy"],
+    "where nothing can be written": ["-e", "x**2", "x=3", "--save", "x=missing/wrong.npy"],
+    "of what has an error": ["-e", "sqr(x)", "x=3", "--save", "x=wrong.npy"],
+}
+
+
+@pytest.mark.parametrize("arguments", MASKLESS.values(), ids=MASKLESS)
+def test_no_mask(call_cli, files, tmp_path, arguments):
+    files(model__grad="x**2\n")
+    assert call_cli("check", *arguments).returncode == 2
+    assert not (tmp_path / "wrong.npy").exists()
+
+
 WITHOUT_VALUES = {
     "an identity": ("assert sin(2*x) == 2*sin(x)*cos(x)", "agree"),
     "a derivative": ("assert grad(x**3, x) == 3*x**2", "agree"),
@@ -693,7 +741,7 @@ def test_a_time_limit_of_the_settings_is_that_of_functions(run_cli, files):
 
 
 NOT_OF_FUNCTIONS = [
-    "--grad=w=1", "--grad-formula=w=1", "--convention=jax", "--backend=numpy", "--threads=1",
+    "--grad=w=1", "--grad-formula=w=1", "--convention=jax", "--save=w=w.npy", "--backend=numpy", "--threads=1",
 ]  # fmt: skip
 
 
@@ -736,6 +784,8 @@ IDLE = {
     "two things in one file": ("eval x*y x=1 y=1 --save x=g.npy --save y=./g.npy", "--save x=g.npy: 'g.npy' is named twice\n"
                                " = help: a .npz file takes several"),
     "one thing in two files": ("eval x x=1 --save x=g.npy --save x=h.npy", "--save x=... is given twice"),
+    "masks in another format": ("check -e x x=1 --save x=g.txt", "--save x=g.txt: '.txt' is no format that is written\n"
+                                " = help: the suffixes are .npy, .npz, .csv, .tsv, .json, .zarr, .h5, .hdf5 and .parquet"),
 }  # fmt: skip
 
 

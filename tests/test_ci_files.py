@@ -139,7 +139,7 @@ def test_the_action_fails_with_what_is_wrong(project: Path, tmp_path: Path) -> N
 
 def test_the_action_runs_nothing_of_its_inputs(project: Path, tmp_path: Path) -> None:
     evil = "$(touch ran); `touch ran` && touch ran"
-    run = Run(project, tmp_path, files=evil, arguments=evil, version="none")
+    run = Run(project, tmp_path, files=evil, changed_since=evil, arguments=evil, version="none")
     assert (run.code, (project / "ran").exists()) == (2, False)
 
 

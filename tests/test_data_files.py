@@ -34,6 +34,9 @@ TABLES = {
     "commas in a .txt": (".txt", "t, x\n1, 2\n3, 4\n", "d.txt:x", [2, 4]),
     "tabs in a .txt with blanks in the heading": (".txt", "mass kg\tlen m\n1\t2\n", "d.txt:len m", [2]),
     "semicolons": (".csv", "a;b\n1;2\n", "d.csv:b", [2]),
+    "decimal commas": (".csv", "a;b\n1,5;2\n-0,25;1,234\n", "d.csv", [[1.5, 2], [-0.25, 1.234]]),
+    "decimal commas between blanks": (".txt", "a b\n1,5 2\n", "d.txt:a", [1.5]),
+    "quoted decimal commas": (".csv", 'a,b\n"1,5",2\n', "d.csv", [[1.5, 2]]),
     "a semicolon in a quoted heading": (".csv", '"a;b",c\n1,2\n', "d.csv:c", [2]),
     "an empty cell": (".csv", "a,b\n1,\n,2\n", "d.csv", [[1, "nan"], ["nan", 2]]),
     "text in a column that is not asked for": (".csv", "day,x\nMonday,1\nTuesday,2\n", "d.csv:x", [1, 2]),
@@ -49,8 +52,8 @@ def test_tables(call_cli, tmp_path, suffix, text, reference, value):
     assert value_of(call_cli, text, reference, suffix, tmp_path) == value
 
 
-POINTS = " = help: numbers have decimal points"
-COMMA = " = help: a number has a point, never a comma"
+POINTS = " = help: numbers have decimal points; with commas in them, columns are separated by semicolons"
+THOUSANDS = " = help: write decimal points, and nothing between thousands"
 HEADING = " = help: to read it as one, name a column after a colon, as in @FILE:NAME; as numbers, correct the cell"
 REFUSED = {
     "a row of another length": (".csv", "a,b\n1,2\n\n3\n", "d.csv", ["'d.csv', line 4: 1 cell, where the heading has 2"]),
@@ -64,10 +67,12 @@ REFUSED = {
         ["'d.csv', line 1: '2x' is not a number, and '1' is one: is this row a heading?", HEADING]),
     "a first row with a slip, by number": (".csv", "1,2x\n3,4\n", "d.csv:1",
         ["'d.csv', line 1: '2x' is not a number, and '1' is one: is this row a heading?", HEADING]),
-    "decimal commas": (".csv", "a;b\n1,500;2\n", "d.csv", ["'d.csv', line 2, column 1: '1,500' is not a number", COMMA]),
-    "quoted commas": (".csv", 'a,b\n"1,500",2\n', "d.csv", ["'d.csv', line 2, column 1: '1,500' is not a number", COMMA]),
-    "decimal commas without a heading": (".csv", "1,5;2,5\n", "d.csv", ["'d.csv', line 1, column 1: '1,5' is not a number", COMMA]),
-    "decimal commas between blanks": (".txt", "a b\n1,5 2\n", "d.txt:a", ["'d.txt', line 2, column 1: '1,5' is not a number", COMMA]),
+    "a comma with two readings": (".csv", "a;b\n1,500;2\n", "d.csv",
+        ["'d.csv', line 2, column 1: '1,500' is 1.500 or 1500", THOUSANDS]),
+    "quoted thousands": (".csv", 'a,b\n"1,500",2\n', "d.csv", ["'d.csv', line 2, column 1: '1,500' is 1.500 or 1500", THOUSANDS]),
+    "points and commas": (".csv", "a;b\n1,5;2\n2.5;3\n", "d.csv",
+        ["'d.csv', line 2, column 1: '1,5' has a comma, and '2.5' on line 3 a point",
+         " = help: write decimal points throughout, and nothing between thousands"]),
     "both in one number": (".csv", "a;b\n1.234,5;2\n", "d.csv",
         ["'d.csv', line 2, column 1: '1.234,5' is not a number", " = help: a number has a point, never a comma"]),
     "nothing": (".csv", "", "d.csv", ["'d.csv' is empty"]),

@@ -112,7 +112,7 @@ ASKED = CheckRequest(expression="x**2", function="m:f", by="torch")
 OTHER = {str: "other", int: 2, float: 0.5, bool: True}  # than usual
 OF_THE_WHOLE_RUN = {
     "arguments", "files", "line",  # where a case stands is the record's to say, and bindings are the inputs'
-    "functions", "jobs", "on", "fail_fast", "budget", "baseline", "update", "allow_empty", "cache",
+    "functions", "changed_since", "jobs", "on", "fail_fast", "budget", "baseline", "update", "allow_empty", "cache", "save",
     "output_format", "format_given", "reports", "verbose", "quiet", "color", "words",
 }  # fmt: skip
 

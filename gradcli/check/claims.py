@@ -118,7 +118,7 @@ def _wide(judge: Judge, claim: Given) -> Claim:
     checked = compare_arrays("", right, said, room if claim.room is None else room + claim.room, 0.0)
     result = Claim(claim.of, claim.kind, Verdict.AGREE if checked.verdict is Verdict.ILL_CONDITIONED else checked.verdict)
     result.worst = checked.worst if result.verdict is Verdict.MISMATCH else None
-    result.wrong = (checked.wrong, said.size) if checked.wrong else None
+    result.wrong, result.mask = (checked.wrong, said.size) if checked.wrong else None, checked.mask
     return result
 
 
@@ -178,6 +178,8 @@ def _joined(claim: Given, truth: Comparison, entries: Sequence[Held], said: Any)
     right = [float(r) if entry.right is None else entry.right for entry, r in zip(entries, truth.truth.ravel(), strict=True)]
     worst = max(places, key=lambda i: relative_error(float(said[i]), right[i]))
     result.worst = Worst(index_of(worst, truth.shape), float(said[worst]), right[worst])
+    if verdict is Verdict.MISMATCH:
+        result.mask = np.array([entry.verdict is verdict for entry in entries]).reshape(truth.shape)
     return result, places, worst
 
 

@@ -193,6 +193,7 @@ class Comparison:
         ill = [i for i, v in enumerate(self.verdicts) if v is Verdict.ILL_CONDITIONED]
         check.underflows = bool(ill) and all(map(self._underflows, ill))
         check.bound = loosest(self.bounds, np.abs(self.truth.ravel()))
+        check.mask = np.array([v is Verdict.MISMATCH for v in self.verdicts]).reshape(self.shape) if check.wrong else None
         gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
         if gravest:
             worst = max(gravest, key=lambda i: (self.troubles.own.get(i) is not None, i in self.zeros, errors.get(i, (0.0, 0.0))[1]))
@@ -286,6 +287,7 @@ def compare_arrays(source: str, right: Any, computed: np.ndarray, bound: Any, ow
     exact = Algebra.map(lambda x: m.mpf(str(x)), np.where(size == 0, 0, right)[places])
     check = Comparison(m, exact, exact, found[places], allowed[places], None).result(source, found.size)
     check.lost, check.wrong, check.bound = None, int(wrong.sum()), loosest(allowed, np.where(finite, size, 0))
+    check.mask = wrong.reshape(shape) if check.wrong else None
     if check.worst is not None:
         check.worst.index = index_of(places[check.worst.index[0]], shape)
     return check

@@ -387,6 +387,9 @@ class CheckRequest(Request):
     functions: Annotated[bool, typer.Option("--functions", help="Check the functions that the settings list, too: it runs them.")] = False
     order: Annotated[int, typer.Option(metavar="N", help="2: the gradient of --function is its Hessian.")] = 1
     at: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="An argument of --function, by the name of its parameter.")] = ()
+    changed_since: Annotated[
+        str | None, typer.Option(metavar="REF", help="Only files and functions whose sources changed since a commit or branch of git.")
+    ] = None
     files: Annotated[Texts, typer.Option("--file", "-f", metavar="FILE", help="Another file to check.")] = ()
     input_format: Annotated[
         str | None, typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input.")
@@ -414,6 +417,7 @@ class CheckRequest(Request):
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes (default 1).")] = None
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None
     budget: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of the run; what is not reached fails.")] = None
+    save: Annotated[Texts, typer.Option(metavar="NAME=FILE", help="Write which entries of NAME are wrong, as booleans (with -e).")] = ()
     reports: Annotated[
         Texts,
         typer.Option(
@@ -566,13 +570,13 @@ class CacheRequest(Request):
 # By the names of commands: the subjects of their options, for help.
 GROUPS = {
     "check": {
-        "What is checked": "expression files input_format line over points random_state",
+        "What is checked": "expression files input_format line changed_since over points random_state",
         "What is claimed": "grad grad_formula rtol atol convention",
         "Python functions": "function gradient jvp_of adjoint implicit fixed_point parameters by forward functions order at",
         "How it is calculated": "wrt freeze seed dialect dtype backend threads limit",
         "What fails": "fail_on baseline update allow_empty fail_fast config",
         "How long it takes": "jobs timeout budget cache",
-        "Output": "reports output_format verbose quiet color",
+        "Output": "reports output_format save verbose quiet color",
     }
 }
 

@@ -102,13 +102,14 @@ def _irregular(what: str) -> InputError:
 # -- Tables of numbers as text: columns between commas, semicolons, tabs or blanks, with or without
 # a heading.
 #
-# Nothing is guessed: a row of another length and a cell that is no number are errors with their
-# line. The text is gone through row by row, and of the rows only the numbers that are asked for
-# are kept.
+# Nothing is guessed: a row of another length, a cell that is no number and a comma that has two
+# readings are errors with their line. The text is gone through row by row, and of the rows only
+# the numbers that are asked for are kept.
 
 
 _NUMBER = re.compile(r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|inf|infinity|nan)", re.IGNORECASE | re.ASCII)
-_WITH_COMMA = re.compile(r"[-+]?[\d.]+,\d+", re.ASCII)
+_WITH_COMMA = re.compile(r"[-+]?\d+,\d+(?:e[-+]?\d+)?", re.IGNORECASE | re.ASCII)
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+", re.ASCII)
 _QUOTED = re.compile(r'"[^"]*"')
 _LINE = re.compile(r"[^\n]*(?:\n|\Z)")
 
@@ -129,31 +130,18 @@ def table(text: str, name: str, key: str | None, limits: Limits, suffix: str = "
         raise InputError(f"'{name}' is empty" if rows.comment is None else f"'{name}' has no rows below its comments")
     heading, is_row = _heading(first, rows, name, key)
     width = len(heading or first)
-    columns, count, values, whole = _columns(heading, width, name, key), 0, array("d"), True
-    most = min(limits.entries, limits.memory // ITEM)
-    for cells in chain([first] if is_row else [], source):
+    numbers = _Numbers(rows, _columns(heading, width, name, key), limits)
+    if is_row:
+        numbers.take(first)
+    for cells in source:
         if len(cells) != width:
             above = "the heading" if heading and rows.comment is None else "the first row"
+            commas = "numbers have decimal points; with commas in them, columns are separated by semicolons"
             found = f"{len(cells)} cell{'s' * (len(cells) != 1)}, where {above} has {width}"
-            raise InputError(f"'{name}', line {rows.line}: {found}", help="numbers have decimal points" if len(cells) > width else None)
-        count += 1
-        if len(values) + len(columns) > most:
-            limits.check_array((count, len(columns)))
-        for column in columns:
-            cell = cells[column]
-            if cell and not _NUMBER.fullmatch(cell):
-                raise _no_number(rows, column, cell)
-            whole = whole and cell.lstrip("+-").isdigit()
-            values.append(float(cell) if cell else np.nan)
-    out = np.array(values).reshape(count, len(columns))
-    if count and whole and np.all(np.abs(out) < 2**53):
-        out = out.astype(np.int64)
+            raise InputError(f"'{name}', line {rows.line}: {found}", help=commas if len(cells) > width else None)
+        numbers.take(cells)
+    out = numbers.all()
     return out[:, 0] if key is not None or width == 1 else out
-
-
-def _no_number(rows: _Rows, column: int, cell: str) -> InputError:
-    help = "a number has a point, never a comma" if "," in cell else None
-    return InputError(f"'{rows.name}', line {rows.line}, column {column + 1}: {cell!r} is not a number", help=help)
 
 
 class _Rows:
@@ -208,10 +196,7 @@ class _Rows:
 
 def _heading(first: list[str], rows: _Rows, name: str, key: str | None) -> tuple[list[str] | None, bool]:
     """The names of the columns: the first row, or a comment above it of as many words; and whether that row is one of numbers."""
-    numeric = [cell for cell in first if _NUMBER.fullmatch(cell)]
-    for column, cell in enumerate(first):
-        if _WITH_COMMA.fullmatch(cell):  # which would pass for a heading
-            raise _no_number(rows, column, cell)
+    numeric = [cell for cell in first if _NUMBER.fullmatch(cell) or _WITH_COMMA.fullmatch(cell)]
     if not numeric and any(first):
         return first, False
     if len(numeric) == len([cell for cell in first if cell]):
@@ -245,6 +230,54 @@ def _columns(heading: list[str] | None, width: int, name: str, key: str | None) 
 def _is_place(key: str, width: int) -> bool:
     """Return whether a key is the number of a column."""
     return key.isascii() and key.isdigit() and len(key.lstrip("0")) <= len(str(width)) and int(key) < width
+
+
+class _Numbers:
+    """The numbers of the columns that are asked for, row by row.
+
+    Commas are decimal points if one of them cannot separate thousands, which is known at the end only.
+    """
+
+    def __init__(self, rows: _Rows, columns: list[int], limits: Limits) -> None:
+        self.rows, self.columns, self.limits = rows, columns, limits
+        self.most = min(limits.entries, limits.memory // ITEM)
+        self.values, self.count, self.whole = array("d"), 0, True
+        self.comma = self.first_comma = self.point = ""  # the first numbers with these, and where they stand
+        self.thousands = True  # whether all commas may separate thousands
+
+    def take(self, cells: list[str]) -> None:
+        """Keep the numbers of a row. Raises LimitError for more than there may be, InputError for what is no number."""
+        self.count += 1
+        if len(self.values) + len(self.columns) > self.most:
+            self.limits.check_array((self.count, len(self.columns)))
+        for column in self.columns:
+            cell = cells[column]
+            self.whole = self.whole and cell.lstrip("+-").isdigit()
+            self.values.append(self._number(cell, column) if cell else np.nan)
+
+    def _number(self, cell: str, column: int) -> float:
+        if _NUMBER.fullmatch(cell):
+            if not self.point and "." in cell:
+                self.point = f"{cell!r} on line {self.rows.line}"
+            return float(cell)
+        place = f"'{self.rows.name}', line {self.rows.line}, column {column + 1}: {cell!r}"
+        if not _WITH_COMMA.fullmatch(cell):
+            raise InputError(f"{place} is not a number", help="a number has a point, never a comma" if "," in cell else None)
+        if not self.comma:
+            self.comma, self.first_comma = cell, place
+        self.thousands = self.thousands and _THOUSANDS.fullmatch(cell) is not None
+        return float(cell.replace(",", "."))
+
+    def all(self) -> np.ndarray:
+        """Rows and columns. Raises InputError for commas that have two readings."""
+        if self.comma and self.point:
+            help = "write decimal points throughout, and nothing between thousands"
+            raise InputError(f"{self.first_comma} has a comma, and {self.point} a point", help=help)
+        if self.comma and self.thousands:
+            both = f"{self.first_comma} is {self.comma.replace(',', '.')} or {self.comma.replace(',', '')}"
+            raise InputError(both, help="write decimal points, and nothing between thousands")
+        out = np.array(self.values).reshape(self.count, len(self.columns))
+        return out.astype(np.int64) if self.count and self.whole and np.all(np.abs(out) < 2**53) else out
 
 
 _FORMATS = f".npy, .npz, {', '.join([*TABLES, *CHUNKED])} and .json"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +16,7 @@ from gradcli.errors import GradcliError
 from gradcli.files.settings import FunctionSetting
 from gradcli.functions.asking import AskedFunction, definition_of, judged, loaded, placed, smallest_of
 from gradcli.functions.calls import guarded
+from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import outcome_of
@@ -65,3 +71,68 @@ class ListedCase:
             return loaded(path, folder, interrupts=False)
         finally:
             sys.path.remove(str(folder))
+
+
+# -- Which files of a project a function is made of: its module, and the project's modules that it
+# imports, read without running anything.
+
+
+def sources_of(module: str, folder: Path) -> set[Path]:
+    """The files of a module and of all that it imports of a project: below its folder, or where else Python finds what is not installed.
+
+    Where a module might be, though it is not, counts as well: one that was removed is a change. Text is looked through for import
+    statements wherever they stand; what a program imports by a name that it makes is not seen.
+    """
+    found: set[Path] = set()
+    seen: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        parts = name.split(".")
+        waiting += [".".join(parts[:count]) for count in range(1, len(parts))]  # packages run first
+        origin = _origin(parts[0], folder)
+        roots = {folder}
+        if origin is not None and not is_installed(str(origin)):
+            roots.add(origin.parent.parent if origin.name.startswith("__init__.") else origin.parent)
+        elif origin is not None and parts[0] == module.partition(".")[0]:
+            found.add(origin)  # of which nobody knows how it has changed
+        for path in (root.joinpath(*parts) for root in roots):
+            found |= {path.with_name(f"{path.name}.py"), path / "__init__.py"}
+            for suffix in ("so", "pyd"):  # compiled ones
+                found.update(path.parent.glob(f"{path.name}.*{suffix}"))
+            waiting += [*_imported(path.with_name(f"{path.name}.py"), name.rpartition(".")[0]), *_imported(path / "__init__.py", name)]
+    return found
+
+
+@cache
+def _origin(name: str, folder: Path) -> Path | None:
+    """The file of an outermost module, or the folder of a package without one."""
+    try:
+        spec = PathFinder.find_spec(name, [str(folder)]) or find_spec(name)
+    except (ImportError, ValueError, AttributeError):
+        return None
+    if spec is None or spec.origin in ("built-in", "frozen"):
+        return None
+    places = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
+    return Path(places[0]) if places else None
+
+
+def _imported(path: Path, package: str) -> list[str]:
+    """The modules that a file of a package names in its imports, by their full names."""
+    try:
+        return list(_names(ast.parse(path.read_bytes()), package))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+
+
+def _names(tree: ast.AST, package: str) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: package.count(".") + 2 - node.level] if node.level and package else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from filter(None, [base, *(f"{base}.{alias.name}".lstrip(".") for alias in node.names if alias.name != "*")])

@@ -201,7 +201,7 @@ class Derivation:
     order: int = 1  # how many derivatives are inside of one another
 
 
-_USUAL = 2  # the order up to which a derivative has but a few times as many nodes as what it is of
+_USUAL = 3  # the order up to which a derivative has but a few times as many nodes as what it is of
 
 
 def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:

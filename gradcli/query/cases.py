@@ -387,13 +387,15 @@ class CheckedLines(RecordLines):
 
 def claimed(
     program: Program, parsed: list[Statement | GradcliError], text: str, policy: Policy, id: Any = None,
-    decide: Callable[..., Record | None] = checked,
+    save: Callable[[Record], None] | None = None, decide: Callable[..., Record | None] = checked,
 ) -> Iterator[Record]:  # fmt: skip
-    """The records of a program, the policy's claims being about its last query."""
+    """The records of a program, the policy's claims being about its last query, whose record may be saved, too."""
     last = max((i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None)
     unclaimed = replace(policy, options=replace(policy.options, claims=())) if policy.options.claims else policy
     for i, statement in enumerate(parsed):
         record = decide(program, statement, policy if i == last else unclaimed, id=id)
+        if record is not None and save is not None and i == last and not record.unreached:
+            save(record)
         if record is not None:
             yield record
     if policy.options.claims and last is None:

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, Generic, TextIO, TypeVar
 
 from gradcli.errors import InternalError
+from gradcli.inert import printable
 from gradcli.report.data import canonical
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
@@ -167,6 +168,8 @@ class Summary:
     interrupted: bool = False
     digitless: int = 0  # cases that passed with no right digit in the value or an entry
     unreached: int = 0  # cases for which no time was left
+    unchanged: int = 0  # files and functions that were left out, since nothing of them changed
+    since: str | None = None  # when
 
     def add(self, outcome: Outcome) -> None:
         self.counts[outcome.status] += 1
@@ -200,7 +203,8 @@ class Summary:
         lost = {PASSED: f" ({self.digitless} without a right digit)"} if self.digitless else {}
         parts = [f"{self.counts[s]} {s}{lost.get(s, '')}" for s in order if self.counts[s]] or ["nothing to check"]
         unreached = f" ({self.unreached:,} not reached)" if self.unreached else ""
-        return f"{', '.join(parts)} in {self.seconds:.2f} s{unreached}{' (interrupted: partial)' if self.interrupted else ''}"
+        unchanged = f" ({self.unchanged:,} unchanged since {printable(self.since or '')})" if self.unchanged else ""
+        return f"{', '.join(parts)} in {self.seconds:.2f} s{unchanged}{unreached}{' (interrupted: partial)' if self.interrupted else ''}"
 
 
 def _without_digits(record: Record) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from gradcli.cli.inputs import Inputs, assignment, check_inputs, is_stream, limits_of, options_of, programs_of
 from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.reports import wanted_reports
+from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
 from gradcli.files.jsonl import ClaimInput
@@ -37,7 +38,7 @@ from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 from gradcli.spelling import words
-from gradcli.storage.whole_files import shown
+from gradcli.storage.whole_files import here, shown
 
 # -- How each file of a check is judged: by the options that are given, else by the settings of the
 # project that the file is in.
@@ -165,6 +166,7 @@ class Work(ABC):
     names      of what is decided so far
     processes  that share it
     begin      told of each line before it is decided
+    unchanged  files and functions that are left out, as nothing of them has changed
     """
 
     def __init__(self, request: CheckRequest, inputs: Inputs, checking: Options = CHECKING) -> None:
@@ -173,7 +175,7 @@ class Work(ABC):
         self.settings = self.policies.settings()
         self.processes = min(self.settings.jobs or 1, most_processes()) if request.line is None else 1
         self.budget = Budget(None if request.update else self.settings.budget)
-        self.names = UsedNames()
+        self.names, self.unchanged = UsedNames(), 0
         self.begin: Callable[[int], object] = _nobody
 
     @abstractmethod
@@ -292,19 +294,27 @@ class Cases(Work):
         if any(kind == "html" for kind, _ in wanted_reports(request, usual)):
             checking = replace(checking, observer=_explain_what_is_wrong)
         super().__init__(request, check_inputs(request, usual), checking)
-        policy = self.policies.of(None)
+        targets, policy = targets_of(request.save), self.policies.of(None)
         for path in self.inputs.files:
             self.policies.of(path)  # what is wrong in a project's settings is said before anything is done
+        if request.changed_since is not None:
+            from gradcli.cli.decide.changes import Changes
+
+            left = Changes(request.changed_since, here()).files(self.inputs, self.policies.settings)
+            self.unchanged, self.inputs = len(self.inputs.files) - len(left), replace(self.inputs, files=left)
         self.programs = programs_of(request, self.inputs, self.limits, policy.state)
         if self.inputs.expression is not None and not self.inputs.files:
             refuse_unknown_in(self.inputs.expression, policy.options, self.programs.values, self.programs.limits, free=True)
         self.claims = tuple(_claims_of(request, self.programs))
-        if self.claims and request.expression is None:
-            raise UsageError("--grad is about an expression", help="give it with -e")
+        for option, given in (("--grad", self.claims), ("--save", targets)):
+            if given and request.expression is None:
+                raise UsageError(f"{option} is about an expression", help="give it with -e")
+        self.save = partial(save_masks, targets=targets) if targets else None
         self.record_lines = CheckedLines(self.programs, self.names, request.rtol, request.atol)
         self.functions = functions
         if functions is not None:
             functions.budget = self.budget
+            self.unchanged += functions.unchanged
 
     def pieces(self) -> Iterator[Piece]:
         if self.request.line is not None:
@@ -401,7 +411,7 @@ class Cases(Work):
         program.foresee(text_lines(text))
         policy = replace(policy, options=replace(policy.options, claims=self.claims))
         given = given_of([*self.request.grad, *self.request.grad_formula])
-        for record in claimed(program, parsed, text, policy, decide=self._checked):
+        for record in claimed(program, parsed, text, policy, save=self.save, decide=self._checked):
             record.given = given
             yield record
         self.names.add(program.scope)
@@ -434,7 +444,8 @@ def check_options(request: CheckRequest, checking: Options) -> Options:
             raise UsageError("--order is about --function", help="leave it out")
         if not request.functions:
             option_value("dtype", request.dtype, "--dtype")
-    return replace(checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=request.cache)
+    remembering = request.cache and not request.save
+    return replace(checking, wrt=options.wrt, freeze=options.freeze, seed=options.seed, remembering=remembering)
 
 
 # -- One command for each case that is wrong, which repeats it alone: the options that decide it, and where it stands.

@@ -36,6 +36,7 @@ def check(request: CheckRequest) -> int:
     reports = Reports(request, settings, work.inputs.files)
     _say_who_is_lenient(work)
     results = Results(baseline, Repeating(request, work.inputs))
+    results.summary.unchanged, results.summary.since = work.unchanged, request.changed_since
     try:
         with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request, reports.shown)) as progress:
             for outcome in outcomes:
@@ -49,10 +50,10 @@ def check(request: CheckRequest) -> int:
                 results.met(say_remarks(work.remarks))
     except KeyboardInterrupt:
         results.interrupt()
-    results.end(partial=request.fail_fast and results.code != FINE)
+    results.end(partial=work.unchanged > 0 or (request.fail_fast and results.code != FINE))
     results.met(INTERNAL if reports.unwritten else FINE)
     reports.close(results.summary)
-    if results.is_empty and not request.allow_empty:
+    if results.is_empty and not request.allow_empty and not work.unchanged:
         if request.line is not None:
             raise UsageError(f"there is nothing to check in line {request.line} of '{work.inputs.files[0]}'")
         raise UsageError("nothing to check; --allow-empty makes that fine")
@@ -63,7 +64,7 @@ def _outcomes(work: Work, request: CheckRequest) -> Generator[Outcome, None, Non
     if work.processes > 1:
         from gradcli.cli.decide.parallel import in_parallel
 
-        return in_parallel(work, request, work_of)
+        return in_parallel(work, request.but(changed_since=None), work_of)
     return (outcome for piece in work.pieces() for outcome in work.outcomes(piece))
 
 

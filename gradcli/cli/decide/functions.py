@@ -261,9 +261,14 @@ class OneFunction(Work):
         super().__init__(request, function_inputs(request))
         self.processes = 1
         self.case = FunctionCase(request, self.limits, self.policies.of(None), self.budget)
+        if request.changed_since is not None:
+            from gradcli.cli.decide.changes import Changes
+
+            changes = Changes(request.changed_since, here())
+            self.unchanged = int(not changes.function(self.case.functions, request.at, here()))
 
     def pieces(self) -> Iterator[Piece]:
-        yield Called(0)
+        yield from () if self.unchanged else (Called(0),)
 
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
         yield self.case.outcome(self.case.functions[0])
@@ -282,9 +287,15 @@ class ListedFunctions(Work):
         self.listed, self.path = settings.functions or (), settings.path
         self._flags = {name for name in ("rtol", "atol", "timeout", "random_state") if getattr(request, name) is not None}
         self.folder = here() if settings.path is None else settings.path.parent
+        self.left: Sequence[int] = range(len(self.listed))  # the numbers of those that are decided
+        if request.changed_since is not None:
+            from gradcli.cli.decide.changes import Changes
+
+            self.left = Changes(request.changed_since, self.folder).functions(settings, self.folder)
+            self.unchanged = len(self.listed) - len(self.left)
 
     def pieces(self) -> Iterator[Piece]:
-        for number in range(len(self.listed)):
+        for number in self.left:
             yield Called(number, str(self.path))
 
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:

@@ -304,7 +304,7 @@ def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]], o
 
 def part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> VariableCheck:
     """The verdict on a claim, as that on the gradient by a name."""
-    part = VariableCheck(claim.verdict, TRACED, entries=(said.size, said.size), worst=claim.worst, reason=claim.reason)
+    part = VariableCheck(claim.verdict, TRACED, entries=(said.size, said.size), worst=claim.worst, reason=claim.reason, mask=claim.mask)
     part.wrong = 0 if claim.wrong is None else claim.wrong[0]
     if engine is not None:
         part.certified, part.kinks = engine.certified, engine.kinks if claim.verdict is Verdict.KINK else []
