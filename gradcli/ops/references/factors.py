@@ -153,27 +153,6 @@ def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, list[int]]:
     return x, order, pivots
 
 
-def gram_schmidt(m: Any, x: Matrix, like: Matrix, signs: Any) -> tuple[Matrix, Matrix]:
-    """Orthonormal columns Q and upper triangular R with x = Q @ R, for no more columns than rows.
-
-    Where a column depends on those before it, that of a library takes its place, and there are no derivatives.
-    """
-    columns = x.shape[1]
-    q, r = x.copy(), np.full((columns, columns), m.zero, dtype=object)
-    tiny, dependent = rounding(m, largest(m, x)) ** 2, False
-    for j in range(columns):
-        for i in range(j):
-            r[i, j] = q[:, i] @ q[:, j]
-            q[:, j] = q[:, j] - q[:, i] * r[i, j]
-        square = q[:, j] @ q[:, j]
-        if m.plain(square) > tiny:
-            r[j, j] = m.sqrt(square) * int(signs[j])
-            q[:, j] = q[:, j] / r[j, j]
-        else:
-            q[:, j], r[j, j], dependent = completed(m, q[:, :j], like[:, j : j + 1])[:, 0], m.zero, True
-    return (blurred(m, q, x), blurred(m, r, x)) if dependent else (q, r)
-
-
 def completed(m: Any, basis: Matrix, others: Matrix) -> Matrix:
     """A library's vectors, to full precision orthogonal to a basis and to each other: columns without a history."""
     found = plainly(m, basis)
@@ -341,28 +320,29 @@ def _cholesky(m: Any, x: Matrix, upper: bool) -> Matrix:
 cholesky = over_batches(_cholesky, _same)
 
 
-def _orthogonal(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
-    """Q and R of a matrix with no more columns than rows, signs as LAPACK has them."""
-    like, r = np.linalg.qr(floats(m, x))
-    return gram_schmidt(m, x, like, [-1 if r[i, i] < 0 else 1 for i in range(len(r))])
+def _qr(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
+    """Orthonormal columns Q and upper triangular R with x = Q @ R, by the method of Gram and Schmidt, signs as LAPACK has them.
+
+    Where a column depends on those before it, that of a library takes its place, and there are no derivatives.
+    """
+    like, signs = np.linalg.qr(floats(m, x))
+    columns = x.shape[1]
+    q, r = x.copy(), np.full((columns, columns), m.zero, dtype=object)
+    tiny, dependent = rounding(m, largest(m, x)) ** 2, False
+    for j in range(columns):
+        for i in range(j):
+            r[i, j] = q[:, i] @ q[:, j]
+            q[:, j] = q[:, j] - q[:, i] * r[i, j]
+        square = q[:, j] @ q[:, j]
+        if m.plain(square) > tiny:
+            r[j, j] = m.sqrt(square) * (-1 if signs[j, j] < 0 else 1)
+            q[:, j] = q[:, j] / r[j, j]
+        else:
+            q[:, j], r[j, j], dependent = completed(m, q[:, :j], like[:, j : j + 1])[:, 0], m.zero, True
+    return (blurred(m, q, x), blurred(m, r, x)) if dependent else (q, r)
 
 
-def _qr(m: Any, x: Matrix, complete: bool) -> tuple[Matrix, Matrix]:
-    n = min(x.shape)
-    q, r = _orthogonal(m, x[:, :n])
-    r = np.column_stack([r, q.T @ x[:, n:]])
-    if complete and n < len(x):
-        rest = completed(m, q, np.linalg.qr(floats(m, x), mode="complete")[0][:, n:])
-        q, r = np.column_stack([q, rest]), np.concatenate([r, np.full((len(x) - n, n), m.zero)])
-    return q, r
-
-
-def _qr_shapes(x: Any, complete: bool) -> Any:
-    k = x[0] if complete else min(x)
-    return [(x[0], k), (k, x[1])]
-
-
-qr = over_batches(_qr, _qr_shapes)
+qr = over_batches(_qr, lambda x: [x, (x[1], x[1])])
 
 
 det = over_batches(berkowitz, lambda x: ())
