@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import tril
-from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
@@ -206,10 +206,7 @@ def _matrix_exp(x: Any) -> Any:
 
 
 def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
-    """The derivative in a direction stands in the exponential of [[x, h], [0, x]] in the place of h (R. Mathias, 1996)."""
-    n, turned, none = x.shape[-1], transposed(x), zeros(x.shape, x)
-    rows = concatenate(turned, cotangent, axis=-1), concatenate(none, turned, axis=-1)
-    return (column_range(row_range(matrix_exp(concatenate(*rows, axis=-2)), None, n), n, None),)
+    return (matrix_exp_jvp(transposed(x), cotangent),)
 
 
 matrix_exp: Op = structural(
@@ -218,6 +215,33 @@ matrix_exp: Op = structural(
     saves="x", core_dims=(2,), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!. >>> matrix_exp(A)",
 )  # fmt: skip
+
+
+def _blocks(*parts: Any) -> Any:
+    shape = np.broadcast_shapes(*(part.shape for part in parts))
+    parts = tuple(broadcast_to(part, shape=shape) for part in parts)
+    return concatenate(concatenate(*parts[:2], axis=-1), concatenate(*parts[2:], axis=-1), axis=-2)
+
+
+def _matrix_exp_jvp(x: Any, h: Any) -> Any:
+    """The derivative of the matrix exponential in a direction: in the place of h in that of [[x, h], [0, x]] (R. Mathias, 1996)."""
+    n = x.shape[-1]
+    return column_range(row_range(matrix_exp(_blocks(x, h, zeros(x.shape, x), x)), None, n), n, None)
+
+
+def _matrix_exp_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
+    turned, by_x = transposed(x), None
+    if wanted[0]:
+        n, none = x.shape[-1], zeros(x.shape, x)
+        inner = matrix_exp_jvp(_blocks(turned, none, transposed(h), turned), _blocks(none, cotangent, none, none))
+        by_x = column_range(row_range(inner, None, n), None, n) + column_range(row_range(inner, n, None), n, None)
+    return by_x, matrix_exp_jvp(turned, cotangent) if wanted[1] else None
+
+
+matrix_exp_jvp: Op = function(
+    "matrix_exp_jvp", vjp=_matrix_exp_jvp_vjp, forward=_matrix_exp_jvp, shape=np.broadcast_shapes, saves="x h", core_dims=(2, 2),
+    public=False,
+)(_matrix_exp_jvp)  # fmt: skip
 
 
 @function(numpy="x, power|n", memory="own")
