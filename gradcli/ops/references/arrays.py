@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
@@ -60,13 +61,6 @@ def whole(x: Any) -> list[int]:
     return [int(v) for v in entries(x)]
 
 
-def size_of(shape: Iterable[int]) -> int:
-    total = 1
-    for n in shape:
-        total = total * n
-    return total
-
-
 def picked(x: Any, places: Iterable[int], shape: Sequence[int]) -> Array:
     """The entries at places, in another shape."""
     flat = entries(x)
@@ -86,7 +80,7 @@ def rows(x: Any, axis: Any) -> tuple[list[list[Any]], list[int]]:
     inside = sorted(which(axis, np.ndim(x)))
     kept = [a for a in range(np.ndim(x)) if a not in inside]
     moved = np.asarray(x, dtype=object).transpose([*kept, *inside])
-    return moved.reshape(size_of(moved.shape[: len(kept)]), size_of(moved.shape[len(kept) :])).tolist(), [*kept, *inside]
+    return moved.reshape(math.prod(moved.shape[: len(kept)]), math.prod(moved.shape[len(kept) :])).tolist(), [*kept, *inside]
 
 
 def reduced(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], Any]) -> Array:
@@ -201,7 +195,7 @@ def same(m: Any, x: Any, **_: Any) -> Any:
 
 def reshape(m: Any, x: Any, shape: Any) -> Array:
     extents = list(shape) if isinstance(shape, (tuple, list)) else [shape]
-    known = size_of(n for n in extents if n != -1)
+    known = math.prod(n for n in extents if n != -1)
     return array(entries(x), [np.size(x) // known if n == -1 else n for n in extents])
 
 
@@ -223,7 +217,7 @@ def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
 
 def _numbers(shape: Sequence[int], index: Sequence[Any]) -> Any:
     """The numbers of the entries of x[index] among those of x: what an index means is NumPy's to say."""
-    numbers = np.arange(size_of(shape)).reshape(tuple(shape))
+    numbers = np.arange(math.prod(shape)).reshape(tuple(shape))
     return numbers[tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)]
 
 
@@ -232,7 +226,7 @@ def _sums(m: Any, places: Sequence[int], values: Sequence[Any], shape: Sequence[
     sums: dict[int, Any] = {}
     for place, value in zip(places, values, strict=True):
         sums[place] = sums[place] + value if place in sums else value
-    return array([sums.get(place, m.zero) for place in range(size_of(shape))], shape)
+    return array([sums.get(place, m.zero) for place in range(math.prod(shape))], shape)
 
 
 def getitem(m: Any, x: Any, index: Any) -> Array:
@@ -249,7 +243,7 @@ def _columns(index: Any, shape: Sequence[int], axis: int) -> list[int]:
     """Return where in an array of a shape the entry of each index along an axis stands."""
     if not shape:
         return [0]
-    numbers = np.arange(size_of(shape)).reshape(tuple(shape))
+    numbers = np.arange(math.prod(shape)).reshape(tuple(shape))
     others = numbers[tuple(slice(None if a == axis % len(shape) else n) for a, n in enumerate(np.shape(index)))]
     return whole(np.take_along_axis(others, np.asarray(index, int), axis))
 

@@ -99,54 +99,27 @@ def berkowitz(m: Any, x: Matrix) -> Any:
 
 
 def eliminate(m: Any, x: Matrix, rhs: Matrix) -> Matrix:
-    """The solution of x @ z = rhs by Gauss-Jordan elimination with row pivoting."""
-    n = len(x)
-    if n > _FEW and (found := m.of_matrices("solution", x, rhs)) is not None:
+    """The solution of x @ z = rhs by factors of x and substitution."""
+    if len(x) > _FEW and (found := m.of_matrices("solution", x, rhs)) is not None:
         solution: Matrix = found[0]
         return solution
-    x, rhs = x.copy(), rhs.copy()
-    for i in range(n):
-        sizes = [abs(m.plain(v)) for v in x[i:, i]]
-        pivot = i + sizes.index(max(sizes))
-        if m.plain(x[pivot, i]) == 0:
-            raise EvaluationError("the matrix is singular")
-        x[[i, pivot]], rhs[[i, pivot]] = x[[pivot, i]], rhs[[pivot, i]]
-        rhs[i], x[i] = rhs[i] / x[i, i], x[i] / x[i, i]
-        for r in range(n):
-            if r != i:
-                rhs[r], x[r] = rhs[r] - x[r, i] * rhs[i], x[r] - x[r, i] * x[i]
-    return rhs
-
-
-def cholesky_factor(m: Any, x: Matrix) -> Matrix:
-    """The lower factor of a symmetric matrix, row by row (Cholesky-Banachiewicz)."""
-    n = len(x)
-    out = np.full((n, n), m.zero, dtype=object)
-    for i in range(n):
-        for j in range(i):
-            out[i, j] = (x[i, j] - out[i, :j] @ out[j, :j]) / out[j, j]
-        square = x[i, i] - out[i, :i] @ out[i, :i]
-        if not m.plain(square) > 0:
-            raise EvaluationError("the matrix is not positive definite")
-        out[i, i] = m.sqrt(square)
-    return out
+    factors, order, _ = doolittle(m, x)
+    if any(m.plain(pivot) == 0 for pivot in factors.diagonal()):
+        raise EvaluationError("the matrix is singular")
+    half = substituted(m, factors, rhs[order], upper=False, unitriangular=True)
+    return substituted(m, factors, half, upper=True, unitriangular=False)
 
 
 def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, list[int]]:
     """The factors L and U in one matrix, the order of its rows, by the largest entry of each column, and the exchanges,
     from 1.
-
-    Where no entry is left to divide by, they have no derivatives.
     """
     x, order, pivots = x.copy(), np.arange(len(x)), list[int]()
-    tiny = rounding(m, largest(m, x))
     for k in range(min(x.shape)):
         sizes = [abs(m.plain(v)) for v in x[k:, k]]
         best = k + sizes.index(max(sizes))
         pivots.append(best + 1)
         x[[k, best]], order[[k, best]] = x[[best, k]], order[[best, k]]
-        if k + 1 < len(x) and abs(m.plain(x[k, k])) <= tiny:
-            x = blurred(m, x, x)
         if m.plain(x[k, k]) != 0:
             x[k + 1 :, k] = x[k + 1 :, k] / x[k, k]
         x[k + 1 :, k + 1 :] = x[k + 1 :, k + 1 :] - np.outer(x[k + 1 :, k], x[k, k + 1 :])
@@ -258,7 +231,6 @@ def _same(*shapes: Any, **_: Any) -> Any:
 
 
 
-
 def substituted(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
     """The z with x @ z = y, row by row."""
     n, columns = y.shape
@@ -285,8 +257,12 @@ def solve(m: Any, x: Any, y: Any) -> Any:
 
 
 def _lu(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """The factors of a matrix, without derivatives where no entry is left to divide by."""
     factors, order, _ = doolittle(m, x)
     n, columns = x.shape
+    tiny = rounding(m, largest(m, x))
+    if any(abs(m.plain(pivot)) <= tiny for pivot in factors.diagonal()[: n - 1]):
+        factors = blurred(m, factors, x)
     k = min(n, columns)
     p = array([m.one if order[j] == i else m.zero for i in range(n) for j in range(n)], (n, n))
     below = [factors[i, j] if j < i else m.one if j == i else m.zero for i in range(n) for j in range(k)]
@@ -313,8 +289,17 @@ def permutation(m: Any, pivots: Any, n: int) -> Any:
 
 
 def _cholesky(m: Any, x: Matrix, upper: bool) -> Matrix:
-    factor = cholesky_factor(m, symmetric(m, x, upper))
-    return factor.T if upper else factor
+    """The factor of a symmetric matrix, row by row (Cholesky-Banachiewicz)."""
+    n, x = len(x), symmetric(m, x, upper)
+    out = np.full((n, n), m.zero, dtype=object)
+    for i in range(n):
+        for j in range(i):
+            out[i, j] = (x[i, j] - out[i, :j] @ out[j, :j]) / out[j, j]
+        square = x[i, i] - out[i, :i] @ out[i, :i]
+        if not m.plain(square) > 0:
+            raise EvaluationError("the matrix is not positive definite")
+        out[i, i] = m.sqrt(square)
+    return out.T if upper else out
 
 
 cholesky = over_batches(_cholesky, _same)
