@@ -89,17 +89,12 @@ solve_triangular: Op = structural(
 )  # fmt: skip
 
 
-def triangular_solution(x: Any, y: Any, upper: bool, unitriangular: bool = False, left: bool = True) -> Any:
-    """The z with x @ z = y, or with z @ x = y."""
-    if left:
-        return solve_triangular(x, y, upper=upper, unitriangular=unitriangular)
-    return transposed(solve_triangular(transposed(x), transposed(y), upper=not upper, unitriangular=unitriangular))
-
-
 @function(backward="LinalgSolveTriangular")
 def torch_solve_triangular(x: Any, y: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """torch.linalg.solve_triangular: the z with x @ z = y, or z @ x = y."""
-    return triangular_solution(x, y, upper, unitriangular, left)
+    if left:
+        return solve_triangular(x, y, upper=upper, unitriangular=unitriangular)
+    return transposed(solve_triangular(transposed(x), transposed(y), upper=not upper, unitriangular=unitriangular))
 
 
 @function()

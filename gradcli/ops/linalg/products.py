@@ -53,21 +53,14 @@ def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: A
     if len(x.shape) > 1 and len(y.shape) > 1:
         return matmul(cotangent, transposed(y)) if wanted[0] else None, matmul(transposed(x), cotangent) if wanted[1] else None
     if len(x.shape) == len(y.shape) == 1:
-        return cotangent * y if wanted[0] else None, cotangent * x if wanted[1] else None
+        return cotangent * y, cotangent * x
     if len(x.shape) == 1:
-        by_x = None
-        if wanted[0]:
-            by_x = matmul(y, cotangent) if len(y.shape) == 2 else reshape(matmul(y, as_column(cotangent)), shape=y.shape[:-1])
-        if not wanted[1]:
-            return by_x, None
-        return by_x, outer(x, cotangent) if len(y.shape) == 2 else as_column(x) * as_row(cotangent)
-    by_y = None
-    if wanted[1]:
-        batched = (*cotangent.shape[:-1], x.shape[-1])
-        by_y = matmul(cotangent, x) if len(x.shape) == 2 else reshape(matmul(as_row(cotangent), x), shape=batched)
-    if not wanted[0]:
-        return None, by_y
-    return outer(cotangent, y) if len(x.shape) == 2 else as_column(cotangent) * y, by_y
+        if len(y.shape) > 2:
+            return matvec(y, cotangent), as_column(x) * as_row(cotangent)
+        return matmul(y, cotangent), outer(x, cotangent)
+    if len(x.shape) > 2:
+        return as_column(cotangent) * y, vecmat(cotangent, x)
+    return outer(cotangent, y), matmul(cotangent, x)
 
 
 matmul: Op = structural(
@@ -92,9 +85,8 @@ def dot(x: Any, y: Any) -> Any:
 
 
 def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    by_x = reshape(matmul(cotangent, reshape(y, shape=(-1,))), shape=x.shape) if wanted[0] else None
-    by_y = reshape(matmul(reshape(x, shape=(-1,)), cotangent), shape=y.shape) if wanted[1] else None
-    return by_x, by_y
+    by_x = matmul(cotangent, reshape(y, shape=(-1,)))
+    return reshape(by_x, shape=x.shape), reshape(matmul(reshape(x, shape=(-1,)), cotangent), shape=y.shape)
 
 
 @function(
@@ -244,23 +236,7 @@ _declare_sum("addr", "vec1 vec2", outer, "the outer product of vectors")
 # -- The vector product of three-dimensional space -------------------------------------------------
 
 
-def _cross_shape(x: Shape, y: Shape) -> Shape:
-    if x[-1:] != (3,) or y[-1:] != (3,):
-        raise ShapeError(f"cross needs vectors of 3 entries, not the shapes {x} and {y}")
-    return np.broadcast_shapes(x, y)
-
-
-def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    return vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
-
-
-@function(
-    shape=_cross_shape, saves="x y", core_dims=(1, 1), public=False,
-    vjp=_vector_product_vjp,
-    backward="LinalgCross", ulps=4,
-    numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
-)  # fmt: skip
-def vector_product(x: Any, y: Any) -> Any:
+def _vector_product(x: Any, y: Any) -> Any:
     """The vector product of vectors along the last axis."""
     (a, b, c), (d, e, f) = ([getitem(v, index=(..., i)) for i in range(3)] for v in (x, y))
     return stack(b * f - c * e, c * d - a * f, a * e - b * d, axis=-1)
@@ -284,7 +260,7 @@ def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, 
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = movedim(x, source=axisa, destination=-1), movedim(y, source=axisb, destination=-1)
-    result = vector_product(_in_space(x, y), _in_space(y, x))
+    result = _vector_product(_in_space(x, y), _in_space(y, x))
     if x.shape[-1] == y.shape[-1] == 2:
         return getitem(result, index=(..., 2))
     return movedim(result, source=-1, destination=axisc)

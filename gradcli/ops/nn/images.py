@@ -19,8 +19,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, getitem, reshape, scatter_add, swapaxes, take_along, transpose
-from gradcli.ops.elementwise.arithmetic import abs_, floor, rint
-from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
+from gradcli.ops.elementwise.arithmetic import floor, rint
+from gradcli.ops.elementwise.logic import greater_equal, less_equal, logical_and, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.order import argmax
 from gradcli.ops.reductions.sums import sum_
@@ -445,10 +445,6 @@ def interpolate(
     return input
 
 
-def _rearranged(x: Any, split: tuple[int, ...], axes: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    return reshape(transpose(reshape(x, shape=split), axes=axes), shape=shape)
-
-
 @function(memory="own")
 def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
     """Channels rearranged into images that are larger by a factor.
@@ -458,9 +454,9 @@ def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
     r = upscale_factor
     need_axes("pixel_shuffle", input, 3)
     *lead, channels, height, width = input.shape
-    n, fewer = len(lead), channels // (r * r)
-    axes = (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return _rearranged(input, (*lead, fewer, r, r, height, width), axes, (*lead, fewer, height * r, width * r))
+    fewer = math.prod(lead) * channels // (r * r)
+    parts = transpose(reshape(input, shape=(fewer, r, r, height, width)), axes=(0, 3, 1, 4, 2))
+    return reshape(parts, shape=(*lead, channels // (r * r), height * r, width * r))
 
 
 @function(memory="own")
@@ -471,10 +467,9 @@ def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
     """
     r = downscale_factor
     need_axes("pixel_unshuffle", input, 3)
-    *lead, channels, height, width = input.shape
-    n, high, wide = len(lead), height // r, width // r
-    axes = (*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return _rearranged(input, (*lead, channels, high, r, wide, r), axes, (*lead, channels * r * r, high, wide))
+    *lead, height, width = input.shape
+    parts = transpose(reshape(input, shape=(math.prod(lead), height // r, r, width // r, r)), axes=(0, 2, 4, 1, 3))
+    return reshape(parts, shape=(*lead[:-1], lead[-1] * r * r, height // r, width // r))
 
 
 declare("""
@@ -489,27 +484,14 @@ declare("""
 # back where they were found.
 
 
-_PADDINGS = ("zeros", "border", "reflection")
+_PADDINGS = ("zeros", "border")
 _SAMPLING_MODES = ("bilinear", "nearest", "bicubic")
 
 
-def _reflected(at: Any, length: int, corners: bool) -> Any:
-    """Coordinates mirrored at the first and last entries (corners), or at the outer edges of these."""
-    low, high = (0.0, length - 1.0) if corners else (-0.5, length - 0.5)
-    if low == high:
-        return at * 0
-    far = abs_(at - low)
-    turns = floor(far / (high - low))
-    rest = far - turns * (high - low)
-    return where(equal(turns, 2 * floor(turns / 2)), rest + low, (high - low) - rest + low)
-
-
-def _within(at: Any, length: int, padding: str, corners: bool) -> Any:
-    """Coordinates brought back to the image, as the padding says; constant on its border and beyond."""
+def _within(at: Any, length: int, padding: str) -> Any:
+    """Coordinates brought back to the border of the image, as the padding says; constant on its border and beyond."""
     if padding == "zeros":
         return at
-    if padding == "reflection":
-        at = _reflected(at, length, corners)
     return where(less_equal(at, 0), 0.0, where(greater_equal(at, length - 1), length - 1.0, at))
 
 
@@ -550,9 +532,9 @@ def grid_sample(
         unit = getitem(points, index=(..., n - 1 - i)) + 1
         at = unit * ((length - 1) / 2) if corners else (unit * length - 1) / 2
         if mode == "bicubic":
-            taps.append([(rint(_within(place, length, padding_mode, corners)), weight) for place, weight in _neighbours(at, True)])
+            taps.append([(rint(_within(place, length, padding_mode)), weight) for place, weight in _neighbours(at, True)])
             continue
-        at = _within(at, length, padding_mode, corners)
+        at = _within(at, length, padding_mode)
         taps.append([(rint(at), None)] if mode == "nearest" else _neighbours(at, False))
     terms = []
     for corner in itertools.product(*taps):

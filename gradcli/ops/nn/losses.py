@@ -16,9 +16,9 @@ from gradcli.errors import ArgumentError, LabelError, ShapeError
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, take_along
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
-from gradcli.ops.elementwise.exponential import exp, log, log1p, sqrt, xlogy
-from gradcli.ops.elementwise.logic import clip, equal, greater, greater_equal, less, logical_or, maximum, minimum, where
-from gradcli.ops.nn.activations import log_softmax, relu
+from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
+from gradcli.ops.elementwise.logic import clip, equal, greater, greater_equal, maximum, minimum, where
+from gradcli.ops.nn.activations import _log_softmax, log_softmax, relu
 from gradcli.ops.reductions.cumulative import cumprod
 from gradcli.ops.reductions.sums import mean, norm, sum_
 from gradcli.ops.registry import (
@@ -41,6 +41,7 @@ from gradcli.ops.registry import (
     witness,
 )
 from gradcli.ops.special.gamma import sigmoid, softplus
+from gradcli.ops.special.integrals import rel_entr
 from gradcli.ops.structure import detach, to_int, valued
 
 
@@ -273,9 +274,7 @@ def kl_div(input: Any, target: Any, *, log_target: bool = False, reduction: str 
 @function(domain="x > 0 and y > 0")
 def scipy_kl_div(x: Any, y: Any) -> Any:
     """scipy.special.kl_div: x*log(x/y) - x + y, entry by entry; y where x is 0."""
-    none = equal(x, 0)
-    inside = xlogy(x, x / where(none, 1, y)) - x + y
-    return where(logical_or(less(x, 0), less(y, 0)), math.inf, where(none, y, inside))
+    return rel_entr(x, y) - x + y
 
 
 declare("""
@@ -441,6 +440,41 @@ def _of_class(x: Any, places: Any, axis: int) -> Any:
     return reshape(take_along(x, places, axis=axis), shape=(*x.shape[:axis], *x.shape[axis + 1 :]))
 
 
+def _label_nll_shape(scores: Shape, labels: Shape, ignored: int, reduction: str) -> Shape:
+    _class_axis(scores, labels)
+    return labels if reduction == "none" else ()
+
+
+def _label_nll(input: Any, target: Any, ignored: int, reduction: str) -> Any:
+    axis = min(1, input.ndim - 1)
+    kept, logarithms = np.not_equal(target, ignored), _log_softmax(input, axis)
+    labels = _class_labels(np.where(kept, target, 0), input.shape[axis], None)
+    rows = logarithms if axis == input.ndim - 1 else np.moveaxis(logarithms, axis, -1)
+    losses = np.where(kept, -rows.reshape(-1, rows.shape[-1])[np.arange(labels.size), labels.ravel()].reshape(labels.shape), 0)
+    if reduction == "none":
+        return losses[()]
+    loss = np.add.reduce(losses, axis=None)
+    return loss if reduction == "sum" else loss / loss.dtype.type(np.count_nonzero(kept))
+
+
+def _label_nll_vjp(wanted: Any, cotangent: Any, out: Any, input: Any, target: Any, ignored: int, reduction: str) -> tuple[Any, None]:
+    axis = min(1, len(input.shape) - 1)
+    skipped, logarithms = equal(target, ignored), log_softmax(input, axis=axis)
+    share = cotangent / sum_(where(skipped, 0.0, 1.0)) if reduction == "mean" else cotangent
+    column, classes = (*input.shape[:axis], 1, *input.shape[axis + 1 :]), np.arange(input.shape[axis])
+    labels = equal(reshape(target, shape=column), classes.reshape(-1, *(1,) * (len(input.shape) - axis - 1)))
+    return reshape(where(skipped, 0.0, share), shape=column) * where(labels, expm1(logarithms), exp(logarithms)), None
+
+
+@function(
+    vjp=_label_nll_vjp, forward=_label_nll, shape=_label_nll_shape, saves="input target", public=False,
+    rounding=lambda m, out, input, target, **_: (12 + m.size(target)) * m.abs(out),
+)  # fmt: skip
+def label_nll(input: Any, target: Index, *, ignored: int, reduction: str) -> Any:
+    """nll_loss of log_softmax(input), without weights."""
+    return _nll(log_softmax(input, axis=_class_axis(input.shape, target.shape)), target, None, ignored, reduction)
+
+
 def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: Any = 0.0) -> Any:
     """The losses of log-probabilities; their mean is weighted by the classes' weights, without ignored labels."""
     check_reduction(reduction)
@@ -481,6 +515,9 @@ def cross_entropy(
     if not input.shape:
         raise ShapeError("cross_entropy: an input with an axis of classes is wanted")
     axis, plain = min(1, len(input.shape) - 1), is_number(label_smoothing) and not label_smoothing
+    if weight is None and plain and target.shape != input.shape:
+        check_reduction(reduction)
+        return label_nll(input, target, ignored=ignore_index, reduction=reduction)
     scores = log_softmax(input, axis=axis)
     if target.shape != input.shape:
         return _nll(scores, target, weight, ignore_index, reduction, label_smoothing)

@@ -7,12 +7,13 @@ returns (a sign, a basis of what is left over) is read off LAPACK's own result; 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.ops.references.arrays import Matrix, array, lined, matmul, over_batches, total
+from gradcli.ops.references.arrays import Matrix, lined, matmul, over_batches, total
 
 GUARD = 6  # digits that rounding may take
 _FEW = 3  # rows up to which single steps are as good as functions of whole matrices, and exact where numbers are
@@ -77,25 +78,18 @@ def quotient(m: Any, x: Any, y: Any) -> Any:
         return m.inf * m.sign(x)
 
 
-def berkowitz(m: Any, x: Matrix) -> Any:
-    """The determinant without a division (S. J. Berkowitz, Information Processing Letters 18, 1984)."""
+def determinant(m: Any, x: Matrix) -> Any:
+    """The determinant without a division: by minors of the last rows, of more and more of them."""
     n = len(x)
-    if n == 0:
-        return m.one
     if n > _FEW and (found := m.of_matrices("determinant", x)) is not None:
         return found[0][()]
-    vector = [m.one, -x[0, 0]]
-    for r in range(1, n):
-        corner, row, column, block = x[r, r], x[r, :r], x[:r, r], x[:r, :r]
-        entries = [m.one, -corner]
-        power = column
-        for _ in range(r):
-            entries.append(-(row @ power))
-            power = block @ power
-        vector = [
-            sum((entries[i - j] * vector[j] for j in range(max(0, i - r - 1), min(i, r) + 1)), m.zero) for i in range(r + 2)
-        ]
-    return vector[-1] if n % 2 == 0 else -vector[-1]
+    minors: dict[tuple[int, ...], Any] = {(): m.one}
+    for count in range(1, n + 1):
+        row, smaller, minors = x[n - count], minors, {}
+        for columns in combinations(range(n), count):
+            terms = [row[c] * smaller[columns[:i] + columns[i + 1 :]] for i, c in enumerate(columns)]
+            minors[columns] = total(m, [-term if i % 2 else term for i, term in enumerate(terms)])
+    return minors[tuple(range(n))]
 
 
 def eliminate(m: Any, x: Matrix, rhs: Matrix) -> Matrix:
@@ -215,15 +209,10 @@ def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Ma
     return left, sizes, right
 
 
-def one_triangle(x: Matrix, upper: bool) -> Matrix:
-    """The values of one triangle of a matrix, and their mirror image."""
-    places = range(len(x))
-    return array([x[i, j] if (j >= i) == upper or i == j else x[j, i] for i in places for j in places], x.shape)
-
-
 def symmetric(m: Any, x: Matrix, upper: bool) -> Matrix:
     """Scalars with the values of one triangle, and the derivatives shared evenly by both."""
-    return valued(m, (x + x.T) / (2 * m.one), one_triangle(x, upper))
+    above = np.arange(len(x))[:, None] <= np.arange(len(x))
+    return valued(m, (x + x.T) / (2 * m.one), np.where(above if upper else above.T, x, x.T))
 
 
 def _same(*shapes: Any, **_: Any) -> Any:
@@ -233,16 +222,14 @@ def _same(*shapes: Any, **_: Any) -> Any:
 
 def substituted(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
     """The z with x @ z = y, row by row."""
-    n, columns = y.shape
-    found: dict[tuple[int, int], Any] = {}
+    found, n = y.copy(), len(y)
     for i in range(n - 1, -1, -1) if upper else range(n):
-        known = range(i + 1, n) if upper else range(i)
-        for c in range(columns):
-            rest = y[i, c]
-            if known:
-                rest = rest - total(m, [x[i, k] * found[k, c] for k in known])
-            found[i, c] = rest if unitriangular else quotient(m, rest, x[i, i])
-    return array([found[i, c] for i in range(n) for c in range(columns)], (n, columns))
+        known = slice(i + 1, n) if upper else slice(0, i)
+        if x[i, known].size:
+            found[i] = found[i] - x[i, known] @ found[known]
+        if not unitriangular:
+            found[i] = [quotient(m, value, x[i, i]) for value in found[i]]
+    return found
 
 
 solve_triangular = over_batches(substituted, _same)
@@ -263,11 +250,9 @@ def _lu(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     tiny = rounding(m, largest(m, x))
     if any(abs(m.plain(pivot)) <= tiny for pivot in factors.diagonal()[: n - 1]):
         factors = blurred(m, factors, x)
-    k = min(n, columns)
-    p = array([m.one if order[j] == i else m.zero for i in range(n) for j in range(n)], (n, n))
-    below = [factors[i, j] if j < i else m.one if j == i else m.zero for i in range(n) for j in range(k)]
-    above = [factors[i, j] if j >= i else m.zero for i in range(k) for j in range(columns)]
-    return p, array(below, (n, k)), array(above, (k, columns))
+    k, row, column = min(n, columns), np.arange(n)[:, None], np.arange(columns)
+    lower = np.where(row > column, factors, np.where(row == column, m.one, m.zero))
+    return np.where(row == order, m.one, m.zero), lower[:, :k], np.where(row > column, m.zero, factors)[:k]
 
 
 lu = over_batches(_lu, lambda x: [(x[0], x[0]), (x[0], min(x)), (min(x), x[1])])
@@ -330,7 +315,7 @@ def _qr(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
 qr = over_batches(_qr, lambda x: [x, (x[1], x[1])])
 
 
-det = over_batches(berkowitz, lambda x: ())
+det = over_batches(determinant, lambda x: ())
 
 
 matrix_exp = over_batches(exponential, _same)
