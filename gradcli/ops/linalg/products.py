@@ -50,17 +50,23 @@ def _matmul_shape(x: Shape, y: Shape) -> Shape:
 
 
 def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    if len(x.shape) > 1 and len(y.shape) > 1:
-        return matmul(cotangent, transposed(y)) if wanted[0] else None, matmul(transposed(x), cotangent) if wanted[1] else None
+    by_x = by_y = None
     if len(x.shape) == len(y.shape) == 1:
-        return cotangent * y, cotangent * x
+        return cotangent * y if wanted[0] else None, cotangent * x if wanted[1] else None
     if len(x.shape) == 1:
-        if len(y.shape) > 2:
-            return matvec(y, cotangent), as_column(x) * as_row(cotangent)
-        return matmul(y, cotangent), outer(x, cotangent)
-    if len(x.shape) > 2:
-        return as_column(cotangent) * y, vecmat(cotangent, x)
-    return outer(cotangent, y), matmul(cotangent, x)
+        if wanted[0]:
+            by_x = matmul(y, cotangent) if len(y.shape) == 2 else matvec(y, cotangent)
+        if wanted[1]:
+            by_y = outer(x, cotangent) if len(y.shape) == 2 else as_column(x) * as_row(cotangent)
+    elif len(y.shape) == 1:
+        if wanted[0]:
+            by_x = outer(cotangent, y) if len(x.shape) == 2 else as_column(cotangent) * y
+        if wanted[1]:
+            by_y = matmul(cotangent, x) if len(x.shape) == 2 else vecmat(cotangent, x)
+    else:
+        by_x = matmul(cotangent, transposed(y)) if wanted[0] else None
+        by_y = matmul(transposed(x), cotangent) if wanted[1] else None
+    return by_x, by_y
 
 
 matmul: Op = structural(
@@ -85,8 +91,9 @@ def dot(x: Any, y: Any) -> Any:
 
 
 def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    by_x = matmul(cotangent, reshape(y, shape=(-1,)))
-    return reshape(by_x, shape=x.shape), reshape(matmul(reshape(x, shape=(-1,)), cotangent), shape=y.shape)
+    by_x = reshape(matmul(cotangent, reshape(y, shape=(-1,))), shape=x.shape) if wanted[0] else None
+    by_y = reshape(matmul(reshape(x, shape=(-1,)), cotangent), shape=y.shape) if wanted[1] else None
+    return by_x, by_y
 
 
 @function(
