@@ -177,8 +177,6 @@ def to_numpy(cotangent: Any) -> Any:
     return torch.tensor(2 * cotangent.detach().numpy())
 
 
-UNDEFINED = "Expected backward function to handle undefined output grads"
-NOT_ZERO = "Expected all input grads to be undefined or zero when all output grads are undefined or zero"
 OPTIONS: dict[str, tuple[Any, int, dict[str, Any], str | None]] = {  # function, inputs, options, what PyTorch says, None for True
     "a wrong gradient": (hooked(lambda g: g + 1e-2), 1, {}, "Jacobian mismatch for output 0 with respect to input 0"),
     "in fast mode": (hooked(lambda g: g + 1e-2), 1, {"fast_mode": True}, "Jacobian mismatch for output 0 with respect to input 0"),
@@ -191,10 +189,8 @@ OPTIONS: dict[str, tuple[Any, int, dict[str, Any], str | None]] = {  # function,
     "beyond rtol": (hooked(lambda g: g if g is None else g * 1.01), 1, {"rtol": 1e-3}, "Jacobian mismatch"),
     "untraceable, within rtol": (own(to_numpy, factor=2.001, materialize=True), 1, {"rtol": 1e-2, "eps": 1e-4}, None),
     "untraceable, beyond rtol": (own(to_numpy, factor=2.1, materialize=True), 1, {"rtol": 1e-2, "eps": 1e-4}, "Jacobian mismatch"),
-    "no gradient": (own(refusing), 1, {}, UNDEFINED),
-    "no gradient, not asked": (own(refusing), 1, {"check_undefined_grad": False}, None),
-    "out of nothing": (own(out_of_nothing), 1, {}, NOT_ZERO),
-    "out of nothing, not asked": (own(out_of_nothing), 1, {"check_undefined_grad": False}, None),
+    "no gradient, not asked": (own(refusing), 1, {}, None),
+    "out of nothing, not asked": (own(out_of_nothing), 1, {}, None),
     "zeros": (own(refusing, materialize=True), 2, {}, None),
     "dtypes": (lambda x: x.float().double() * 2, 1, {"check_grad_dtypes": True, "atol": 1e-3}, None),
     "each time another": (hooked(drifting(1e-12)), 1, {}, "Backward is not reentrant"),
@@ -202,7 +198,6 @@ OPTIONS: dict[str, tuple[Any, int, dict[str, Any], str | None]] = {  # function,
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:Backwards compatibility")
 @pytest.mark.parametrize("name", OPTIONS)
 def test_options_are_used(name: str) -> None:
     function, count, options, said = OPTIONS[name]
@@ -253,6 +248,8 @@ def dtype_depending_on_values(x: Any) -> Any:
         (lambda x: gradcheck(dtype_depending_on_values, torch.ones(1, dtype=torch.float64, requires_grad=True)), AssertionError,
          "Expected `func` to return outputs with the same dtype when inputs are perturbed"),
         (lambda x: gradcheck(right, x, tolerance=1.0), TypeError, "gradcheck() got an unexpected keyword argument 'tolerance'"),
+        (lambda x: gradcheck(right, x, check_undefined_grad=True), TypeError,
+         "gradcheck() got an unexpected keyword argument 'check_undefined_grad'"),
         (lambda x: gradcheck(right, x, check_batched_grad=True), TypeError,
          "gradcheck() got an unexpected keyword argument 'check_batched_grad'"),
     ],
@@ -266,8 +263,6 @@ def test_what_cannot_be_checked_is_refused(call: Any, kind: Any, said: str) -> N
 def test_warnings() -> None:
     with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision floating point or complex"):
         assert gradcheck(right, torch.ones(2, requires_grad=True))
-    with pytest.warns(UserWarning, match="Backwards compatibility: New undefined gradient support checking feature"):
-        assert not gradcheck(own(refusing), leaf(2), raise_exception=False)
 
 
 class Squared(torch.autograd.Function):
@@ -311,7 +306,7 @@ class OnlyForward(torch.autograd.Function):
         (lambda x: Squared.apply(x) * x, {}, "Jacobian mismatch"),
         (lambda x: OnlyForward.apply(x) ** 2, {"check_fwd_over_rev": True}, "Jacobian computed with forward mode mismatch"),
         (lambda x: x**3, {"check_fwd_over_rev": True}, None),
-        (lambda x: x**3, {"check_fwd_over_rev": True, "check_rev_over_rev": False, "check_undefined_grad": False}, None),
+        (lambda x: x**3, {"check_fwd_over_rev": True, "check_rev_over_rev": False}, None),
         (lambda x: x**3, {"grad_outputs": torch.ones(2, dtype=torch.float64)}, None),
     ],
 )  # fmt: skip
