@@ -336,34 +336,18 @@ class Parameters:
         if not is_module(module):
             raise ArgumentError(f"parameters are those of a torch.nn.Module, not of {type(module).__name__}")
         self.module, self.dtype = module, dtype
-        self.values: dict[str, np.ndarray] = {}
-        self._slots: dict[str, list[Slot]] = {}  # several of what modules share
-        self._others: list[tuple[list[Slot], Any]] = []
-        names: dict[int, list[Slot]] = {}
-        for prefix, owner in module.named_modules():
-            for table in (owner._parameters, owner._buffers):
-                for key, tensor in table.items():
-                    if tensor is None:
-                        continue
-                    places = names.setdefault(id(tensor), [])
-                    places.append((table, key))
-                    if len(places) > 1:
-                        continue
-                    name = f"{prefix}.{key}".removeprefix(".")
-                    if tensor.requires_grad and table is owner._parameters:
-                        self.values[name], self._slots[name] = self._cast(tensor), places
-                    else:
-                        self._others.append((places, tensor))
-
-        for owner in module.modules():  # recurrent ones have a list of them beside
-            for key, kept in vars(owner).items():
-                if key not in ("_parameters", "_buffers") and isinstance(kept, (list, dict)):
-                    inside = kept.items() if isinstance(kept, dict) else enumerate(kept)
-                    for place, tensor in list(inside):
-                        if id(tensor) in names:
-                            names[id(tensor)].append((kept, place))
-                elif id(kept) in names:
-                    names[id(kept)].append((vars(owner), key))
+        tensors = [*module.parameters(), *module.buffers()]
+        slots: dict[int, list[Slot]] = {id(tensor): [] for tensor in tensors}  # several of what modules share
+        for owner in module.modules():
+            for table in (vars(owner), *vars(owner).values()):  # recurrent ones have a list of them beside
+                parts = table.items() if isinstance(table, dict) else enumerate(table) if isinstance(table, list) else ()
+                for key, part in parts:
+                    if id(part) in slots:
+                        slots[id(part)].append((table, key))
+        learned = {name: tensor for name, tensor in module.named_parameters() if tensor.requires_grad}
+        self.values = {name: self._cast(tensor) for name, tensor in learned.items()}
+        self._slots = [slots.pop(id(tensor)) for tensor in learned.values()]
+        self._others = [(slots[id(tensor)], tensor) for tensor in tensors if id(tensor) in slots]
 
     def _cast(self, tensor: Any) -> np.ndarray:
         numbers = of_torch(tensor)
@@ -383,7 +367,7 @@ class Parameters:
 
     @contextmanager
     def _placed(self, torch: Any, values: tuple[Any, ...]) -> Iterator[None]:
-        pairs = [*zip(self._slots.values(), values, strict=True)]
+        pairs = [*zip(self._slots, values, strict=True)]
         pairs += [(places, to_torch(torch, self._cast(tensor))) for places, tensor in self._others]
         before = [(table, key, table[key]) for places, _ in pairs for table, key in places]
         try:
