@@ -175,20 +175,6 @@ class _Passing(Domain[Moved]):
         return arithmetic.cast(out, min(given, key=lambda one: one.unit, default=kind), kind) if op.unchanged else out
 
 
-class _Forward(NamedTuple):
-    """The values of a pass forwards, and how far those are moved that are read back."""
-
-    table: Mapping[Expr, Any]
-    shifts: Mapping[Expr, Any]
-
-    def of(self, node: Expr | None) -> Any:
-        """Return a node's value as a rule reads it."""
-        if node is None:
-            return None
-        known, shift = self.table[node], self.shifts.get(node)
-        return known if shift is None else Moved(known.value, known.moved + shift, known.arithmetic)
-
-
 class Reach(NamedTuple):
     """Distance to which rounding may take the gradients of a number.
 
@@ -210,10 +196,10 @@ def reaches(
     order = reachable([root])
     needed = depending(order, set(wrt.values()))
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
-    steps, forwards = _unshared(order, needed, set(wrt.values())), list[_Forward]()
+    steps, forwards = _unshared(order, needed, set(wrt.values())), list[dict[Expr, Any]]()
     with np.errstate(all="ignore"):
         for table in _passes(order, leaves, arithmetic):
-            forwards = [*forwards[-1:], _Forward(table, _read_back(order, needed, table))]
+            forwards = [*forwards[-1:], table | _read_back(order, needed, table)]
             found = _gradients(steps, set(wrt.values()), forwards, arithmetic)
             for name, x in wrt.items():
                 if x in found:
@@ -317,7 +303,9 @@ def _unshared(order: Sequence[Expr], needed: set[Expr], targets: set[Expr]) -> l
     return steps[::-1]
 
 
-def _gradients(steps: Sequence[_Step], targets: set[Expr], forwards: Sequence[_Forward], arithmetic: Stochastic) -> dict[Expr, Any]:
+def _gradients(
+    steps: Sequence[_Step], targets: set[Expr], forwards: Sequence[Mapping[Expr, Any]], arithmetic: Stochastic
+) -> dict[Expr, Any]:
     """Return the gradients of one sweep backwards, of which each rule reads one of the forward passes.
 
     What a rule reads need not be what went on: kernels go on with more bits than they keep, as PyTorch's normalisations do with the mean,
@@ -329,8 +317,8 @@ def _gradients(steps: Sequence[_Step], targets: set[Expr], forwards: Sequence[_F
         if step.is_summed and isinstance(cotangent, Moved) and arithmetic.random.integers(2):
             cotangent = cotangent.without_nothing()
         node, kind = step.node, arithmetic.at(step.node)
-        read = forwards[int(arithmetic.random.integers(len(forwards)))].of
-        parts = contributions(step, wanted, cotangent, [read(node), *map(read, node.operands)], guarded)
+        read = forwards[int(arithmetic.random.integers(len(forwards)))]
+        parts = contributions(step, wanted, cotangent, [read[node], *(None if x is None else read[x] for x in node.operands)], guarded)
         kinds = [arithmetic.formats.get(x, arithmetic.kind) if x is not None else kind for x in node.operands]
         return [arithmetic.cast(part, kind, wanted) for part, wanted in zip(parts, kinds, strict=False)]
 
@@ -351,8 +339,8 @@ def _swept(steps: Sequence[_Step], targets: set[Expr], seed: Any, parts_of: Call
     return found
 
 
-def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, Any]) -> dict[Expr, Any]:
-    """Return how far values are moved that code takes from what was made of them and rounded: 1 - y*y from y = tanh(x)."""
+def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, Any]) -> dict[Expr, Moved]:
+    """Return the values, moved further, that code takes from what was made of them and rounded: 1 - y*y from y = tanh(x)."""
     shifts: dict[Expr, Any] = {}
     for node in reversed(order):
         op = node.op
@@ -365,4 +353,4 @@ def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, An
         # derivatives fall like exponentials, and the error of 1 - y*y is linear in that of y
         shift = np.sign(shift) * np.log1p(np.abs(shift))
         shifts[x] = plus(shifts.get(x), np.where(np.isfinite(shift), shift, 0.0))
-    return shifts
+    return {x: Moved(table[x].value, table[x].moved + shift, table[x].arithmetic) for x, shift in shifts.items()}
