@@ -23,6 +23,7 @@ from gradcli.tensors.transforms.vectorizing import mapped
 
 PRECISIONS = ("float64", "float32", "float16", "bfloat16")  # of arguments
 Floats = dict[str, np.ndarray]
+NOTHING: Mapping[str, Any] = {}
 Make = Callable[[str, Any, np.ndarray], Any]  # what a function is called with: for which name, what stood there, and the numbers
 
 
@@ -424,13 +425,19 @@ class Subject:
             found |= {leaf.name: leaf.numbers for leaf in inside}
         return found
 
-    def __call__(self, floats: Mapping[str, np.ndarray] | None = None, make: Make | None = None) -> Any:
-        """Return what it gives at these numbers: those of its arguments, but for those that are given."""
-        numbers = {**self.floats, **(floats or {})}
-        make = make or self.make
+    def __call__(self, floats: Mapping[str, np.ndarray] = NOTHING, instead: Mapping[str, Any] = NOTHING) -> list[Any]:
+        """The arrays of its result at these numbers: those of its arguments, but for those that are given.
+
+        instead  what it takes, as it is, in the place of some of them
+        """
+        numbers = {**self.floats, **floats}
+
+        def make(name: str, value: Any, numbers: np.ndarray) -> Any:
+            return instead[name] if name in instead else self.make(name, value, numbers)
+
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return self.function(*(rebuilt(name, value, numbers, make) for name, value in self.arguments.items()))
+            return parts_of(self.function(*(rebuilt(name, value, numbers, make) for name, value in self.arguments.items())))
 
     def copies(self) -> dict[str, Any]:
         """Return the arguments as the function takes them, for code that may write into them."""
@@ -440,9 +447,9 @@ class Subject:
         """A random direction of its arguments."""
         return {name: random.standard_normal(x.shape).astype(x.dtype) for name, x in self.floats.items()}
 
-    def numbers(self, floats: Mapping[str, np.ndarray] | None = None) -> list[np.ndarray]:
+    def numbers(self, floats: Mapping[str, np.ndarray] = NOTHING) -> list[np.ndarray]:
         """The arrays of its result at these numbers. Raises ArgumentError for a result that is no real numbers."""
-        return [_real(part) for part in parts_of(self(floats))]
+        return [_real(part) for part in self(floats)]
 
     @cached_property
     def value(self) -> list[np.ndarray]:
