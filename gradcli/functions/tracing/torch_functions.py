@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from importlib import import_module
 from types import FrameType
 from typing import Any
@@ -48,6 +47,10 @@ def methods(passage: Passage) -> dict[str, Any]:
     def branched(x: Tensor) -> bool:
         return passage.branch(x)
 
+    def written(_: Tensor, __: Any) -> None:
+        passage.held.clear()  # what is put back behind the graph's back was no constant
+        raise AttributeError("no trace follows what is written to .data")
+
     def detached_in_place(x: Tensor) -> Tensor:
         write(x, ..., detached(x))
         return x
@@ -59,7 +62,7 @@ def methods(passage: Passage) -> dict[str, Any]:
         **{name: with_theirs(getattr(Tensor, name)) for name in _OF_DTYPES},
         "dtype": property(_dtype),
         "device": property(_device),
-        "data": property(detached),
+        "data": property(detached, written),
         "detach": detached,
         "detach_": detached_in_place,
         "item": lambda x: passage.out(x).item(),
