@@ -19,7 +19,6 @@ from gradcli.check.claims import RTOL
 from gradcli.errors import ArgumentError, EvaluationError, UsageError
 from gradcli.functions.arguments import (
     DIRECTIONS,
-    Floats,
     NoValue,
     Parameters,
     Seeds,
@@ -38,7 +37,7 @@ from gradcli.functions.calls import arranged, by_names, guarded
 from gradcli.functions.differences import JVP, along, contracted
 from gradcli.functions.differences import said as tangents_said
 from gradcli.functions.frameworks import Framework, framework
-from gradcli.functions.implicit import ADJOINT, SOLUTION, adjoint_said, implicit, is_operator, parts_of_operator, refuse_nonlinear
+from gradcli.functions.implicit import ADJOINT, SOLUTION, adjoint_said, is_operator, parts_of_operator, refuse_nonlinear, solved
 from gradcli.functions.precision import precision_of
 from gradcli.functions.tracing.exact import Claims
 from gradcli.functions.truth import Truth, in_float64, traced
@@ -148,9 +147,9 @@ class Question:
                 refuse_nonlinear(subject, self.state)
             claims = [say(subject, seeds) for seeds in directions]
             if equation is not None and self.solves is not None:
-                solved = implicit(subject, equation, self.solves, lambda residual: traced(residual, self.by, {}))
                 rtol = RTOL["float64"] if self.rtol is None else self.rtol
-                checks = solved.checks(directions, claims, rtol, self._asked_of(solved.equation))
+                trace = partial(traced, by=self.by, held={})
+                checks = solved(subject, equation, self.solves, trace, self._truth, directions, claims, rtol)
             else:
                 truth = self._truth(subject)
                 checks = [truth.check(seeds, said) for seeds, said in zip(directions, claims, strict=True)]
@@ -186,16 +185,6 @@ class Question:
 
     def _truth(self, subject: Subject) -> Truth:
         return Truth(subject, self.by, self.kind, self.rtol, self.atol)
-
-    def _asked_of(self, subject: Subject) -> Callable[[Seeds, Floats, float], Check]:
-        """The verdict on claims about another function, with so much more room."""
-        truth = self._truth(subject)
-
-        def ask(seeds: Seeds, said: Floats, room: float) -> Check:
-            truth.atol = self.atol + room
-            return truth.check(seeds, said)
-
-        return ask
 
     def _forward(self, subject: Subject, directions: list[Seeds], say: Callable[..., Any]) -> list[Check]:
         """The verdicts on a JVP, along random directions of the arguments."""
