@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,8 +17,8 @@ import numpy as np
 
 from gradcli.check.claims import RTOL
 from gradcli.functions.arguments import Floats, Seeds
-from gradcli.functions.differences import JVP, along, derivative
-from gradcli.functions.extrapolation import slope
+from gradcli.functions.differences import JVP, along, derivative, held
+from gradcli.functions.extrapolation import Slope, slope
 from gradcli.functions.precision import epsilon_of
 from gradcli.functions.tracing.exact import REFUSED, TRACED, Claims, Exact, part_of, run_at
 from gradcli.functions.tracing.passage import Exit, Passage
@@ -28,8 +28,16 @@ from gradcli.report.verdicts import VariableCheck, Verdict
 _MOST_ENTRIES, _MOST_STEPS = 2_000, 300  # numbers that leave the graph, and of these times steps of the trace: else all is differenced
 _MOVE = 2.0**-14  # relative: how far the whole function is moved to confirm its derivative
 _OFF = 1e-4  # relative, of that derivative: what is off by more depends on what the trace has not seen
-_SHARE = 0.1  # of the tolerance: by how much differences may be off
 _PLACES = 3  # that are told
+
+
+@dataclass(frozen=True, eq=False)
+class Adjoint:
+    """That of numbers that leave the graph, by differences, and its errors."""
+
+    exit: Exit
+    numbers: np.ndarray
+    errors: np.ndarray
 
 
 @dataclass(eq=False)
@@ -56,31 +64,34 @@ class Composition:
         if not self.feasible:
             return None
         root, narrow = self.exact.sum(seeds), claims.narrow
-        if claims.rtol is None:
-            claims = claims._replace(rtol=RTOL["float64" if narrow is None else narrow.name])
-        assert claims.rtol is not None
-        made = self._adjoints(root, 0.0 if narrow is None else 2 * narrow.unit)
-        if made is None:
+        if claims.rtol is None and narrow is not None:
+            claims = claims._replace(rtol=RTOL[narrow.name])
+        adjoints = self._adjoints(root, 0.0 if narrow is None else 2 * narrow.unit)
+        if adjoints is None:
             return None
-        adjoints, unsure = made
-        whole = self.exact.added([(root, np.ones(())), *((exit.node, numbers) for exit, numbers in adjoints)])
-        leaves = self.exact.trace.leaves.values()
-        through = [part for exit, numbers in adjoints for part in self.exact.pulled({exit.node: numbers}, leaves).values()]
-        size = max((float(np.abs(part).max(initial=0.0)) for part in through), default=0.0)
-        judged = self.exact.judged(whole, claims._replace(atol=claims.atol + 4 * unsure * size))
+        whole = self.exact.added([(root, np.ones(())), *((adjoint.exit.node, adjoint.numbers) for adjoint in adjoints)])
+        room = self._errors(adjoints)
+        unsure = max(float(part.max(initial=0.0)) for part in room.values())
+        judged = self.exact.judged(whole, claims._replace(atol=claims.atol + unsure))
         if judged is None:
             return None
         check, grad = judged
-        if not self.exact.passage.held and not self._confirmed(seeds, grad, unsure * size):
+        if not self.exact.passage.held and not self._confirmed(seeds, grad, room):
             return None
-        places = self._places([exit for exit, numbers in adjoints if numbers.any()])
-        found = {claim.of: part_of(claim, check.variables[claim.of], claims.numbers[claim.of]) for claim in check.claims}
-        for part in found.values():
-            part.decided_by = f"{TRACED}, with differences at {places}"
-            if part.verdict is Verdict.AGREE and unsure > _SHARE * claims.rtol:
-                part.verdict, part.reason = Verdict.UNDETERMINED, f"differences are good to {unsure:.1g} only"
+        found: dict[str, VariableCheck] = {}
+        source = f"{TRACED}, with differences at {self._places(adjoints)}"
+        for claim in check.claims:
+            part, said = check.variables[claim.of], claims.numbers[claim.of]
+            if part.verdict is not Verdict.AGREE:
+                found[claim.of] = replace(part_of(claim, part, said), decided_by=source)
+                continue
+            errors = np.ravel(room[claim.of]) + (part.max_abs_error or 0.0)
+            slopes = np.ravel(grad[claim.of])
+            tolerance = RTOL.get(str(said.dtype), 1e-6) if claims.rtol is None else claims.rtol
+            estimates = [Slope(float(value), float(error), source=source) for value, error in zip(slopes, errors, strict=True)]
+            found[claim.of] = held(said, estimates.__getitem__, tolerance, claims.atol)
         if any(part.verdict is Verdict.MISMATCH for part in found.values()):
-            self._explain(root, claims, found, places)
+            self._explain(root, claims, found, self._places(adjoints))
         return found
 
     def _explain(self, root: Expr, claims: Claims, found: dict[str, VariableCheck], places: str) -> None:
@@ -91,20 +102,20 @@ class Composition:
                 if part.verdict is Verdict.MISMATCH:
                     part.reason = f"it takes for constants what leaves the graph at {places}"
 
-    def _adjoints(self, root: Expr, coarse: float) -> tuple[list[tuple[Exit, np.ndarray]], float] | None:
-        """Return those of the exits, the last first, by differences, and their relative error; None where differences give none.
+    def _adjoints(self, root: Expr, coarse: float) -> list[Adjoint] | None:
+        """Return those of the exits, the last first; None where differences give none.
 
         coarse  the distance of numbers, relative, in the format of the claims, in which the calls may compute whatever they are given
         """
-        hidden, found = self.exact.trace.hidden, list[tuple[Exit, np.ndarray]]()
-        unsure = 0.0  # adjoints are made of those that come later
+        hidden, found = self.exact.trace.hidden, list[Adjoint]()
+        unsure = 0.0  # the relative error of adjoints that come later, which those before are made of
         for exit in reversed(self.exits.values()):
-            seeds: dict[Expr, Any] = {later.node: numbers for later, numbers in found}
+            seeds: dict[Expr, Any] = {later.exit.node: later.numbers for later in found}
             seeds[root] = seeds.get(root, 0.0) + np.float64(1)
             adjoints = self.exact.pulled(seeds, hidden.values())
             weights = {number: np.asarray(adjoints[leaf]) for number, leaf in hidden.items() if leaf in adjoints}
             epsilon = max(epsilon_of(array.dtype) for array in (exit.numbers, *(self.exact.trace.constants[n] for n in weights)))
-            numbers, error = np.zeros(exit.numbers.size), 0.0
+            numbers, errors = np.zeros(exit.numbers.size), np.zeros(exit.numbers.size)
             for entry in range(exit.numbers.size) if any(weight.any() for weight in weights.values()) else ():
                 moved = partial(self._moved, exit, entry, weights)
                 at = float(exit.numbers.reshape(-1)[entry])
@@ -115,13 +126,26 @@ class Composition:
                     )
                 if estimate.sides is not None or estimate.noisy or not math.isfinite(estimate.value + estimate.error):
                     return None
-                numbers[entry], error = estimate.value, max(error, estimate.error)
+                numbers[entry], errors[entry] = estimate.value, estimate.error + unsure * abs(estimate.value)
             if numbers.any():
-                unsure += error / float(np.abs(numbers).max())
-            found.append((exit, numbers.reshape(exit.node.shape)))
-        return found, unsure
+                unsure = max(unsure, float(errors.max() / np.abs(numbers).max()))
+            found.append(Adjoint(exit, numbers.reshape(exit.node.shape), errors.reshape(exit.node.shape)))
+        return found
 
-    def _confirmed(self, seeds: Seeds, grad: Floats, room: float) -> bool:
+    def _errors(self, adjoints: list[Adjoint]) -> Floats:
+        """Return how far the errors of adjoints may take each entry of the gradient."""
+        leaves = self.exact.trace.leaves
+        room = {name: np.zeros(leaf.shape) for name, leaf in leaves.items()}
+        for adjoint in adjoints:
+            for entry in np.flatnonzero(adjoint.errors):
+                seed = np.zeros(adjoint.errors.size)
+                seed[entry] = adjoint.errors.reshape(-1)[entry]
+                moved = self.exact.pulled({adjoint.exit.node: seed.reshape(adjoint.errors.shape)}, leaves.values())
+                for name, leaf in leaves.items():
+                    room[name] += np.abs(moved.get(leaf, 0.0))
+        return room
+
+    def _confirmed(self, seeds: Seeds, grad: Floats, room: Floats) -> bool:
         """Return whether the function moves along a direction as this gradient says: nothing has left the graph unseen."""
         random = np.random.default_rng(7)
         direction = {name: random.uniform(-1, 1, x.shape) * np.where(x == 0, 1.0, x) for name, x in self.subject.floats.items()}
@@ -129,7 +153,7 @@ class Composition:
         if not math.isfinite(estimate.value):
             return True  # the end of the domain is near
         said = np.concatenate([np.ravel(grad[name] * far) for name, far in direction.items()])
-        unsure = room * sum(float(np.abs(far).sum()) for far in direction.values())
+        unsure = sum(float((np.abs(far) * room[name]).sum()) for name, far in direction.items())
         off = abs(estimate.value - float(said.sum()))
         return off <= _OFF * float(np.abs(said).sum()) + 2 * unsure + 4 * estimate.error
 
@@ -147,7 +171,8 @@ class Composition:
             return [math.nan] * sum(weight.size for weight in weights.values())
         return [term for number, weight in weights.items() for term in np.ravel(trace.constants[number] * weight).tolist()]
 
-    def _places(self, exits: list[Exit]) -> str:
-        places = list(dict.fromkeys(str(exit.place or "a call that is not traced") for exit in exits[::-1] or self.exits.values()))
+    def _places(self, adjoints: list[Adjoint]) -> str:
+        exits = [adjoint.exit for adjoint in reversed(adjoints) if adjoint.numbers.any()]
+        places = list(dict.fromkeys(str(exit.place or "a call that is not traced") for exit in exits or self.exits.values()))
         more = f" and {len(places) - _PLACES} more places" if len(places) > _PLACES else ""
         return ", ".join(places[:_PLACES]) + more
