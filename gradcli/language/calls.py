@@ -502,16 +502,9 @@ def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: d
 
 
 def is_pair(node: Call, nodes: list[Node]) -> bool:
-    """Return whether ``.values`` or ``.indices`` follows a call."""
+    """Return whether ``.values`` or ``.indices`` follows a call, which PyTorch's results have."""
     after = nodes[node.place + 1] if node.place + 1 < len(nodes) else None
     return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
-
-
-def of_a_pair(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """``x.max(1)`` where ``.values`` or ``.indices`` follows, which PyTorch's results have; what it gives and raises as `call`."""
-    name = f"Tensor.{function.name}" if exists(f"Tensor.{function.name}", TORCH) else function.name
-    given = arguments if function.base is None else [function.base, *arguments]
-    return call(builder, name, TORCH, given, keywords)
 
 
 def call_method(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gradcli.containment import contained
-from gradcli.errors import GradcliError, ShapeError, Source, Span, TypeMismatchError
+from gradcli.errors import GradcliError, ShapeError, Span, TypeMismatchError
 from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
