@@ -210,11 +210,11 @@ error[ambiguous]: '|x|y|x|' has two readings
     "a binding that mentions itself": (
         "q = 1\nz = z + q",
         """\
-error[missing-value]: the value of 'z' mentions 'z', which has none yet
+error[missing-value]: no value for 'z'
   --> model.grad:2:5
 2 | z = z + q
   |     ^
-  = help: give it one before: z = 1""",
+  = help: give it one: z=1""",
     ),
     "wide characters": (
         "'漢字' + x",

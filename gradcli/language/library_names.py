@@ -11,6 +11,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
+from gradcli.language import calls
 from gradcli.language.constructors import (
     arange,
     array,
@@ -36,6 +37,7 @@ from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape, scatter_add
 from gradcli.ops.calling.binding import static_parameters
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType, library_of
+from gradcli.ops.calling.signatures import declared
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.reductions.sums import sum_
@@ -306,6 +308,17 @@ def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, 
     return getitem(summed, index=((None, count, None),))
 
 
+def divergence(builder: Builder, p: Any, q: Any) -> Any:
+    """How far a distribution is from another one. Raises ArgumentError for pairs of which there is no formula."""
+    if not isinstance(p, calls.Instance) or not isinstance(q, calls.Instance):
+        raise ArgumentError("kl_divergence needs two distributions", help="write torch.distributions.kl_divergence(p, q)")
+    function = declared(f"{p.of.name}.kl_{q.of.name}", TORCH)
+    if function is None:
+        raise ArgumentError(f"kl_divergence of a {p.of.name} and a {q.of.name} is not supported")
+    given = {**p.kept, **{f"other_{key}": value for key, value in q.kept.items()}}
+    return calls.result_of(calls.applied(builder, "kl_divergence", function, given))
+
+
 # -- What libraries have beside the catalogue -------------------------------------------------------
 
 _OF_NUMPY: dict[str, tuple[str, Callable[..., Any]]] = {
@@ -323,6 +336,7 @@ _TABLES = {
         "iinfo": ("dtype|type", _limits("iinfo")),
         "device": ("name|type, -index", lambda builder, name: name),
         "bincount": ("x|input, weights, minlength", bincount),
+        "kl_divergence": ("p, q", divergence),
     }),
 }  # fmt: skip
 
@@ -347,26 +361,17 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
 # -- Names of libraries that are known and out of the language, with what is to be written for them --
 
 
-_AT_ONCE = "leave it out: functions work on all entries at once"
-_REFUSED = {  # why, and what is to be written
-    "it makes a function of a function, and a function is no value here": {
-        **dict.fromkeys(("grad", "value_and_grad"), "write grad(y, x) for the derivative of y by x"),
-        **dict.fromkeys(("jacfwd", "jacrev", "jacobian"), "write jacobian(y, x)"),
-        "hessian": "write hessian(y, x)",
-        "jvp": "write jvp(y, x, v)",
-        "vjp": "write vjp(y, x, v)",
-        **dict.fromkeys(words("vmap pmap jit checkpoint remat custom_vjp custom_jvp vectorize frompyfunc compile"), _AT_ONCE),
-    },
-    "it takes functions, and a function is no value here": {
-        **dict.fromkeys(words("scan fori_loop while_loop map associative_scan"), "write sum(x**2) for a sum over all entries"),
-        "cond": "write where(x > 0, x, 0)",
-    },
-    "it leaves open in which order entries stand": {"partition": "write sort(x)", "argpartition": "write argsort(x)"},
-    "how many entries there are would depend on values": {"unique": "write sort(x)"},
-    "it runs a function over and over": dict.fromkeys(
-        words("minimize minimize_scalar root fsolve brentq newton curve_fit least_squares quad odeint solve_ivp"),
-        "leave it out, and write the function itself: x**2",
-    ),
+_REFUSED = {  # with what is to be written
+    **dict.fromkeys(("grad", "value_and_grad"), "write grad(y, x) for the derivative of y by x"),
+    **dict.fromkeys(("jacfwd", "jacrev", "jacobian"), "write jacobian(y, x)"),
+    "hessian": "write hessian(y, x)",
+    "jvp": "write jvp(y, x, v)",
+    "vjp": "write vjp(y, x, v)",
+    **dict.fromkeys(words("vmap pmap jit checkpoint remat vectorize compile"), "leave it out: functions work on all entries at once"),
+    **dict.fromkeys(words("scan fori_loop while_loop map"), "write sum(x**2) for a sum over all entries"),
+    "cond": "write where(x > 0, x, 0)",
+    **dict.fromkeys(("partition", "unique"), "write sort(x)"),
+    "argpartition": "write argsort(x)",
 }
 
 
@@ -377,9 +382,8 @@ def refused(path: str, name: str) -> UnknownNameError | None:
             f"'{path}.{name}' is not in the language, which has no complex numbers",
             help="write sum(x*cos(w*t)) and sum(x*sin(w*t)) for its two parts",
         )
-    for why, helps in _REFUSED.items():
-        if name in helps:
-            return UnknownNameError(f"'{path}.{name}' is not in the language: {why}", help=helps[name])
+    if name in _REFUSED:
+        return UnknownNameError(f"'{path}.{name}' is not in the language", help=_REFUSED[name])
     return None
 
 

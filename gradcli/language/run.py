@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.characters import normalized
 from gradcli.containment import contained
-from gradcli.errors import ArgumentError, GradcliError, InputError, MissingValueError, Source, Span, TypeMismatchError
+from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.calls import is_object, is_several
 from gradcli.language.deviations import deviations, has_sign, refuse_measured, sign_in
@@ -28,13 +28,11 @@ from gradcli.language.tokens import PLAIN_BINDING, PYTHON_WORDS, RESERVED, SYMBO
 from gradcli.language.tree import (
     Assertion,
     Binding,
-    Call,
     DataBinding,
     Definition,
     Expression,
     Import,
     Lost,
-    Name,
     Number,
     Query,
     Relation,
@@ -169,19 +167,11 @@ class Bindings:
     def _evaluate(self, statement: Binding, made_of_itself: bool) -> None:
         scope, name, lowering = self.scope, statement.name, self.lowering
         deviation = self._deviation(statement)
-        try:
-            result = lowering.lower(statement.expression, statement.source)
-            if is_object(result) or is_several(result, lowering.mentions):
-                scope.bind_object(name, Bound(result, lowering.mentions))
-                return
-            value = self._value(lowering.coerced(result, statement.expression, statement.source))
-        except MissingValueError as error:
-            if name not in scope.names and name not in scope.failed and (place := _mention(statement)) is not None:
-                raise MissingValueError(
-                    f"the value of '{name}' mentions '{name}', which has none yet", span=place, source=statement.source,
-                    help=f"give it one before: {name} = 1",
-                ) from None  # fmt: skip
-            raise error
+        result = lowering.lower(statement.expression, statement.source)
+        if is_object(result) or is_several(result, lowering.mentions):
+            scope.bind_object(name, Bound(result, lowering.mentions))
+            return
+        value = self._value(lowering.coerced(result, statement.expression, statement.source))
         if deviation is not None and value.mentions:
             refusal = ArgumentError(
                 f"the value of '{name}' mentions another name: '±' stands behind numbers", help=f"write {name} = 1.0 ± 0.1"
@@ -232,13 +222,6 @@ class Bindings:
             self._deviate(statement, self._deviation(statement))
         except GradcliError as error:
             raise error.at(statement.span, statement.source) from None
-
-
-def _mention(statement: Binding) -> Span | None:
-    """Return where a binding mentions its own name."""
-    nodes = statement.expression.nodes
-    callees = {node.callee for node in nodes if isinstance(node, Call)}
-    return next((node.span for node in nodes if isinstance(node, Name) and node.name == statement.name and node not in callees), None)
 
 
 # -- The text of a program as it is read, and where in it a logical line stands --------------------
