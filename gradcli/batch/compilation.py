@@ -112,18 +112,18 @@ def ranked(value: Any, slopes: Mapping[str, Any], numbers: Iterable[Number | Non
 
 
 class StraightLine:
-    """The value of a root, which is a number, and its derivatives, as a function of the values of leaves.
+    """The value of a root, which is a number, and its derivatives, as a function of the values of these and of other leaves.
 
     program  the function, whose results may be Python's floats; it raises where these do, and leaves what is not finite to others
     """
 
-    def __init__(self, root: Expr, wrt: Sequence[Expr], leaves: Sequence[Expr]) -> None:
+    def __init__(self, root: Expr, wrt: Sequence[Expr], others: Sequence[Expr]) -> None:
         found = backward(reachable([root]), {root: ones_like(root)}, wrt, itself)
         results = [root, *(found.get(x, zeros_like(x)) for x in wrt)]
         # where all is finite, a cotangent times a partial is a product like any other
         roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
         steps = planned(roots, in_c=False)
-        self.program = written(leaves, roots, steps, "float64", assume_finite=True, checked=False, exact=True).compiled("program")
+        self.program = written([*wrt, *others], roots, steps, "float64", assume_finite=True, checked=False, exact=True).compiled("program")
 
     def __call__(self, values: Sequence[Any]) -> Sequence[Any] | None:
         """Value and derivatives; None if one of them is not finite."""
@@ -222,8 +222,7 @@ class CompilationCache:
             if template.met < _OFTEN_READ and not at_once:
                 return None
             graph = lowered(template, self.limits)
-            template.compiled = graph is not None and StraightLine(graph.root, graph.names, [*graph.names, *graph.numbers])
-            template.nodes = 0 if graph is None else graph.operations + len(graph.numbers)
+            template.compiled = graph is not None and StraightLine(*graph)
         if not template.compiled or any(name in taken for name in template.callees):
             return None
         numbers = []
