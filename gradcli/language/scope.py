@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,16 +19,14 @@ from gradcli.language.tree import Binding, DataBinding, Definition, Frame
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops import structure
 from gradcli.ops.calling import binding
+from gradcli.ops.calling.binding import Host, Use
 from gradcli.ops.calling.inputs import FLOAT, kind_of, numpy_dtype
 from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.facts import Fixed
 from gradcli.ops.text import expanded
 
-if TYPE_CHECKING:  # what makes nodes, or parameters of the program, of results of lowering
-    from gradcli.language.coercion import Coercion as Builder
+if TYPE_CHECKING:
     from gradcli.language.origins import Origins
-else:
-    Builder = Any
 
 
 # -- Values that a program takes beforehand: the uses of names that no derivative flows through ----
@@ -238,6 +236,43 @@ def quantified(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterato
             table.clear()
             table.update(meanings)
         scope.replaced = replaced
+
+
+# -- What makes nodes of results, as those see it who are handed one: functions of the language,
+# subscripts, derivatives.
+
+
+class Builder(Host, Protocol):
+    """Takes results of lowering for nodes or for parameters of the program; `coercion.Coercion` is the one there is.
+
+    A result is a node, or, where the language has them, a tuple, a list (an array not made yet), a string, None, a `Module`, a
+    `Function` or a `FreeVariable`.
+    """
+
+    @property
+    def scope(self) -> Scope: ...
+    @property
+    def graph(self) -> Graph: ...
+    @property
+    def random(self) -> np.random.Generator: ...
+
+    def value(self, argument: Any) -> Expr:
+        """A result as a node. Raises TypeMismatchError for what is no number or array, MissingValueError for a name without a value."""
+
+    def static(self, argument: Any, of: Use | str | None = None) -> Any:
+        """A result as a parameter of the program, known beforehand: integers, tuples, strings, arrays of indices."""
+
+    def flag(self, result: Any, place: str) -> bool:
+        """A result as True or False, known beforehand; numbers are what they are in Python. Raises ArgumentError for anything else."""
+
+    def integer(self, result: Any, place: str = "an index") -> int:
+        """A result as a whole number known beforehand. Raises ArgumentError for any other."""
+
+    def number(self, result: Any, place: str | None) -> float:
+        """A result as a number known beforehand, which decides what entries there are. Raises ArgumentError for anything else."""
+
+    def is_integral(self, node: Expr) -> bool:
+        """Return whether a node is a whole number (or an array of them) by construction."""
 
 
 # -- Routines: functions and methods that the language has beside the catalogue's, and ranges
