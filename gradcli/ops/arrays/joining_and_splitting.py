@@ -254,10 +254,6 @@ declare(f"""
 # -- Entries repeated: tiles, grids, combinations and windows --------------------------------------
 
 
-_OF_TUPLE = 3  # numbers in whose memory a list has one of a tuple
-_MANY = 64  # things of as many or more, so many at a time, are more tuples than any memory holds
-
-
 def _counts(counts: Any) -> tuple[int, ...]:
     numbers: tuple[int, ...] = counts if isinstance(counts, tuple) else (counts,)
     if min(numbers, default=0) < 0:
@@ -331,21 +327,6 @@ def cartesian_prod(*arrays: Any) -> Any:
     if len(arrays) == 1:
         return arrays[0]
     return reshape(stack(*meshgrid(*arrays, indexing="ij"), axis=-1), shape=(-1, len(arrays)))
-
-
-@function()
-def combinations(x: Any, *, r: int = 2, with_replacement: bool = False) -> Any:
-    """All r-tuples of entries of a vector, as rows."""
-    need_axes("combinations", x, 1, 1)
-    if r < 0:
-        raise ArgumentError(f"combinations: r must be at least 0, not {r}")
-    n = x.shape[0]
-    things = max(0, n + r - 1) if with_replacement else n
-    count = math.comb(things, min(r, things - r, _MANY)) if r <= things else 0
-    room_for(_OF_TUPLE, count, max(1, r))
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(n), r)) if count else []
-    return rows_of(x, np.array(rows, np.int64).reshape((count, r) if r else (0,)), 0)
 
 
 def _windows_in_memory(array: np.ndarray, axis: int, length: int, step: int) -> np.ndarray:

@@ -288,7 +288,6 @@ _ALIKE_TABLE = """
     torch_min = min -axis -keepdims -y
     torch_softmax = softmax -x +axis
     torch_log_softmax = log_softmax -x +axis
-    torch_cov = cov -correction -fweights -aweights
     torch_cross = cross -x +axis
     torch_cumsum = cumsum
     torch_cumprod = cumprod

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops import carrying, extended, pytorch
-from gradcli.ops.carrying import exponent, product, quotient, remaining, steady
+from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import Pieces, equal, isfinite, isnan, less, logical_not, where
@@ -376,19 +376,6 @@ def angle(x: Any) -> Any:
     return where(isnan(x), x, where(less(x, 0), PI, 0.0))
 
 
-gap = flat(
-    "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
-    None, None, public=False, memory="format", doc="What the next float after x, towards y, has beyond x.",
-    numpy="(np.nextafter({0}, {1}) - {0:term})",
-)
-
-
-@function(memory="format")
-def nextafter(x: Any, y: Any) -> Any:
-    """The next float after x, towards y; its derivative by x is 1."""
-    return x + gap(x, y)
-
-
 @function("real conj conjugate conj_physical resolve_conj resolve_neg")
 def real(x: Any) -> Any:
     """x itself: all numbers are real."""
@@ -434,30 +421,6 @@ def nan_to_num(x: Any, *, nan: Number = None, posinf: Number = None, neginf: Num
     for replaced, by in ((isnan(x), nan), (equal(x, math.inf), posinf), (equal(x, -math.inf), neginf)):
         found = found if by is None else where(replaced, by, found)
     return found
-
-
-def _exponent(x: Any) -> Any:
-    return np.frexp(x)[1].astype(np.asarray(x).dtype)[()]
-
-
-binary_exponent = flat(
-    "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if m.isfinite(x) else m.zero, None,
-    public=False, written="frexp({x})[1]", doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
-    kinks=Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),
-    carries=exponent,
-    numpy="np.frexp({0})[1]",
-)
-
-
-@function(results="mantissa exponent:int32")
-def frexp(x: Any) -> tuple[Any, Any]:
-    """The mantissa m and the exponent e of x = m * 2**e, with 0.5 <= abs(m) < 1. The exponent's derivative is 0.
-
-    >>> frexp(x)[0]
-    """
-    exponent = binary_exponent(x)
-    half = floor(exponent * 0.5)  # in two steps, so that 2**-e does not overflow
-    return x * exp2(-half) * exp2(half - exponent), exponent
 
 
 @function(numpy="x|x1, other|x2")

@@ -4,7 +4,7 @@ CALLS = {
     "add sub subtract rsub": ("X, Y", "M, 0.5", "M, V, alpha=0.25", "V, 2, alpha=-3"),
     "div divide true_divide": ("X, Y", "M, 0.5", "X, Y, rounding_mode='floor'", "X, Y, rounding_mode='trunc'", "M, N, rounding_mode=None"),
     "round around": ("U", "X*7.3, 1", "X*7.3, decimals=-1", "7.3*X, decimals=2", "M"),
-    "modf frexp": ("U",),
+    "modf": ("U",),
     "divmod": ("X, Y", "M, 0.4"),
     "remainder mod fmod floor_divide": ("X, Y", "M, 0.4", "2.5, V"),
     "clip clamp": (
@@ -54,7 +54,6 @@ CALLS = {
     "logical_and logical_or logical_xor": ("X, Y", "B, G", "M > 0, N < 0", "J, K"),
     "signbit": ("U", "-W", "-0.0", "M*0", "-0.0*P"),
     "copysign": ("X, Y", "V, -W", "M*0, -N"),
-    "nextafter": ("X, Y", "V, -W", "M*0, -N"),
     "double float contiguous": ("M", "0.5"),
     "positive": ("M", "U"),
     "nanmax nanmin nanprod": ("D", "D, axis=0", "D, 1", "D, axis=1, keepdims=True", "[nan, nan]", "O"),
