@@ -47,6 +47,15 @@ class Entrywise(Fixed, Rule):
     epsilon: bool = False
 
 
+class Opened(Rule):
+    """A function entry by entry that is what its body is, of whose own forward pass and rule nothing is run."""
+
+    value = None
+
+
+BODY = Opened()
+
+
 class Valued(Fixed, Rule):
     """A function entry by entry without kinks that NumPy has no loop for in long double: its slopes are sympy's."""
 
@@ -117,38 +126,13 @@ def _clip_high(x: Any, low: Any, high: Any) -> Any:
     return _either((x > high) | np.asarray(low is not None and high < low))
 
 
-def _whole(x: Any) -> Any:
-    return np.trunc(x)
-
-
-def _logistic(x: Any) -> Any:
-    small = np.exp(-np.abs(x))
-    return np.where(x < 0, small, 1) / (1 + small)
-
-
-def _softplus(x: Any, beta: float, threshold: float) -> Any:
-    curve = (np.where(x * beta > 0, x * beta, 0) + np.log1p(np.exp(-np.abs(x * beta)))) / beta
-    return np.where(x * beta > threshold, x, curve)
-
-
-def _softplus_slope(x: Any, beta: float, threshold: float) -> Any:
-    return np.where(x * beta > threshold, 1, _logistic(x * beta))
-
-
 CLIP = Entrywise((_clip_x, _clip_low, _clip_high))
-REMAINDER = Entrywise((lambda x, y: _ONE, lambda x, y: -np.floor(x / y)))
-FMOD = Entrywise((lambda x, y: _ONE, lambda x, y: -_whole(x / y)))
 COPYSIGN = Entrywise((lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y)))
 NUMBERS = Entrywise((lambda x: _either(np.isfinite(x)),))
-SOFTPLUS = Entrywise((_softplus_slope,), _softplus)
 
 
 def _times_log(x: Any, log: Any) -> Any:
     return np.where((x == 0) & ~np.isnan(log), _NONE, x * log)
-
-
-def _entropy(x: Any) -> Any:
-    return np.where(x < 0, -np.inf, -_times_log(x, np.log(np.where(x > 0, x, np.where(x == 0, _ONE, x)))))
 
 
 def _sinc(x: Any) -> Any:
@@ -161,7 +145,7 @@ def _sinc(x: Any) -> Any:
 _PI = LONG_DOUBLE("3.14159265358979323846264338327950288")
 XLOGY = Valued(lambda x, y: _times_log(x, np.log(y)))
 XLOG1PY = Valued(lambda x, y: _times_log(x, np.log1p(y)))
-ENTROPY, SINC = Valued(_entropy), Valued(_sinc)
+SINC = Valued(_sinc)
 
 
 # -- Reductions: values and derivatives, by formulas of their own ----------------------------------

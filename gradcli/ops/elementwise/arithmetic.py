@@ -13,7 +13,6 @@ from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import Pieces, equal, isfinite, isnan, less, logical_not, where
-from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import SAME, Choice, Function, Kink, Number, Op, declare, flat, function, piecewise
 from gradcli.ops.text import POWER, SUM, UNARY, Form, number_in_c, product_in_latex
 
@@ -147,7 +146,7 @@ rint = _flat(
 abs_ = piecewise(
     "abs absolute fabs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
     symbolic=lambda s, x: s.Abs(x), saves="x", ulps=0,
-    dtype="number", extended=Entrywise((np.sign,)),
+    dtype="number",
     kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
     latex=r"\left|{x}\right|", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
@@ -172,7 +171,7 @@ def floor_divide(x: Any, y: Any) -> Any:
     "remainder mod", forward=np.remainder,
     partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y))),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), saves="y: x y", ulps=0, dtype="number",
-    extended=extended.REMAINDER, kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
+    kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
     domain="y is not 0",
     refuses=pytorch.no_division_by_zero,
     written="%",
@@ -190,7 +189,7 @@ def remainder(x: Any, y: Any) -> Any:
     forward=np.fmod,
     partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y))),
     kind="piecewise", saves="y: x y out", ulps=0,
-    extended=extended.FMOD, domain="y is not 0", dtype="number",
+    domain="y is not 0", dtype="number",
     kinks=Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),
     refuses=pytorch.no_division_by_zero,
     carries=remaining,

@@ -199,7 +199,7 @@ softplus: Op = piecewise(
     static={"beta": 1, "threshold": math.inf},
     saves="x",
     ulps=4,
-    extended=extended.SOFTPLUS,
+    extended=extended.BODY,
     kinks=Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20). >>> softplus(x)",
     definition=_softplus_of,
