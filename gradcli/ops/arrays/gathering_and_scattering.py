@@ -73,16 +73,6 @@ def index_select(x: Any, index: Index, *, axis: int) -> Any:
     return taken if x.shape else reshape(taken, shape=())
 
 
-@function(numpy="x, axis, index, -sparse_grad")
-def gather(x: Any, index: Index, *, axis: int) -> Any:
-    """The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j] along axis 0.
-
-    >>> gather(x, 0, [0])
-    """
-    rows, places = at_least_1d(x), at_least_1d(index)
-    return reshape(take_along(rows, places, axis=one_axis(axis, len(rows.shape))), shape=tuple(index.shape))
-
-
 @function(numpy="x, index|indices, axis", backward="Gather")
 def take_along_dim(x: Any, index: Index, *, axis: int | None = None) -> Any:
     """The entries at indices along an axis, for each of the others; x and the index broadcast."""
@@ -91,7 +81,7 @@ def take_along_dim(x: Any, index: Index, *, axis: int | None = None) -> Any:
     if len(x.shape) != len(index.shape):
         raise ShapeError(f"take_along_dim: x has {len(x.shape)} axes and the index {len(index.shape)}")
     if not x.shape:
-        return gather(x, index, axis=axis)
+        return take_along(x, index, axis=axis)
     place = one_axis(axis, len(x.shape))
     common = common_shape(*(part_of(v, place, 0, 1) for v in (x, index)))
     values, indices = (broadcast_to(v, shape=shape_with(common, place, v.shape[place])) for v in (x, index))
@@ -110,16 +100,10 @@ def mask_of(mask: Any) -> np.ndarray:
 def compress(x: Any, *, mask: Any, axis: int | None = None) -> Any:
     """The rows along an axis where a condition holds."""
     x, place = (vector_of(x), 0) if axis is None else (x, one_axis(axis, len(x.shape)))
-    chosen = mask_of(mask)
+    chosen = mask_of(mask) if axis is not None else mask_of(mask).ravel()
     if chosen.ndim != 1 or not x.shape or chosen[x.shape[place] :].any():
         raise ShapeError(f"compress: a condition of shape {chosen.shape} does not fit an array of shape {tuple(x.shape)}")
     return rows_of(x, np.flatnonzero(chosen), place)
-
-
-@function(numpy="mask|condition, x|arr")
-def extract(x: Any, *, mask: Any) -> Any:
-    """The entries where a condition holds, along one axis."""
-    return compress(x, mask=mask_of(mask).ravel())
 
 
 @function()
@@ -130,7 +114,7 @@ def masked_select(x: Any, *, mask: Any) -> Any:
     """
     chosen = mask_of(mask)
     shape = common_shape(x, chosen)
-    return compress(broadcast_to(x, shape=shape), mask=np.broadcast_to(chosen, shape).ravel())
+    return compress(broadcast_to(x, shape=shape), mask=np.broadcast_to(chosen, shape))
 
 
 def _rearranged(x: Any, function: Function, of: Any = None) -> Any:
@@ -368,6 +352,8 @@ declare(f"""
     numpy:
         take_along_axis = take_along_dim(x|arr, index|indices, axis=-1)
         ndarray.compress = compress(x, mask|condition, axis, -out)
+        extract = compress(mask|condition, x|arr)
+        gather = take_along(x, axis!, index!, -sparse_grad)
         scatter_add = torch_scatter_add({_SOURCE})
         select = numpy_select(conditions|condlist, choices|choicelist, default)
     torch:

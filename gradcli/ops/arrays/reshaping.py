@@ -41,12 +41,6 @@ def flatten(x: Any, *, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 
 @function()
-def ravel(x: Any) -> Any:
-    """All entries along one axis."""
-    return vector_of(x)
-
-
-@function()
 def torch_squeeze(x: Any, *, axis: Any = None) -> Any:
     """Axes removed that have one entry."""
     axes = axes_of(axis, len(x.shape))
@@ -219,12 +213,6 @@ def swapdims(x: Any, *, dim0: int, dim1: int) -> Any:
     return x if first == second else swapaxes(x, axis1=first, axis2=second)
 
 
-@function("matrix_transpose adjoint")
-def matrix_transpose(x: Any) -> Any:
-    """The last two axes exchanged: the transpose of each matrix."""
-    return swapaxes(x, axis1=-1, axis2=-2)
-
-
 # -- Entries in other places of the same array: rolled, turned, in triangles and on diagonals ------
 
 
@@ -271,27 +259,6 @@ def rot90(x: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
         return x
     turned = swapaxes(x, axis1=first, axis2=second) if k % 2 else x
     return flip(turned, axis={1: first, 2: (first, second), 3: second}[k % 4])
-
-
-@function(memory="own")
-def torch_flip(x: Any, *, axis: Any) -> Any:
-    """torch.flip: the entries in reverse order along the axes given."""
-    axes = axes_of(axis if isinstance(axis, tuple) else (axis,), max(len(x.shape), 1))
-    return flip(x, axis=axes) if x.shape and axes else x
-
-
-@function(numpy="x|m")
-def fliplr(x: Any) -> Any:
-    """The columns in reverse order."""
-    need_axes("fliplr", x, 2)
-    return flip(x, axis=1)
-
-
-@function(numpy="x|m")
-def flipud(x: Any) -> Any:
-    """The rows in reverse order."""
-    need_axes("flipud", x, 1)
-    return flip(x, axis=0)
 
 
 def _triangle(part: Any) -> Function:
@@ -403,15 +370,18 @@ declare(f"""
         permute_dims = transpose(x, axes+)
         roll(x, shift|shifts, axis|dims)
         flip(x|m, axis)
+        fliplr = flip(x|m; axis=1)
+        flipud = flip(x|m; axis=0)
+        matrix_transpose adjoint = swapaxes(x; axis1=-1, axis2=-2)
         tril triu(x|m, k|diagonal)
         linalg.diagonal = diagonal({_DIAGONAL}; axis1=-2, axis2=-1)
     torch:
         squeeze = torch_squeeze(x, axis+)
         reshape(x, shape|size+!)
-        ravel(x)
+        ravel = numpy_ravel(x)
         swapaxes transpose = swapdims({_SWAPPED})
         permute = transpose(x, axes+!)
         broadcast_to = expand(x, shape|size+)
-        flip = torch_flip(x, axis|dims+)
+        flip(x, axis|dims+!)
         linalg.diagonal = diagonal(x|A, *, offset, axis1|dim1=-2, axis2|dim2=-1)
 """)

@@ -16,7 +16,7 @@ from gradcli.ops.elementwise.arithmetic import rint
 from gradcli.ops.elementwise.logic import clip, equal, greater, greater_equal, isnan, less, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.cumulative import cumsum
-from gradcli.ops.reductions.sums import max_, min_, prod, sum_
+from gradcli.ops.reductions.sums import max_, min_, sum_
 from gradcli.ops.registry import Function, axes_of, declare, function, room_for
 from gradcli.ops.structure import to_int
 
@@ -253,12 +253,6 @@ def nanmax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 def nanmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The smallest of the entries that are numbers; NaN where none is."""
     return _extreme_number(min_, math.inf, x, axis, keepdims)
-
-
-@function()
-def nanprod(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The product of the entries that are numbers."""
-    return prod(where(isnan(x), 1.0, x), axis=axis, keepdims=keepdims)
 
 
 @function()

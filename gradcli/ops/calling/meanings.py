@@ -296,12 +296,10 @@ _ALIKE_TABLE = """
     torch_norm = numpy_norm -ord +axis
     torch_solve = solve -left
     old_qr = numpy_qr -some
-    ravel = numpy_ravel
     reshape = numpy_reshape
     swapdims = swapaxes
     chain_matmul = multi_dot
     torch_squeeze = squeeze
-    torch_flip = flip
     torch_where = where
     torch_tensordot = tensordot
 """

@@ -295,18 +295,6 @@ clip = piecewise(
 )
 
 
-@function(kinks=Kink(lambda x, low: x == low, "x = min", "1 for x"))
-def clamp_min(x: Any, min: Any) -> Any:
-    """x, or min where x is below it."""
-    return clip(x, min, None)
-
-
-@function(kinks=Kink(lambda x, high: x == high, "x = max", "1 for x"))
-def clamp_max(x: Any, max: Any) -> Any:
-    """x, or max where x is above it."""
-    return clip(x, None, max)
-
-
 @function()
 def fmax(x: Any, y: Any) -> Any:
     """The larger of two values, ignoring NaN; of equal ones the first, which gets the gradient.
@@ -326,6 +314,8 @@ declare("""
     numpy:
         clip(x, low|a_min|min, high|a_max|max, -out)
         clamp = clip(x, low|min, high|max)
+        clamp_min = clip(x, low|min!)
+        clamp_max = clip(x, high|max!)
     torch:
         clip clamp = clip(x, low|min, high|max)
 """)

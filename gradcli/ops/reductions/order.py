@@ -121,12 +121,6 @@ def torch_sort(x: Any, *, axis: Any = -1, descending: bool = False, stable: bool
     return _sort(x, axis, descending)
 
 
-@function(kinks=TIES)
-def msort(x: Any) -> Any:
-    """The entries in ascending order along the first axis."""
-    return sort(x, axis=0)
-
-
 def chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
     """Entries at indices that have one entry along an axis, and the indices."""
     values = take_along(x, index, axis=axis)
@@ -161,28 +155,15 @@ def torch_min(x: Any, y: Any = None, *, axis: Any = None, keepdims: bool = False
     return _extreme_of(argmin, min_, minimum, x, y, axis, keepdims)
 
 
-def _running(x: Any, axis: int, sign: int) -> Any:
-    one_axis(axis, max(len(x.shape), 1))
-    index = argcummax(x if sign > 0 else -x, axis=axis)
-    return take_along(x, index, axis=axis), index
-
-
 @function(memory="own", results=PAIR, kinks=_LAST_TIES)
-def cummax(x: Any, *, axis: int) -> Any:
-    """The largest entry so far along an axis, and its index (the last of equal ones).
+def cummax(x: Any, *, axis: int, largest: bool = True) -> Any:
+    """The largest (or smallest) entry so far along an axis, and its index (the last of equal ones).
 
     >>> cummax(x, 0)[0]
     """
-    return _running(x, axis, 1)
-
-
-@function(memory="own", results=PAIR, kinks=_LAST_TIES)
-def cummin(x: Any, *, axis: int) -> Any:
-    """The smallest entry so far along an axis, and its index (the last of equal ones).
-
-    >>> cummin(x, 0)[0]
-    """
-    return _running(x, axis, -1)
+    one_axis(axis, max(len(x.shape), 1))
+    index = argcummax(x if largest else -x, axis=axis)
+    return take_along(x, index, axis=axis), index
 
 
 @function(results=PAIR, memory="own", kinks=TIES)
@@ -247,7 +228,9 @@ def _valid(x: Any, axis: int) -> Any:
     return sum_(where(isnan(x), 0.0, 1.0), axis=axis, keepdims=True)
 
 
-def _torch_median(x: Any, axis: Any, keepdims: bool, ignore_nan: bool) -> Any:
+@function(memory="own", results=PAIR, kinks=TIES)
+def torch_median(x: Any, *, axis: Any = None, keepdims: bool = False, ignore_nan: bool = False) -> Any:
+    """torch.median: the lower one of the middle entries; along an axis with its index."""
     if axis is None:
         if keepdims:
             raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here")
@@ -262,22 +245,20 @@ def _torch_median(x: Any, axis: Any, keepdims: bool, ignore_nan: bool) -> Any:
     return chosen(x, take_along(argsort(x, axis=place), to_int(rank), axis=place), place, keepdims)
 
 
-@function(memory="own", results=PAIR, kinks=TIES)
-def torch_median(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """torch.median: the lower one of the middle entries; along an axis with its index."""
-    return _torch_median(x, axis, keepdims, False)
-
-
-@function(memory="own", results=PAIR, kinks=TIES)
-def torch_nanmedian(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """torch.nanmedian: the median of the entries that are numbers."""
-    return _torch_median(x, axis, keepdims, True)
-
-
 METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
-def _quantile(x: Any, q: Any, axis: Any, keepdims: bool, interpolation: str, ignore_nan: bool = False) -> Any:
+@function(kinks=TIES)
+def quantile(
+    x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear", percent: bool = False,
+    ignore_nan: bool = False,
+) -> Any:
+    """The quantiles of the entries (that are numbers) at q from 0 to 1, or in percent, interpolated between the two nearest entries. The
+    median is the middle entry, or the mean of the two in the middle (torch.median: the lower one).
+
+    >>> quantile(x, 0.5)
+    """
+    q = q / 100 if percent else q
     if interpolation not in METHODS:
         raise ArgumentError(f"quantile: the interpolation must be one of {', '.join(METHODS)}, not {interpolation!r}")
     if len(q.shape) > 1:
@@ -315,57 +296,19 @@ def _ranked(ordered: Any, rank: Any) -> Any:
     return take_along(ordered, place, axis=-1)
 
 
-@function(kinks=TIES)
-def quantile(x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear") -> Any:
-    """The quantiles of the entries at q from 0 to 1, interpolated between the two nearest entries.
-
-    >>> quantile(x, 0.5)
-    """
-    return _quantile(x, q, axis, keepdims, interpolation)
-
-
-@function(kinks=TIES)
-def nanquantile(x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear") -> Any:
-    """The quantiles of the entries that are numbers."""
-    return _quantile(x, q, axis, keepdims, interpolation, True)
-
-
-@function(kinks=TIES)
-def percentile(x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear") -> Any:
-    """The quantiles at q from 0 to 100.
-
-    >>> percentile(x, 50)
-    """
-    return _quantile(x, q / 100, axis, keepdims, interpolation)
-
-
-@function(kinks=TIES)
-def nanpercentile(x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear") -> Any:
-    """The quantiles at q from 0 to 100 of the entries that are numbers."""
-    return _quantile(x, q / 100, axis, keepdims, interpolation, True)
-
-
-@function(kinks=TIES)
-def median(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The median: the middle entry, or the mean of the two in the middle (torch.median: the lower one).
-
-    >>> median(x)
-    """
-    return _quantile(x, np.float64(0.5), axis, keepdims, "midpoint")
-
-
-@function(kinks=TIES)
-def nanmedian(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The median of the entries that are numbers."""
-    return _quantile(x, np.float64(0.5), axis, keepdims, "midpoint", True)
-
-
 _METHOD = "x, q, axis, -out, -overwrite_input, interpolation|method, keepdims, -weights"
+_MIDDLE = "x, axis, -out, -overwrite_input, keepdims; q=0.5, interpolation='midpoint'"
 declare(f"""
     numpy:
+        msort = sort(x; axis=0)
         argsort sort(x, axis?, -kind, -fields|order, -stable)
-        quantile nanquantile percentile nanpercentile({_METHOD})
-        median nanmedian(x, axis, -out, -overwrite_input, keepdims)
+        quantile({_METHOD})
+        nanquantile = quantile({_METHOD}; ignore_nan=True)
+        percentile = quantile({_METHOD}; percent=True)
+        nanpercentile = quantile({_METHOD}; percent=True, ignore_nan=True)
+        cummin = cummax(x, axis!; largest=False)
+        median = quantile({_MIDDLE})
+        nanmedian = quantile({_MIDDLE}, ignore_nan=True)
     torch:
         sort = torch_sort(x, axis, descending, *, stable)
         argsort(x, axis, descending, *, -stable)
@@ -373,6 +316,7 @@ declare(f"""
         max = torch_max(x, axis@y, keepdims, *, y)
         min = torch_min(x, axis@y, keepdims, *, y)
         median = torch_median(x, axis, keepdims)
-        nanmedian = torch_nanmedian(x, axis, keepdims)
-        quantile nanquantile(x, q, axis, keepdims, *, interpolation)
+        nanmedian = torch_median(x, axis, keepdims; ignore_nan=True)
+        quantile(x, q, axis, keepdims, *, interpolation)
+        nanquantile = quantile(x, q, axis, keepdims, *, interpolation; ignore_nan=True)
 """)

@@ -14,7 +14,7 @@ from gradcli.ops.carrying import count
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.sums import max_, mean, min_, sum_, variation
+from gradcli.ops.reductions.sums import max_, mean, min_, sum_
 from gradcli.ops.registry import Number, declare, function, is_number, need_axes, one_axis
 from gradcli.ops.special.incomplete import entr
 
@@ -79,21 +79,6 @@ def average(x: Any, weights: Any = None, *, axis: Any = None, keepdims: bool = F
 def ptp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The largest entry less the smallest."""
     return max_(x, axis=axis, keepdims=keepdims) - min_(x, axis=axis, keepdims=keepdims)
-
-
-_SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, -mean"
-
-
-@function(numpy=_SPREAD)
-def nanvar(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
-    """The variance of the entries that are numbers, divided by n - ddof."""
-    return variation("nanvar", False, x, where, axis, keepdims, ddof, True)
-
-
-@function(numpy=_SPREAD)
-def nanstd(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
-    """The standard deviation of the entries that are numbers."""
-    return variation("nanstd", True, x, where, axis, keepdims, ddof, True)
 
 
 # -- Statistics of scipy.stats: scores, moments, entropy of shares, correlation --------------------

@@ -366,21 +366,6 @@ expn: Op = elementwise(
 )
 
 
-@function()
-def spherical_bessel_j0(x: Any) -> Any:
-    """sin(x)/x, and 1 at x = 0.
-
-    >>> spherical_bessel_j0(x)
-    """
-    return sine_quotient(x, n=0)
-
-
-@function("E1 exp1", domain="x > 0")
-def e1(x: Any) -> Any:
-    """The exponential integral expn(1, x)."""
-    return expn(x, n=1)
-
-
 @function(results="si ci")
 def sici(x: Any) -> Any:
     """Si(x) and Ci(x).
@@ -402,6 +387,8 @@ declare("""
         exprel dawsn(x)
         ellipk ellipe(m)
         expn(n, x)
+        E1 exp1 = expn(x; n=1)
+        spherical_bessel_j0 = sine_quotient(x; n=0)
 """)
 
 
@@ -462,42 +449,6 @@ kv = _bessel(
 )
 
 
-@function("j0 bessel_j0")
-def j0(x: Any) -> Any:
-    """The Bessel function jv(0, x)."""
-    return jv(x, v=0)
-
-
-@function("j1 bessel_j1")
-def j1(x: Any) -> Any:
-    """The Bessel function jv(1, x)."""
-    return jv(x, v=1)
-
-
-@function("y0 bessel_y0", domain="x > 0")
-def y0(x: Any) -> Any:
-    """The Bessel function yv(0, x)."""
-    return yv(x, v=0)
-
-
-@function("y1 bessel_y1", domain="x > 0")
-def y1(x: Any) -> Any:
-    """The Bessel function yv(1, x)."""
-    return yv(x, v=1)
-
-
-@function("k0 modified_bessel_k0", domain="x > 0")
-def k0(x: Any) -> Any:
-    """kv(0, x)."""
-    return kv(x, v=0)
-
-
-@function("k1 modified_bessel_k1", domain="x > 0")
-def k1(x: Any) -> Any:
-    """kv(1, x)."""
-    return kv(x, v=1)
-
-
 def _i0_slope(out: Any, x: Any) -> Any:
     return i1(x)
 
@@ -556,4 +507,10 @@ declare("""
         yv yn bessely = yv(v, x|z)
         iv besseli = iv(v, x|z)
         kv kn besselk = kv(v, x|z)
+        j0 bessel_j0 = jv(x; v=0)
+        j1 bessel_j1 = jv(x; v=1)
+        y0 bessel_y0 = yv(x; v=0)
+        y1 bessel_y1 = yv(x; v=1)
+        k0 modified_bessel_k0 = kv(x; v=0)
+        k1 modified_bessel_k1 = kv(x; v=1)
 """)
