@@ -83,7 +83,6 @@ CASES = [
     Case("repeat(x, [2, 0, 1], axis=1)", lambda x: np.repeat(x, [2, 0, 1], 1), X),
     Case("meshgrid(x, y)[0]*meshgrid(x, y)[1]", lambda x, y: x * y[:, None], VECTORS, "xy"),
     Case("torch.meshgrid(x, y)[0]", lambda x, y: x[:, None] + 0 * y, VECTORS, "ij"),
-    Case("cartesian_prod(x, y)", lambda x, y: np.array([[a, b] for a in x for b in y]), VECTORS),
     Case("x.unfold(0, 3, 2)", lambda x: np.moveaxis(x[WINDOWS], 1, 2), {"x": some(5, 2)}),
     *[Case(f"torch.split(x, 2)[{i}]", lambda x, i=i: x[2 * i : 2 * i + 2], {"x": some(3)}) for i in (0, 1)],
     Case("torch.split(x, [1, 3])[1]", lambda x: x[1:], V, "sizes"),

@@ -73,6 +73,16 @@ def index_select(x: Any, index: Index, *, axis: int) -> Any:
     return taken if x.shape else reshape(taken, shape=())
 
 
+@function(numpy="x, axis, index, -sparse_grad")
+def gather(x: Any, index: Index, *, axis: int) -> Any:
+    """The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j] along axis 0.
+
+    >>> gather(x, 0, [0])
+    """
+    rows, places = at_least_1d(x), at_least_1d(index)
+    return reshape(take_along(rows, places, axis=one_axis(axis, len(rows.shape))), shape=tuple(index.shape))
+
+
 @function(numpy="x, index|indices, axis", backward="Gather")
 def take_along_dim(x: Any, index: Index, *, axis: int | None = None) -> Any:
     """The entries at indices along an axis, for each of the others; x and the index broadcast."""
@@ -81,7 +91,7 @@ def take_along_dim(x: Any, index: Index, *, axis: int | None = None) -> Any:
     if len(x.shape) != len(index.shape):
         raise ShapeError(f"take_along_dim: x has {len(x.shape)} axes and the index {len(index.shape)}")
     if not x.shape:
-        return take_along(x, index, axis=axis)
+        return gather(x, index, axis=axis)
     place = one_axis(axis, len(x.shape))
     common = common_shape(*(part_of(v, place, 0, 1) for v in (x, index)))
     values, indices = (broadcast_to(v, shape=shape_with(common, place, v.shape[place])) for v in (x, index))
@@ -353,7 +363,6 @@ declare(f"""
         take_along_axis = take_along_dim(x|arr, index|indices, axis=-1)
         ndarray.compress = compress(x, mask|condition, axis, -out)
         extract = compress(mask|condition, x|arr)
-        gather = take_along(x, axis!, index!, -sparse_grad)
         scatter_add = torch_scatter_add({_SOURCE})
         select = numpy_select(conditions|condlist, choices|choicelist, default)
     torch:

@@ -23,7 +23,6 @@ from gradcli.ops.arrays.shapes import (
     rows_of,
     scatter_add,
     shape_with,
-    stack,
     vector_of,
 )
 from gradcli.ops.elementwise.logic import where
@@ -177,24 +176,17 @@ _split_along("vsplit", 0, 2, "first axis")
 _split_along("dsplit", 2, 3, "third axis")
 
 
-@function(numpy="x, sizes|split_sizes, axis", memory="parts")
-def split_with_sizes(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
-    """A tuple of parts of given sizes along an axis."""
-    place, sizes = place_along("split", x, axis), sizes if isinstance(sizes, tuple) else (sizes,)
-    if min(sizes, default=0) < 0 or sum(sizes) != x.shape[place]:
-        raise ShapeError(f"split: the sizes {sizes} are not of {x.shape[place]} entries in all")
-    return parts_of(x, place, sizes)
-
-
 @function(memory="parts")
 def torch_split(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     """torch.split: a tuple of parts of a size, or of sizes, along an axis."""
-    if isinstance(sizes, tuple):
-        parts: tuple[Any, ...] = split_with_sizes(x, sizes=sizes, axis=axis)
-        return parts
     place = place_along("split", x, axis)
-    if sizes < 0 or (not sizes and x.shape[place]):
-        raise ArgumentError(f"split: parts of {sizes} entries cannot make up {x.shape[place]}")
+    n = x.shape[place]
+    if isinstance(sizes, tuple):
+        if min(sizes, default=0) < 0 or sum(sizes) != n:
+            raise ShapeError(f"split: the sizes {sizes} are not of {n} entries in all")
+        return parts_of(x, place, sizes)
+    if sizes < 0 or (not sizes and n):
+        raise ArgumentError(f"split: parts of {sizes} entries cannot make up {n}")
     return _equal_parts(x, place, sizes or 1)
 
 
@@ -247,7 +239,7 @@ declare(f"""
         row_stack = vstack({_STACKED})
         array_split = tensor_split({_SECTIONS})
     torch:
-        split = torch_split(x|tensor, sizes|split_size_or_sections|split_size, axis)
+        split split_with_sizes = torch_split(x|tensor, sizes|split_size_or_sections|split_size|split_sizes, axis)
 """)
 
 
@@ -317,16 +309,6 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
     grid = [reshape(x, shape=tuple(-1 if i == j else 1 for j in order)) for i, x in enumerate(arrays)]
     sizes = tuple(math.prod(arrays[i].shape) for i in order)
     return tuple(x if sparse else broadcast_to(x, shape=sizes) for x in grid)
-
-
-@function(numpy="**arrays|tensors")
-def cartesian_prod(*arrays: Any) -> Any:
-    """All tuples of entries of vectors, as rows."""
-    for x in arrays:
-        need_axes("cartesian_prod", x, 1, 1)
-    if len(arrays) == 1:
-        return arrays[0]
-    return reshape(stack(*meshgrid(*arrays, indexing="ij"), axis=-1), shape=(-1, len(arrays)))
 
 
 def _windows_in_memory(array: np.ndarray, axis: int, length: int, step: int) -> np.ndarray:
@@ -405,35 +387,24 @@ _NUMPYS = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "c
 _pad = pad
 
 
-def _shorter(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
-    """x without the entries at its ends that widths below 0 count."""
-    for axis, (before, after) in enumerate(widths):
-        if min(before, after) < 0:
-            x = part_of(x, axis, max(0, -before), x.shape[axis] - max(0, -after))
-    return x
-
-
 @function()
 def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: Number = None) -> Any:
-    """The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular."""
+    """The array made longer at both ends of the last axes: constant (or shorter), reflect, replicate or circular."""
     ends = pad if isinstance(pad, tuple) else (pad,)
     if len(ends) % 2 or len(ends) > 2 * len(x.shape):
         raise ShapeError(f"pad: {len(ends)} widths do not fit an array of {len(x.shape)} axes, two for each from the last on")
     if mode not in _NUMPYS:
         raise ArgumentError(f"pad: the mode must be {', '.join(_NUMPYS)}, not {mode!r}")
-    if mode != "constant" and value is not None and not (is_number(value) and not value):
-        raise ArgumentError(f"pad: the mode {mode!r} takes no value")
-    widths = [(0, 0)] * (len(x.shape) - len(ends) // 2) + [*zip(ends[::2], ends[1::2], strict=True)][::-1]
+    widths = ((0, 0),) * (len(x.shape) - len(ends) // 2) + tuple(zip(ends[::2], ends[1::2], strict=True))[::-1]
     for axis, (before, after) in enumerate(widths):
         n = x.shape[axis]
-        most = {"reflect": n - 1, "circular": n}.get(mode, math.inf)
-        if min(before, 0) + min(after, 0) + n < 0 or max(before, after) > max(0, most):
+        if min(before, 0) + min(after, 0) + n < 0 or max(before, after) > {"reflect": n - 1, "circular": n}.get(mode, math.inf):
             raise ShapeError(f"pad: widths of {before} and {after} do not fit an axis of {n} entries in the mode {mode!r}")
-    longer = tuple((max(0, before), max(0, after)) for before, after in widths)
-    if mode == "reflect":  # at the ends of the whole
-        return _shorter(_pad(x, pad_width=longer, mode="reflect"), widths)
-    filled = 0 if value is None or mode != "constant" else value
-    return _pad(_shorter(x, widths), pad_width=longer, mode=_NUMPYS[mode], constant_values=filled)
+        if mode == "constant":
+            x = part_of(x, axis, max(0, -before), n - max(0, -after)) if min(before, after) < 0 else x
+    if mode == "constant":
+        return enlarged(x, tuple((max(0, before), max(0, after)) for before, after in widths), 0 if value is None else value)
+    return _pad(x, pad_width=widths, mode=_NUMPYS[mode], constant_values=0 if value is None else value)
 
 
 declare("""

@@ -78,27 +78,23 @@ def at_least_1d(x: Any) -> Any:
     return x if x.shape else reshape(x, shape=(1,))
 
 
-def _each(function: Function, arrays: tuple[Any, ...]) -> Any:
-    """Take one array, or several in a tuple."""
-    return function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))
+def _at_least(name: str, front: int, behind: int, doc: str) -> Any:
+    """Register a function of one array, or of several in a tuple, that adds axes of one entry: up to so many in front, then behind."""
+
+    def one(x: Any) -> Any:
+        shape = (*(1,) * (front - len(x.shape)), *x.shape)
+        return x if len(x.shape) >= front + behind else reshape(x, shape=(*shape, *(1,) * (front + behind - len(shape))))
+
+    def body(*arrays: Any) -> Any:
+        return one(arrays[0]) if len(arrays) == 1 else tuple(map(one, arrays))
+
+    body.__doc__ = doc
+    return function(name, numpy="***arrays", torch="**arrays|tensors")(body)
 
 
-@function(numpy="***arrays", torch="**arrays|tensors")
-def atleast_1d(*arrays: Any) -> Any:
-    """Numbers as arrays of one entry."""
-    return _each(at_least_1d, arrays)
-
-
-@function(numpy="***arrays", torch="**arrays|tensors")
-def atleast_2d(*arrays: Any) -> Any:
-    """Numbers and vectors as matrices of one row."""
-    return _each(lambda x: x if len(x.shape) > 1 else reshape(x, shape=(*(1,) * (2 - len(x.shape)), *x.shape)), arrays)
-
-
-@function(numpy="***arrays", torch="**arrays|tensors")
-def atleast_3d(*arrays: Any) -> Any:
-    """Numbers, vectors and matrices with three axes: (1, n, 1) of a vector, (m, n, 1) of a matrix."""
-    return _each(lambda x: x if len(x.shape) > 2 else reshape(x, shape=(*(1,) * (2 - len(x.shape)), *x.shape, 1)), arrays)
+atleast_1d = _at_least("atleast_1d", 1, 0, "Numbers as arrays of one entry.")
+atleast_2d = _at_least("atleast_2d", 2, 0, "Numbers and vectors as matrices of one row.")
+atleast_3d = _at_least("atleast_3d", 2, 1, "Numbers, vectors and matrices with three axes: (1, n, 1) of a vector, (m, n, 1) of a matrix.")
 
 
 @function(numpy="x, shape|size+, -implicit")

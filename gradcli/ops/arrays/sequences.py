@@ -13,11 +13,11 @@ from gradcli.ops.arrays.reshaping import at_least_1d
 from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, laid_along, part_of, reshape, shape_with, take_along, vector_of
 from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.elementwise.arithmetic import rint
-from gradcli.ops.elementwise.logic import clip, equal, greater, greater_equal, isnan, less, where
+from gradcli.ops.elementwise.logic import clip, greater, greater_equal, less, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.cumulative import cumsum
-from gradcli.ops.reductions.sums import max_, min_, sum_
-from gradcli.ops.registry import Function, axes_of, declare, function, room_for
+from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.registry import axes_of, declare, function, room_for
 from gradcli.ops.structure import to_int
 
 # -- Vectors as sampled functions: polynomials, interpolation, sums of shifted products ------------
@@ -236,23 +236,6 @@ declare(f"""
     scipy:
         integrate.trapezoid = trapezoid(y, x, dx, axis)
 """)
-
-
-def _extreme_number(reduce: Function, worst: float, x: Any, axis: Any, keepdims: bool) -> Any:
-    none = equal(sum_(where(isnan(x), 0.0, 1.0), axis=axis, keepdims=keepdims), 0)
-    return where(none, math.nan, reduce(where(isnan(x), worst, x), axis=axis, keepdims=keepdims))
-
-
-@function()
-def nanmax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The largest of the entries that are numbers; NaN where none is."""
-    return _extreme_number(max_, -math.inf, x, axis, keepdims)
-
-
-@function()
-def nanmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The smallest of the entries that are numbers; NaN where none is."""
-    return _extreme_number(min_, math.inf, x, axis, keepdims)
 
 
 @function()

@@ -147,7 +147,7 @@ abs_ = piecewise(
     "abs absolute fabs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
     symbolic=lambda s, x: s.Abs(x), saves="x", ulps=0,
     dtype="number",
-    kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
+    kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", lambda x: where(less(x, 0), -x, x))),
     latex=r"\left|{x}\right|", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
     doc="The absolute value; the derivative at NaN is 0, as in PyTorch. >>> abs(x)",

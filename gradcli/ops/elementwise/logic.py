@@ -244,16 +244,10 @@ def _clip_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: A
     return where(inside, cotangent, 0.0) if wanted[0] else None, below, above
 
 
-def _clip_jax_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> tuple[Any, ...]:
-    """JAX's clip is minimum(maximum(x, low), high), whose ties are shared."""
+def _clip_in_jax(x: Any, low: Any, high: Any) -> Any:
+    """The smaller of high and the larger of x and low, whose ties are shared."""
     raised = x if low is None else maximum(x, low)
-    inner = cotangent if high is None else cotangent * _share(less(raised, high), equal(raised, high))
-    to_x = inner if low is None else inner * _share(greater(x, low), equal(x, low))
-    return to_x, None if low is None else inner - to_x, None if high is None else cotangent - inner
-
-
-def _share(wins: Any, ties: Any) -> Any:
-    return where(wins, 1.0, where(ties, 0.5, 0.0))
+    return raised if high is None else minimum(raised, high)
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
@@ -276,7 +270,7 @@ clip = piecewise(
     extended=extended.CLIP,
     symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
     kinks=Kink(
-            lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_jax_vjp)
+            lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_in_jax)
         ),
     saves="x low high",
     dtype="number",

@@ -92,11 +92,13 @@ def _begun(
     """A reduction of the chosen entries and a first number: of none it is that number."""
     chosen, start = _chosen(reduce.name, x, mask, without_nan), initial if initial is None else one_number(reduce.name, initial)
     if math.isinf(unit):
-        if start is None:
+        if start is None and not without_nan:
             raise ArgumentError(f"{reduce.name} of the entries where a mask holds needs initial=, its value where there are none")
-        if not count(tuple(x.shape), axis):
+        if start is not None and not count(tuple(x.shape), axis):
             return broadcast_to(start, shape=reduced(tuple(x.shape), axis, keepdims))
     result = reduce(_kept(x, chosen, unit), axis=axis, keepdims=keepdims)
+    if start is None and without_nan and math.isinf(unit):  # where there is no number
+        return where(equal(_how_many(x, chosen, axis, keepdims), 0), math.nan, result)
     return result if start is None else combine(result, start)
 
 
@@ -348,6 +350,8 @@ declare(f"""
     numpy:
         nansum = numpy_sum(x, axis, -dtype, -out, keepdims, initial, where; without_nan=True)
         nanprod = numpy_prod(x, axis, -dtype, -out, keepdims, initial, where; without_nan=True)
+        nanmax = numpy_max(x, axis, -out, keepdims, initial, where; without_nan=True)
+        nanmin = numpy_min(x, axis, -out, keepdims, initial, where; without_nan=True)
         nanmean = numpy_mean(x, axis, -dtype, -out, keepdims, where; without_nan=True)
         nanvar = numpy_var({_VARIED})
         nanstd = numpy_std({_VARIED})

@@ -14,12 +14,11 @@ from gradcli.ops import extended
 from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
-from gradcli.ops.elementwise.exponential import exp, expm1, log, sqrt, xlogy
+from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
-from gradcli.ops.elementwise.trigonometric import cos, cosh, sin, sinh
+from gradcli.ops.elementwise.trigonometric import cos, cosh, sinh
 from gradcli.ops.registry import REQUIRED, Kink, OfSciPy, Op, composite, declare, elementwise, function, is_number, nodes_for
 from gradcli.ops.special.gamma import by_order, gamma, lgamma, softplus
-from gradcli.ops.special.incomplete import betainc
 
 _FAR = 1e18  # where the first term of an asymptotic series is all that counts
 
@@ -159,18 +158,6 @@ def _root(x: Any) -> Any:
 
 
 @function()
-def cosm1(x: Any) -> Any:
-    """cos(x) - 1, without its cancellation."""
-    return -2 * square(sin(x / 2))
-
-
-@function(domain="x > 0")
-def powm1(x: Any, y: Any) -> Any:
-    """x**y - 1, without its cancellation."""
-    return expm1(xlogy(y, x))
-
-
-@function()
 def rgamma(x: Any) -> Any:
     """1/gamma(x)."""
     return 1 / gamma(x)
@@ -180,12 +167,6 @@ def rgamma(x: Any) -> Any:
 def poch(z: Any, m: Any) -> Any:
     """Pochhammer's symbol, gamma(z + m)/gamma(z)."""
     return exp(lgamma(z + m) - lgamma(z))
-
-
-@function(domain="a > 0 and b > 0 and 0 <= x <= 1")
-def betaincc(a: Any, b: Any, x: Any) -> Any:
-    """1 - betainc(a, b, x)."""
-    return betainc(b, a, 1 - x)
 
 
 # Orthogonal polynomials, by their recurrences

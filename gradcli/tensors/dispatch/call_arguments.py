@@ -63,7 +63,7 @@ RESULTS: Mapping[str, Literal["first", "long", "value", "double", "promoted"]] =
 }  # fmt: skip
 # Functions whose second operand is a mask, and those whose tensors are of one dtype.
 _MASKS = frozenset({"masked_select", "masked_fill", "masked_scatter"})
-_ONE_DTYPE = words("heaviside lerp inner linear cross linalg.cross cartesian_prod meshgrid")
+_ONE_DTYPE = words("heaviside lerp inner linear cross linalg.cross meshgrid")
 # The fewest and the most axes that operands may have.
 _RANKS: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("tril", "triu", "rot90"), (2, 64)), **dict.fromkeys(("outer", "ger"), (1, 1)), "meshgrid": (0, 1),

@@ -5,6 +5,7 @@ CALLS = {
     "div divide true_divide": ("X, Y", "M, 0.5", "X, Y, rounding_mode='floor'", "X, Y, rounding_mode='trunc'", "M, N, rounding_mode=None"),
     "round around": ("U", "X*7.3, 1", "X*7.3, decimals=-1", "7.3*X, decimals=2", "M"),
     "modf": ("U",),
+    "exp10": ("U", "M"),
     "divmod": ("X, Y", "M, 0.4"),
     "remainder mod fmod floor_divide": ("X, Y", "M, 0.4", "2.5, V"),
     "clip clamp": (
@@ -60,12 +61,11 @@ CALLS = {
     "ediff1d": ("V", "M", "0.5*O"),
     "cho_factor": ("S", "S, True", "S, lower=True", "S"), "cho_solve": ("(S, True), V", "(S, False), V", "(S, True), A"),
     "gammainc gammaincc igamma igammac": ("Q*9, R*7", "P, Q", "0.25, [1e-8, 0.3, 4.0, 90.0]", "40.5, [20.0, 40.0, 41.0, 70.0]"),
-    "betainc betaincc": ("Q*9, R*7, P", "0.25, 1.5, P", "20.5, 30.25, [0.1, 0.4, 0.41, 0.9]"),
+    "betainc": ("Q*9, R*7, P", "0.25, 1.5, P", "20.5, 30.25, [0.1, 0.4, 0.41, 0.9]"),
     "exprel": ("M", "U[2:]", "0.0"), "dawsn": ("M", "U*1.0", "9*V"),     "ellipk ellipe": ("P", "-9*P", "0.0"),
     "boxcox": ("P, V", "Q, 0.0", "Q, 2.5"),
     "huber pseudo_huber": ("Q, M", "0.5, M", "1.5, V", "-1.0, V"),
-    "cosm1": ("M", "1e-8*V"),
-    "powm1": ("P, V", "1.0 + 1e-8*Q, R"), "rgamma": ("M", "Q*9"), "poch": ("Q*5, R*5", "2.5, 3.0"),
+    "rgamma": ("M", "Q*9"), "poch": ("Q*5, R*5", "2.5, 3.0"),
     "eval_legendre eval_chebyt eval_chebyu eval_hermite eval_hermitenorm eval_laguerre": ("0, V", "1, V", "2, M", "5, M"),
     **dict.fromkeys(
         ("legendre_polynomial_p", "chebyshev_polynomial_t", "chebyshev_polynomial_u", "hermite_polynomial_h", "hermite_polynomial_he",
