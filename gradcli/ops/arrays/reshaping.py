@@ -199,14 +199,10 @@ def movedim(x: Any, *, source: Any, destination: Any) -> Any:
     return permuted(x, tuple(taken[places.index(a)] if a in places else next(rest) for a in range(len(x.shape))))
 
 
-_SWAPPED = "x, dim0|axis0, dim1|axis1"
-
-
-@function(torch=_SWAPPED, backward="Transpose", memory="view")
+@function(numpy="x, dim0|axis1, dim1|axis2", torch="x, dim0|axis0, dim1|axis1", backward="Transpose", memory="view")
 def swapdims(x: Any, *, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
-    first, second = one_axis(dim0, len(x.shape)), one_axis(dim1, len(x.shape))
-    return x if first == second else swapaxes(x, axis1=first, axis2=second)
+    return swapaxes(x, axis1=dim0, axis2=dim1)
 
 
 # -- Entries in other places of the same array: rolled, turned, in triangles and on diagonals ------
@@ -368,14 +364,15 @@ declare(f"""
         flip(x|m, axis)
         fliplr = flip(x|m; axis=1)
         flipud = flip(x|m; axis=0)
-        matrix_transpose adjoint = swapaxes(x; axis1=-1, axis2=-2)
+        swapaxes = swapdims(x, dim0|axis1, dim1|axis2)
+        matrix_transpose adjoint = swapdims(x; dim0=-1, dim1=-2)
         tril triu(x|m, k|diagonal)
         linalg.diagonal = diagonal({_DIAGONAL}; axis1=-2, axis2=-1)
     torch:
         squeeze = torch_squeeze(x, axis+)
         reshape(x, shape|size+!)
         ravel = numpy_ravel(x)
-        swapaxes transpose = swapdims({_SWAPPED})
+        swapaxes transpose = swapdims(x, dim0|axis0, dim1|axis1)
         permute = transpose(x, axes+!)
         broadcast_to = expand(x, shape|size+)
         flip(x, axis|dims+!)

@@ -297,7 +297,6 @@ _ALIKE_TABLE = """
     torch_solve = solve -left
     old_qr = numpy_qr -some
     reshape = numpy_reshape
-    swapdims = swapaxes
     chain_matmul = multi_dot
     torch_squeeze = squeeze
     torch_where = where
@@ -421,8 +420,6 @@ def _canonical(signature: Signature, given: dict[str, Any]) -> object:
             target = alike
             names = named(target).operands if target != "multi_dot" else ()
             own = record.operands if record is not None else ()
-            if target == "swapaxes":
-                names, own = (*names, "axis1", "axis2"), (*own, "dim0", "dim1")
             swap = dict(zip(own, names, strict=False))
             given = {swap.get(name, name): places for name, places in given.items()}
     return target, frozenset(given.items()), defaults
