@@ -160,12 +160,6 @@ def numpy_reshape(x: Any, *, shape: Any, order: str = "C") -> Any:
     return transpose(reshape(transpose(x, axes=None), shape=shape[::-1]), axes=None)
 
 
-@function()
-def numpy_ravel(x: Any, *, order: str = "C") -> Any:
-    """np.ravel: all entries along one axis, row by row or by columns (order='F')."""
-    return numpy_reshape(x, shape=(-1,), order=order)
-
-
 # -- Axes in another order -------------------------------------------------------------------------
 
 
@@ -355,7 +349,7 @@ _LAST = {"axis1": -2, "axis2": -1}
 declare(f"""
     numpy:
         reshape = numpy_reshape(x, shape|newshape+, order, -copy)
-        ravel = numpy_ravel(x, order)
+        ravel = numpy_reshape(x, order; shape=-1)
         broadcast_to(x|array, shape|size+, -subok)
         broadcast_arrays = broadcast_tensors(***arrays, -subok)
         clone copy resolve_conj resolve_neg = clone(x, -memory_format)
@@ -371,7 +365,7 @@ declare(f"""
     torch:
         squeeze = torch_squeeze(x, axis+)
         reshape(x, shape|size+!)
-        ravel = numpy_ravel(x)
+        ravel = reshape(x; shape=-1)
         swapaxes transpose = swapdims(x, dim0|axis0, dim1|axis1)
         permute = transpose(x, axes+!)
         broadcast_to = expand(x, shape|size+)

@@ -196,43 +196,36 @@ def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Any = 1) -> An
     return parts[0] if len(parts) == 1 else parts
 
 
-def _areas(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
-    """The trapezoids between neighbours, and the axis they lie along."""
-    place = place_along(name, y, axis)
-    heights = (part_of(y, place, 1, None) + part_of(y, place, None, -1)) / 2
-    if x is None:
-        return (heights if dx is None else heights * dx), place
-    if dx is not None:
-        raise ArgumentError(f"{name}: give x or dx, not both")
-    if len(x.shape) == 1:
-        return laid_along(_steps(x, 0), place, len(y.shape)) * heights, place
-    return _steps(x, place - len(y.shape)) * heights, place - len(y.shape)
-
-
-_AREA = "y, x, *, dx, axis"
-
-
-@function("trapezoid trapz", torch=_AREA)
-def trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1) -> Any:
-    """The area under sampled values by the trapezoidal rule, at coordinates x or with steps dx (1 by default).
+@function("trapezoid trapz")
+def trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1, cumulative: bool = False) -> Any:
+    """The area under sampled values by the trapezoidal rule, at coordinates x or with steps dx (1 by default): up to the last one, or up
+    to each.
 
     >>> trapezoid(y, x)
     """
-    areas, place = _areas("trapezoid", y, x, dx, axis)
-    return sum_(areas, axis=place)
+    place = place_along("trapezoid", y, axis)
+    areas = (part_of(y, place, 1, None) + part_of(y, place, None, -1)) / 2
+    if x is None:
+        areas = areas if dx is None else areas * dx
+    elif dx is not None:
+        raise ArgumentError("trapezoid: give x or dx, not both")
+    elif len(x.shape) == 1:
+        areas = laid_along(_steps(x, 0), place, len(y.shape)) * areas
+    else:
+        place -= len(y.shape)
+        areas = _steps(x, place) * areas
+    return cumsum(areas, axis=place % len(areas.shape)) if cumulative else sum_(areas, axis=place)
 
 
-@function(torch=_AREA)
-def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1) -> Any:
-    """The areas under sampled values up to each of them."""
-    areas, place = _areas("cumulative_trapezoid", y, x, dx, axis)
-    return cumsum(areas, axis=place % len(areas.shape))
-
-
+_AREA = "y, x, *, dx, axis"
 declare(f"""
+    numpy:
+        trapezoid trapz = trapezoid(y, x, dx, axis)
+        cumulative_trapezoid = trapezoid(y, x, dx, axis; cumulative=True)
     torch:
         gradient = torch_gradient(f|input|x, *, spacing, axis, edge_order)
-        trapz = trapezoid({_AREA})
+        trapezoid trapz = trapezoid({_AREA})
+        cumulative_trapezoid = trapezoid({_AREA}; cumulative=True)
     scipy:
         integrate.trapezoid = trapezoid(y, x, dx, axis)
 """)

@@ -306,7 +306,8 @@ declare(f"""
         nanquantile = quantile({_METHOD}; ignore_nan=True)
         percentile = quantile({_METHOD}; percent=True)
         nanpercentile = quantile({_METHOD}; percent=True, ignore_nan=True)
-        cummin = cummax(x, axis!; largest=False)
+        cummax(x, axis)
+        cummin = cummax(x, axis; largest=False)
         median = quantile({_MIDDLE})
         nanmedian = quantile({_MIDDLE}, ignore_nan=True)
     torch:

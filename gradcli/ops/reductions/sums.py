@@ -349,9 +349,9 @@ _VARIED = "x, axis, -dtype, -out, ddof|correction, keepdims, where, -mean; witho
 declare(f"""
     numpy:
         nansum = numpy_sum(x, axis, -dtype, -out, keepdims, initial, where; without_nan=True)
-        nanprod = numpy_prod(x, axis, -dtype, -out, keepdims, initial, where; without_nan=True)
-        nanmax = numpy_max(x, axis, -out, keepdims, initial, where; without_nan=True)
-        nanmin = numpy_min(x, axis, -out, keepdims, initial, where; without_nan=True)
+        nanprod = numpy_prod(x, axis, -dtype, -out, keepdims, -initial, -where; without_nan=True)
+        nanmax = numpy_max(x, axis, -out, keepdims, -initial, -where; without_nan=True)
+        nanmin = numpy_min(x, axis, -out, keepdims, -initial, -where; without_nan=True)
         nanmean = numpy_mean(x, axis, -dtype, -out, keepdims, where; without_nan=True)
         nanvar = numpy_var({_VARIED})
         nanstd = numpy_std({_VARIED})
