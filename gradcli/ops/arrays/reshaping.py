@@ -30,8 +30,6 @@ from gradcli.ops.registry import Function, Op, Shape, axes_of, declare, function
 @function()
 def flatten(x: Any, *, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Axes from start_dim to end_dim as one."""
-    if not x.shape:
-        return reshape(x, shape=(1,))
     first, last = one_axis(start_dim, len(x.shape)), one_axis(end_dim, len(x.shape))
     if first > last:
         raise ShapeError("flatten: start_dim must not come after end_dim")

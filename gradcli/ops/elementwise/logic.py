@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,7 @@ greater = _comparison("greater gt", ">", ">", np.greater, lambda m, x, y: x > y)
 greater_equal = _comparison("greater_equal ge", ">=", "\\ge", np.greater_equal, lambda m, x, y: x >= y)
 
 
-def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
-    return flat(name, operands, forward, reference, dtype="bool", doc=doc, **record)
+_truth = partial(flat, dtype="bool")
 
 
 def _simpler_and(out: Any, x: Any, y: Any) -> Any:
@@ -60,20 +60,20 @@ def _simpler_or(out: Any, x: Any, y: Any) -> Any:
 
 
 logical_and = _truth(
-    "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), "Both are true.",
+    "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), doc="Both are true.",
     written="and", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
 )
 logical_or = _truth(
-    "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), "At least one is true.",
+    "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), doc="At least one is true.",
     written="or", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
 )
 logical_not = _truth(
-    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", written="not", c="({0} == 0)",
+    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), doc="Is not true.", written="not", c="({0} == 0)",
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )  # fmt: skip
-isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", carries=no_number)
-isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number)
-isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number)
+isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, doc="Is not a number.", carries=no_number)
+isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, doc="Is infinite.", carries=no_number)
+isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), doc="Is a finite number.", carries=no_number)
 
 
 @function()

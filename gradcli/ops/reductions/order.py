@@ -100,10 +100,11 @@ argcummax = structural(
 PAIR = "values indices"
 
 
-def _sort(x: Any, axis: int | None, descending: bool) -> Any:
+@function(results=PAIR, kinks=TIES)
+def torch_sort(x: Any, *, axis: Any = -1, descending: bool = False, stable: bool = False) -> Any:
+    """torch.sort: the entries in order along an axis, and their indices."""
     order = argsort(x, axis=axis, descending=descending)
-    flat = vector_of(x) if axis is None else x
-    return take_along(flat, order, axis=-1 if axis is None else axis), order
+    return take_along(vector_of(x) if axis is None else x, order, axis=-1 if axis is None else axis), order
 
 
 @function(kinks=TIES)
@@ -112,13 +113,7 @@ def sort(x: Any, *, axis: Any = -1) -> Any:
 
     >>> sort(x)
     """
-    return _sort(x, axis, False)[0]
-
-
-@function(results=PAIR, kinks=TIES)
-def torch_sort(x: Any, *, axis: Any = -1, descending: bool = False, stable: bool = False) -> Any:
-    """torch.sort: the entries in order along an axis, and their indices."""
-    return _sort(x, axis, descending)
+    return torch_sort(x, axis=axis)[0]
 
 
 def chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:

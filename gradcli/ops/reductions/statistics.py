@@ -14,7 +14,7 @@ from gradcli.ops.carrying import count
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.sums import max_, mean, min_, sum_
+from gradcli.ops.reductions.sums import max_, mean, min_, std, sum_
 from gradcli.ops.registry import Number, declare, function, is_number, need_axes, one_axis
 from gradcli.ops.special.incomplete import entr
 
@@ -88,14 +88,6 @@ def _away(x: Any, axis: Any) -> Any:
     return x - mean(x, axis=axis, keepdims=True)
 
 
-def _variance(x: Any, axis: Any, ddof: float, keepdims: bool = False) -> Any:
-    return sum_(square(_away(x, axis)), axis=axis, keepdims=keepdims) / (count(x.shape, axis) - ddof)
-
-
-def _weighted(x: Any, weights: Any, axis: Any) -> Any:
-    return mean(x, axis=axis) if weights is None else sum_(x * weights, axis=axis) / sum_(weights + 0 * x, axis=axis)
-
-
 def _moment(x: Any, order: int, axis: Any) -> Any:
     return mean(_away(x, axis) ** order, axis=axis)
 
@@ -103,25 +95,25 @@ def _moment(x: Any, order: int, axis: Any) -> Any:
 @function(public=False)
 def zscore(x: Any, *, axis: Any = 0, ddof: Any = 0) -> Any:
     """scipy.stats.zscore: x less its mean over its deviation."""
-    return _away(x, axis) / sqrt(_variance(x, axis, ddof, True))
+    return _away(x, axis) / std(x, axis=axis, keepdims=True, ddof=ddof)
 
 
 @function(public=False)
 def gmean(x: Any, weights: Any = None, *, axis: Any = 0) -> Any:
     """scipy.stats.gmean: the geometric mean."""
-    return exp(_weighted(log(x), weights, axis))
+    return exp(average(log(x), weights, axis=axis))
 
 
 @function(public=False)
 def hmean(x: Any, weights: Any = None, *, axis: Any = 0) -> Any:
     """scipy.stats.hmean: the harmonic mean."""
-    return 1 / _weighted(1 / x, weights, axis)
+    return 1 / average(1 / x, weights, axis=axis)
 
 
 @function(public=False)
 def sem(x: Any, *, axis: Any = 0, ddof: Any = 1) -> Any:
     """scipy.stats.sem: the standard error of the mean."""
-    return sqrt(_variance(x, axis, ddof) / count(x.shape, axis))
+    return std(x, axis=axis, ddof=ddof) / math.sqrt(count(x.shape, axis))
 
 
 @function(public=False)

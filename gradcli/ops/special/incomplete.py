@@ -288,7 +288,7 @@ _gammainc_reference, _gammaincc_reference = _regularized(1), _regularized(-1)
 
 
 def _density_in_sympy(sign: int) -> Any:
-    def slope(s: Any, values: Any, orders: Any) -> Any:
+    def slope(s: Any, function: Any, values: Any, orders: Any) -> Any:
         a, x = values
         at = s.Dummy(positive=True)
         return sign * s.diff(s.exp((at - 1) * s.log(x) - x - s.loggamma(at)), at, orders[0]).subs(at, a)
@@ -388,7 +388,7 @@ def _betainc_reference(m: Any, a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -
     return _differentiated("betainc", part, (n, k))(m, a, b, x)
 
 
-def _beta_in_sympy(s: Any, values: Any, orders: Any) -> Any:
+def _beta_in_sympy(s: Any, function: Any, values: Any, orders: Any) -> Any:
     p, q, x = values
     a, b = s.Dummy(positive=True), s.Dummy(positive=True)
     logarithm = (a - 1) * s.log(x) + (b - 1) * s.log(1 - x) - s.loggamma(a) - s.loggamma(b) + s.loggamma(a + b)

@@ -18,7 +18,7 @@ from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
 from gradcli.ops.elementwise.trigonometric import cos, cosh, sinh
 from gradcli.ops.registry import REQUIRED, Kink, OfSciPy, Op, composite, declare, elementwise, function, is_number, nodes_for
-from gradcli.ops.special.gamma import by_order, gamma, lgamma, softplus
+from gradcli.ops.special.gamma import gamma, in_sympy, lgamma, next_order, softplus
 
 _FAR = 1e18  # where the first term of an asymptotic series is all that counts
 
@@ -44,7 +44,7 @@ def _hypergeometric_reference(m: Any, x: Any, above: tuple[float, ...], below: t
 
 
 def _in_sympy(s: Any, x: Any, above: tuple[float, ...], below: tuple[float]) -> Any:
-    return by_order(s, "hypergeometric", lambda m, x, n: _hypergeometric_reference(m, x, above, below, n))(x, 0)
+    return in_sympy("hypergeometric", lambda m, x, n: _hypergeometric_reference(m, x, above, below, n), next_order())(s, x, n=0)
 
 
 hypergeometric: Op = elementwise(
@@ -255,12 +255,13 @@ def _quotient_reference(m: Any, x: Any, n: int, turns: bool) -> Any:
 
 
 def _quotient_symbolic(s: Any, x: Any, n: int, turns: bool) -> Any:
+    @staticmethod
     def formula(x: Any, n: int) -> Any:
         u = s.pi * x if turns else x
         return s.diff(s.sin(u) / u, x, n) / (s.pi**n if turns else 1)
 
     reference = partial(_quotient_reference, turns=turns)
-    return by_order(s, "sine_quotient", reference, s.pi if turns else 1, formula)(x, n)
+    return in_sympy("sine_quotient", reference, next_order(s.pi if turns else 1), formula)(s, x, n=n)
 
 
 sine_quotient: Op = elementwise(
@@ -338,7 +339,7 @@ def _expn(x: Any, n: int) -> Any:
 
 expn: Op = elementwise(
     "expn", "x", _expn, lambda m, x, n: m.expint(n, x),
-    lambda out, x, n: -expn(x, n=n - 1) if n else -out * (1 + 1 / x), symbolic=lambda s, x, n: s.expint(n, x),
+    lambda out, x, n: -expn(x, n=n - 1) if n else -out * (1 + 1 / x),
     static={"n": 1}, saves="x out", domain="x > 0", ulps=24,
     written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first. >>> expn(2, x)",
