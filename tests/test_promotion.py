@@ -144,7 +144,7 @@ def test_entries_at_indices_are_written_in_their_dtype() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x.max()", "x.min()", "x.amax(0)", "x.amin(1)", "torch.aminmax(x)[1]", "x.max(0).values", "x.median()", "x.nanmedian()",
+        "x.max()", "x.min()", "x.amax(0)", "x.amin(1)", "x.max(0).values", "x.median()", "x.nanmedian()",
         "np.ptp(x)",
         "F.hardsigmoid(x)", "torch.special.xlogy(x, x)", "torch.special.xlog1py(x, x)", "F.leaky_relu(-x)", "x.norm()", "x.prod()",
         "x.cumprod(0)",

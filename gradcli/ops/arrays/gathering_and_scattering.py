@@ -30,7 +30,7 @@ from gradcli.ops.elementwise.logic import equal, greater, maximum, not_equal, wh
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.order import argsort
 from gradcli.ops.reductions.sums import is_truth, max_, min_, prod
-from gradcli.ops.registry import Arrays, Function, Index, Kink, Number, Op, Shape, declare, function, is_number, one_axis, room_for
+from gradcli.ops.registry import Arrays, Function, Index, Kink, Number, Op, Shape, declare, function, is_number, one_axis
 from gradcli.ops.structure import to_int
 
 # -- Entries chosen by indices, along an axis or among all of them ---------------------------------
@@ -125,29 +125,6 @@ def masked_select(x: Any, *, mask: Any) -> Any:
     chosen = mask_of(mask)
     shape = common_shape(x, chosen)
     return compress(broadcast_to(x, shape=shape), mask=np.broadcast_to(chosen, shape))
-
-
-def _rearranged(x: Any, function: Function, of: Any = None) -> Any:
-    """Return what NumPy does with entries when it moves them, by doing it with their numbers."""
-    room_for(*x.shape)
-    try:
-        moved = function(numbered(x.shape))
-    except (ValueError, IndexError, TypeError) as error:
-        raise ShapeError(str(error)) from None
-    return getitem(vector_of(x) if of is None else of, index=(StaticArray(np.asarray(moved)),))
-
-
-@function(numpy="x|arr, where|obj, axis")
-def delete(x: Any, *, where: Any, axis: int | None = None) -> Any:
-    """The array without the rows at indices along an axis."""
-    return _rearranged(x, lambda places: np.delete(places, np.asarray(where), axis))
-
-
-@function(numpy="x|arr, where|obj, y|values, axis")
-def insert(x: Any, y: Any, *, where: Any, axis: int | None = None) -> Any:
-    """The array with y put in before the indices along an axis."""
-    numbers = numbered(y.shape, math.prod(x.shape))
-    return _rearranged(x, lambda places: np.insert(places, np.asarray(where), numbers, axis), flat_join(x, y))
 
 
 # -- Entries put to, added to and reduced at indices along an axis ---------------------------------

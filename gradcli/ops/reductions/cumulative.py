@@ -12,7 +12,7 @@ from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, rows_of, transpose, vector_of
 from gradcli.ops.elementwise.arithmetic import add, chain, mul
 from gradcli.ops.elementwise.exponential import exp, log
-from gradcli.ops.elementwise.logic import equal, isnan, where
+from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.registry import Function, Op, Shape, axes_of, declare, find, function, one_axis
 from gradcli.ops.structure import clone
@@ -191,21 +191,9 @@ def torch_cumprod(x: Any, *, axis: int) -> Any:
     return _in_place(cumprod, x, axis)
 
 
-@function()
-def nancumsum(x: Any, *, axis: int | None = None) -> Any:
-    """Running sums, NaN counting as 0."""
-    return cumsum(where(isnan(x), 0.0, x), axis=axis)
-
-
-@function()
-def nancumprod(x: Any, *, axis: int | None = None) -> Any:
-    """Running products, NaN counting as 1."""
-    return cumprod(where(isnan(x), 1.0, x), axis=axis)
-
-
 declare("""
     numpy:
-        cumsum cumprod nancumsum nancumprod(x, axis, -dtype, -out)
+        cumsum cumprod(x, axis, -dtype, -out)
         logcumsumexp(x, axis)
     torch:
         cumsum = torch_cumsum(x, axis, -dtype)

@@ -191,12 +191,6 @@ def topk(x: Any, *, k: int, axis: int = -1, largest: bool = True, sorted: bool =
     return take_along(x, index, axis=place), index
 
 
-@function(results="min max")
-def aminmax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The smallest and the largest entry."""
-    return min_(x, axis=axis, keepdims=keepdims), max_(x, axis=axis, keepdims=keepdims)
-
-
 # -- Medians and quantiles: entries of a certain rank, and what lies between two of them -----------
 
 
@@ -308,7 +302,6 @@ declare(f"""
     torch:
         sort = torch_sort(x, axis, descending, *, stable)
         argsort(x, axis, descending, *, -stable)
-        aminmax(x, *, axis, keepdims)
         max = torch_max(x, axis@y, keepdims, *, y)
         min = torch_min(x, axis@y, keepdims, *, y)
         median = torch_median(x, axis, keepdims)

@@ -58,8 +58,6 @@ CALLS = {
     "hstack vstack row_stack dstack column_stack": ("[V, W]", "[M, N]", "(V, W, Q)", "[T, T]", "[A, M]", "[V, C]", "[M, V]"),
     "block_diag": ("M, V", "A, C", "V", "M, 0.5"),
     "append": ("V, W", "M, N", "M, N, 0", "M, N, axis=1", "V, 0.5"),
-    "delete": ("V, 1", "M, 0, 1", "M, [0, 2], axis=1", "V, -1", "M, 3", "O, [1, 1, 4]"),
-    "insert": ("V, 1, 0.5", "M, 1, V, axis=0", "V, [0, 2], W[:2]", "M, 2, 7.0", "M, -1, 0.25, 1", "V, 3, 2.5"),
     "pad": ("V, 2", "M, 1", "M, ((1, 0), (0, 2))", "V, (1, 2), constant_values=0.5", "V, (1, 2), mode='edge'", "V, 2, 'reflect'",
         "V, 2, 'symmetric'", "V, 4, 'wrap'",
         "M, (1, 2)", "M, (1, 0, 2, 1)",
