@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate, enlarged, flat_join, mixed
-from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, one_number, permuted
+from gradcli.ops.arrays.reshaping import at_least_1d, axes_last, common_shape, inverse, one_number, permuted
 from gradcli.ops.arrays.shapes import (
     StaticArray,
     add_along,
@@ -190,7 +190,7 @@ def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
 
 def _together(reduce: Op, unit: float, x: Any, index: Any, source: Any, axis: int) -> Any:
     """A reduction of each entry of x and of those put to its place: the rows of a table, with a unit where others are put."""
-    last = (*(a for a in range(len(index.shape)) if a != axis), axis)
+    last = axes_last(len(index.shape), (axis,))
     x, index, source = (permuted(v, last) for v in (x, index, source))
     *lead, k = index.shape
     index, source = (reshape(v, shape=(*lead, 1, k)) for v in (index, source))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, PlaceError, ShapeError, UnreadArgumentError
-from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d, permuted
+from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d, axes_last, permuted
 from gradcli.ops.arrays.shapes import (
     ALL,
     StaticArray,
@@ -329,7 +329,7 @@ def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
     if not x.shape:
         return rows_of(rows, np.arange(length), 0)
     windows = rows_of(rows, starts[:, None] + np.arange(length), place)
-    return permuted(windows, (*(a for a in range(ndim + 1) if a != place + 1), place + 1))
+    return permuted(windows, axes_last(ndim + 1, (place + 1,)))
 
 
 # -- Arrays made longer at their ends --------------------------------------------------------------

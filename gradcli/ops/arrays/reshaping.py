@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -166,6 +167,11 @@ def permuted(x: Any, order: tuple[int, ...]) -> Any:
     return x if order == tuple(range(len(order))) else transpose(x, axes=order)
 
 
+def axes_last(ndim: int, axes: Sequence[int]) -> tuple[int, ...]:
+    """The order of axes that puts some at the end."""
+    return (*(a for a in range(ndim) if a not in axes), *axes)
+
+
 def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     """The order of axes that undoes an order of axes."""
     return tuple(np.argsort(order).tolist())
@@ -295,8 +301,7 @@ def matrices_last(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
     """The order of axes that puts two at the end."""
     if ndim < 2:
         raise AxisError(1, ndim)
-    first, second = axes_of((axis1, axis2), ndim)
-    return (*(a for a in range(ndim) if a not in (first, second)), first, second)
+    return axes_last(ndim, axes_of((axis1, axis2), ndim))
 
 
 _DIAGONAL = "x|A, offset, axis1|dim1, axis2|dim2"

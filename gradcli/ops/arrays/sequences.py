@@ -151,11 +151,14 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
         raise ShapeError(f"gradient: coordinates of shape {tuple(spacing.shape)} for {n} entries along an axis")
     at = laid_along(spacing, place, len(f.shape)) if spacing.shape else None
 
+    def difference(x: Any, start: int, stop: int) -> Any:
+        return part_of(x, place, start + 1, stop + 1) - part_of(x, place, start, stop)
+
     def step(start: int, stop: int) -> Any:
-        return spacing if at is None else part_of(at, place, start + 1, stop + 1) - part_of(at, place, start, stop)
+        return spacing if at is None else difference(at, start, stop)
 
     def slope(start: int, stop: int) -> Any:
-        return (part_of(f, place, start + 1, stop + 1) - part_of(f, place, start, stop)) / step(start, stop)
+        return difference(f, start, stop) / step(start, stop)
 
     def end(there: int, near: int) -> Any:
         """At one end, from the slope there and, in the second order, from that beside it."""

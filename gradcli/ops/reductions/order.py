@@ -125,29 +125,27 @@ def chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
     return reshape(values, shape=rest), reshape(index, shape=rest)
 
 
-def _extreme_of(choose: Op, reduce: Op, pair: Op, x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
-    if y is not None:
-        if keepdims or axis is not None:
-            raise MistypedArgumentError(f"{reduce.name} of two arrays takes neither an axis nor keepdims")
-        return pair(x, y)
-    if axis is None:
-        if keepdims:
-            raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here", help="write amax(x, keepdim=True)")
-        return reduce(x)
-    place = one_axis(axis, len(x.shape))
-    return chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
+def _extreme_of(choose: Op, reduce: Op, pair: Op) -> None:
+    """Register PyTorch's form of the largest or smallest entry."""
+
+    def body(x: Any, y: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
+        if y is not None:
+            if keepdims or axis is not None:
+                raise MistypedArgumentError(f"{reduce.name} of two arrays takes neither an axis nor keepdims")
+            return pair(x, y)
+        if axis is None:
+            if keepdims:
+                raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here", help="write amax(x, keepdim=True)")
+            return reduce(x)
+        place = one_axis(axis, len(x.shape))
+        return chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
+
+    body.__doc__ = f"torch.{reduce.name}: of all entries; of two arrays; or along an axis, then with the indices."
+    function(f"torch_{reduce.name}", results=PAIR, kinks=TIES)(body)
 
 
-@function(results=PAIR, kinks=TIES)
-def torch_max(x: Any, y: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """torch.max: of all entries; of two arrays; or along an axis, then with the indices."""
-    return _extreme_of(argmax, max_, maximum, x, y, axis, keepdims)
-
-
-@function(results=PAIR, kinks=TIES)
-def torch_min(x: Any, y: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """torch.min: of all entries; of two arrays; or along an axis, then with the indices."""
-    return _extreme_of(argmin, min_, minimum, x, y, axis, keepdims)
+_extreme_of(argmax, max_, maximum)
+_extreme_of(argmin, min_, minimum)
 
 
 @function(memory="own", results=PAIR, kinks=_LAST_TIES)

@@ -277,14 +277,8 @@ def _rise(x: Any, y: Any, n: int) -> Any:
     total = sign * sum(_fallen(start + j, step, n + 1) for j in range(_STEPS))
     total = total + (np.log1p(step / far) if n == 0 else sign / n * _fallen(far, step, n))
     total = total + sign / 2 * _fallen(far, step, n + 1) + _stirling(far, step, n)
-    plain = _psi(n, x + y) - _psi(n, x)
+    plain = _polygamma(x + y, n) - _polygamma(x, n)
     return np.where((x > 0) & (x + y > 0), total, plain)[()]
-
-
-def _psi(n: int, x: Any) -> Any:
-    from scipy import special
-
-    return special.polygamma(n, x) if n else special.digamma(x)
 
 
 def _fallen(x: Any, y: Any, power: int) -> Any:
