@@ -387,24 +387,35 @@ _NUMPYS = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "c
 _pad = pad
 
 
+def _shorter(x: Any, widths: Sequence[tuple[int, int]]) -> Any:
+    """x without the entries at its ends that widths below 0 count."""
+    for axis, (before, after) in enumerate(widths):
+        if min(before, after) < 0:
+            x = part_of(x, axis, max(0, -before), x.shape[axis] - max(0, -after))
+    return x
+
+
 @function()
 def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: Number = None) -> Any:
-    """The array made longer at both ends of the last axes: constant (or shorter), reflect, replicate or circular."""
+    """The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular."""
     ends = pad if isinstance(pad, tuple) else (pad,)
     if len(ends) % 2 or len(ends) > 2 * len(x.shape):
         raise ShapeError(f"pad: {len(ends)} widths do not fit an array of {len(x.shape)} axes, two for each from the last on")
     if mode not in _NUMPYS:
         raise ArgumentError(f"pad: the mode must be {', '.join(_NUMPYS)}, not {mode!r}")
-    widths = ((0, 0),) * (len(x.shape) - len(ends) // 2) + tuple(zip(ends[::2], ends[1::2], strict=True))[::-1]
+    if mode != "constant" and value is not None and not (is_number(value) and not value):
+        raise ArgumentError(f"pad: the mode {mode!r} takes no value")
+    widths = [(0, 0)] * (len(x.shape) - len(ends) // 2) + [*zip(ends[::2], ends[1::2], strict=True)][::-1]
     for axis, (before, after) in enumerate(widths):
         n = x.shape[axis]
-        if min(before, 0) + min(after, 0) + n < 0 or max(before, after) > {"reflect": n - 1, "circular": n}.get(mode, math.inf):
+        most = {"reflect": n - 1, "circular": n}.get(mode, math.inf)
+        if min(before, 0) + min(after, 0) + n < 0 or max(before, after) > max(0, most):
             raise ShapeError(f"pad: widths of {before} and {after} do not fit an axis of {n} entries in the mode {mode!r}")
-        if mode == "constant":
-            x = part_of(x, axis, max(0, -before), n - max(0, -after)) if min(before, after) < 0 else x
-    if mode == "constant":
-        return enlarged(x, tuple((max(0, before), max(0, after)) for before, after in widths), 0 if value is None else value)
-    return _pad(x, pad_width=widths, mode=_NUMPYS[mode], constant_values=0 if value is None else value)
+    longer = tuple((max(0, before), max(0, after)) for before, after in widths)
+    if mode == "reflect":  # at the ends of the whole
+        return _shorter(_pad(x, pad_width=longer, mode="reflect"), widths)
+    filled = 0 if value is None or mode != "constant" else value
+    return _pad(_shorter(x, widths), pad_width=longer, mode=_NUMPYS[mode], constant_values=filled)
 
 
 declare("""

@@ -164,7 +164,7 @@ def swapaxes(x: Any, *, axis1: int, axis2: int) -> Any:
         return x
     order = list(range(ndim))
     order[first], order[second] = second, first
-    return transpose(x, axes=None if ndim == 2 else tuple(order))
+    return transpose(x, axes=None if order == list(range(ndim))[::-1] else tuple(order))
 
 
 def _getitem(x: Any, index: Index) -> Any:
