@@ -19,9 +19,9 @@ from gradcli.ops.registry import Number, declare, function, is_number, need_axes
 from gradcli.ops.special.incomplete import entr
 
 
-def _observations(name: str, x: Any) -> Any:
+def _observations(x: Any) -> Any:
     """One row a variable."""
-    need_axes(name, x, 0, 2)
+    need_axes("cov", x, 0, 2)
     return x if len(x.shape) == 2 else reshape(x, shape=(1, -1))
 
 
@@ -34,7 +34,7 @@ def cov(x: Any, y: Any = None, *, rowvar: bool = True, bias: bool = False, ddof:
 
     >>> cov(x)
     """
-    rows = [_observations("cov", v) for v in (x, y) if v is not None]
+    rows = [_observations(v) for v in (x, y) if v is not None]
     if not rowvar:  # as NumPy has it: a second array of one row is one variable
         columns = [len(x.shape) > 1, *(r.shape[0] != 1 for r in rows[1:])]
         rows = [transpose(r, axes=(1, 0)) if turned else r for r, turned in zip(rows, columns, strict=True)]

@@ -176,7 +176,7 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 @function(
     vjp=_mean_vjp, shape=reduced, algebra="mean", rounding="terms", ulps=4,
-    refuses=pytorch.only_floats("mean"),
+    refuses=pytorch.only_floats,
 )  # fmt: skip
 def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The mean of the entries.
@@ -195,7 +195,7 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 @function(
-    vjp=_var_vjp, shape=reduced, saves="x", refuses=pytorch.only_floats("std and var"),
+    vjp=_var_vjp, shape=reduced, saves="x", refuses=pytorch.only_floats,
     ulps=8,
 )  # fmt: skip
 def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
@@ -214,7 +214,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 @function(
     vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves="x out", ulps=8,
-    refuses=pytorch.only_floats("std and var"),
+    refuses=pytorch.only_floats,
     kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
 )  # fmt: skip
 def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:

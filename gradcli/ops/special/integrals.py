@@ -229,13 +229,12 @@ def _quotient(x: Any, n: int, turns: bool) -> Any:
     return np.where(np.isinf(x), 1 / np.abs(u), np.where(np.abs(u) <= n, near, far))[()]
 
 
-def _quotient_written(value: str, slope: str, n: int, turns: bool) -> str:
-    """Write the quotient by functions for the value, of half turns, and for the slope."""
+def _quotient_in_numpy(shapes: Any, n: int, turns: bool) -> str:
     if n > 1:
         return ""
     if n:
-        return f"{slope}({math.pi!r} * {{0:atom}})" if turns else f"{slope}({{0}})"
-    return f"{value}({{0}})" if turns else f"{value}({{0:atom}} / {math.pi!r})"
+        return f"_sine_slope({math.pi!r} * {{0:atom}})" if turns else "_sine_slope({0})"
+    return "np.sinc({0})" if turns else f"np.sinc({{0:atom}} / {math.pi!r})"
 
 
 def _quotient_reference(m: Any, x: Any, n: int, turns: bool) -> Any:
@@ -278,7 +277,7 @@ sine_quotient: Op = elementwise(
     },
     doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
     carries=lambda m, out, x, e, n, turns: e * ((math.pi if turns else 1.0) / (n + 2)),
-    numpy=lambda shapes, n, turns: _quotient_written("np.sinc", "_sine_slope", n, turns),
+    numpy=_quotient_in_numpy,
 )
 
 
