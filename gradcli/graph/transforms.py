@@ -27,69 +27,15 @@ def filled(node: Expr, value: float) -> Expr:
     return found
 
 
-class ForwardMode:
-    """The motion of results of operations as their operands do, for carriers of any kind."""
-
-    times: Callable[..., Any]  # a tangent times a partial
-    still: Callable[..., Any]  # the tangent of what does not move
-    cotangents: Callable[..., Any]  # of an operation and its result: variables in the place of cotangents of results
-    gradients: Callable[..., Any]  # of a value and its cotangent, by variables
-
-    def moved(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, tangents: Sequence[Any]) -> Any:
-        """The motion of the result of an operation; of several results, each; None if it does not."""
-        if all(part is None for part in tangents) or (op.partials is None and op.vjp is None):
-            return None
-        if op.linear and not op.elementwise:
-            return op(*[self.still(x) if t is None and x is not None else t for x, t in zip(operands, tangents, strict=True)], **static)
-        values = [result, *operands]
-        total: Any = None
-        for place, tangent in enumerate(tangents):
-            partial = None if op.partials is None else op.partials[place]
-            if tangent is None or (partial is None and op.partials is not None):
-                continue
-            if partial is None:
-                term = self._transposed(op, operands, static, result, place, tangent)
-            elif type(partial) is Pieces:
-                term = partial.flowing(self.times, tangent, values, static)
-            else:
-                term = self.times(tangent, partial(*values, **static))
-            if term is None:
-                continue
-            if op.outputs == 1 and term.shape != result.shape:
-                term = broadcast_to(term, shape=tuple(result.shape))
-            total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
-        return total if total is not None or op.outputs > 1 else self.still(result)
-
-    def _transposed(
-        self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, place: int, tangent: Any
-    ) -> Any:  # fmt: skip
-        """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
-        assert op.vjp is not None
-        wanted = tuple(i == place for i in range(len(operands)))
-        cotangents = tuple(self.cotangents(op, result))
-        pulled = op.vjp(wanted, cotangents if op.outputs > 1 else cotangents[0], result, *operands, **static)
-        part = pulled[place] if place < len(pulled) else None
-        if part is None:
-            return None
-        if part.shape != tangent.shape:
-            tangent = broadcast_to(tangent, shape=tuple(part.shape))
-        found = self.gradients(part, tangent, cotangents)
-        return tuple(found) if op.outputs > 1 else found[0]
-
-
 def _sum(x: Any, y: Any) -> Any:
     return y if x is None else x if y is None else x + y
 
 
-class Tangents(Reached, ForwardMode):
+class Tangents(Reached):
     """The motion of nodes: a node for each that does, None for the others."""
 
     def __init__(self) -> None:
         self.motion = Motion()
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        """The tangent of one node from those of its operands."""
-        return self.moved(op, node.operands, node.static, node, operands)
 
     def times(self, tangent: Expr, partial: Any) -> Any:
         """tangent * partial, where what does not move around the point stays zero, however large the partial is."""
@@ -101,15 +47,47 @@ class Tangents(Reached, ForwardMode):
         product = tangent * partial
         return product if moving is True else where(moving, product, 0.0)
 
-    def still(self, x: Expr) -> Expr:
-        return filled(x, 0.0)
+    def operation(self, node: Expr, op: Op, tangents: list[Any]) -> Any:
+        """The motion of the result of an operation; of several results, each; None if it does not."""
+        operands, static = node.operands, node.static
+        if all(part is None for part in tangents) or (op.partials is None and op.vjp is None):
+            return None
+        if op.linear and not op.elementwise:
+            return op(*[filled(x, 0.0) if t is None and x is not None else t for x, t in zip(operands, tangents, strict=True)], **static)
+        values = [node, *operands]
+        total: Any = None
+        for place, tangent in enumerate(tangents):
+            partial = None if op.partials is None else op.partials[place]
+            if tangent is None or (partial is None and op.partials is not None):
+                continue
+            if partial is None:
+                term = _transposed(node, op, place, tangent)
+            elif type(partial) is Pieces:
+                term = partial.flowing(self.times, tangent, values, static)
+            else:
+                term = self.times(tangent, partial(*values, **static))
+            if term is None:
+                continue
+            if op.outputs == 1 and term.shape != node.shape:
+                term = broadcast_to(term, shape=node.shape)
+            total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
+        return total if total is not None or op.outputs > 1 else filled(node, 0.0)
 
-    def cotangents(self, op: Op, result: Expr) -> Sequence[Expr]:
-        return [result.graph.leaf("cotangent", shape) for shape in (result.shape if op.outputs > 1 else (result.shape,))]
 
-    def gradients(self, y: Expr, seed: Expr, variables: Sequence[Expr]) -> Sequence[Expr]:
-        found = backward(reachable([y]), {y: seed}, variables, itself)
-        return [found.get(c, filled(c, 0.0)) for c in variables]
+def _transposed(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
+    """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
+    assert op.vjp is not None
+    wanted = tuple(i == place for i in range(len(node.operands)))
+    cotangents = [node.graph.leaf("cotangent", shape) for shape in (node.shape if op.outputs > 1 else (node.shape,))]
+    pulled = op.vjp(wanted, tuple(cotangents) if op.outputs > 1 else cotangents[0], node, *node.operands, **node.static)
+    part = pulled[place] if place < len(pulled) else None
+    if part is None:
+        return None
+    if part.shape != tangent.shape:
+        tangent = broadcast_to(tangent, shape=part.shape)
+    reached = backward(reachable([part]), {part: tangent}, cotangents, itself)
+    found = tuple([reached.get(c, filled(c, 0.0)) for c in cotangents])
+    return found if op.outputs > 1 else found[0]
 
 
 class Motion:

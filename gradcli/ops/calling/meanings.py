@@ -292,15 +292,13 @@ _ALIKE_TABLE = """
     torch_cumsum = cumsum
     torch_cumprod = cumprod
     torch_dot = dot
-    torch_vdot = vdot
     torch_norm = numpy_norm -ord +axis
     torch_solve = solve -left
-    old_qr = numpy_qr -some
+    old_qr = qr -some
     reshape = numpy_reshape
     chain_matmul = multi_dot
     torch_squeeze = squeeze
     torch_where = where
-    torch_tensordot = tensordot
 """
 _ALIKE = dict(line.split(" = ") for line in map(str.strip, text_lines(_ALIKE_TABLE.strip())))
 
