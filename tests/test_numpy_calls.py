@@ -29,7 +29,7 @@ REFUSED = {
     "array2string", "busday_count", "busday_offset", "copyto", "datetime_as_string", "einsum_path", "fill_diagonal", "is_busday", "ix_",
     "cumulative_prod", "cumulative_sum", "poly", "polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "rollaxis", "unwrap",
     "packbits", "place", "polydiv", "put", "put_along_axis", "putmask", "roots", "save", "savetxt", "savez", "savez_compressed", "setxor1d",
-    "sort_complex", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unpackbits", "resize", "nextafter", "frexp",
+    "sort_complex", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unpackbits", "resize", "nextafter", "frexp", "nancumsum", "nancumprod",
     "setdiff1d", "union1d", "intersect1d",
     "spacing",
     "apply_over_axes", "trim_zeros", "linalg.eig", "linalg.eigvals", "linalg.tensorinv", "array_repr", "array_str",
