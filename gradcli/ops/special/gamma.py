@@ -246,7 +246,9 @@ def in_sympy(name: str, reference: Any, slope: Any, formula: Any = None) -> Any:
             orders[place - 1] += 1
             return self.func(*values, *orders)
 
-        fields = {"fdiff": fdiff, "by_mpmath": staticmethod(value), "_imp_": staticmethod(of_numbers), "formula": formula}
+        fields = {"fdiff": fdiff, "by_mpmath": staticmethod(value), "_imp_": staticmethod(of_numbers)}
+        if formula is not None:
+            fields["formula"] = staticmethod(formula)
         return type(name, (s.Function,), fields)(*arguments, *(static.values() or (0,) * (count - 1)))
 
     return symbolic

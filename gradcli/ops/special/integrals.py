@@ -254,7 +254,6 @@ def _quotient_reference(m: Any, x: Any, n: int, turns: bool) -> Any:
 
 
 def _quotient_symbolic(s: Any, x: Any, n: int, turns: bool) -> Any:
-    @staticmethod
     def formula(x: Any, n: int) -> Any:
         u = s.pi * x if turns else x
         return s.diff(s.sin(u) / u, x, n) / (s.pi**n if turns else 1)
