@@ -17,7 +17,6 @@ from gradcli.ops.text import (
     ATOM,
     BINDING,
     COMPARISON,
-    IN_LATEX,
     LARGEST_ARRAY,
     NEGATION,
     POWER,
@@ -219,5 +218,5 @@ class Latex(Transcription[LatexPiece]):
         written = in_form(op.text.latex, node, operands, number)
         if written is not None:
             return LatexPiece(written)
-        sign = f"\\{op.name}" if op.name in IN_LATEX else f"\\operatorname{{{latex_text(op.name)}}}"
+        sign = f"\\{op.name}" if op.is_latex_command else f"\\operatorname{{{latex_text(op.name)}}}"
         return LatexPiece((f"{sign}\\left({', '.join(piece.text for piece in present)}\\right)", ATOM))

@@ -19,7 +19,7 @@ import numpy as np
 
 from gradcli.ops.extended import Rule
 from gradcli.ops.facts import USUAL, Accuracy, Fixed, Function, Kink, Torch
-from gradcli.ops.text import BY_SIGN, FORM, IN_MATH, UNDER_WAY, Text, expanded
+from gradcli.ops.text import BY_SIGN, FORM, IN_LATEX, IN_MATH, UNDER_WAY, Text, expanded
 
 _Double = np.float64
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
@@ -315,6 +315,11 @@ class Op(Record):
     def body(self) -> Function | None:
         """Return the definition of its result by other operations, or what stands for one; None where the record has none."""
         return None if self.outputs > 1 else self.definition or self.parts
+
+    @property
+    def is_latex_command(self) -> bool:
+        """Return whether LaTeX has a command of its name."""
+        return self.name in IN_LATEX
 
     @cached_property
     def in_python(self) -> str:
