@@ -201,6 +201,7 @@ def test_the_parts_of_the_program_are_short_and_have_no_handlers() -> None:
     for path in [*folder.glob("*.js"), *folder.glob("*.css"), *folder.glob("*.html")]:
         text = path.read_text("utf-8")
         assert len(text.splitlines()) < 400, path.name
+        assert text.isascii(), path.name  # which every encoding has
         assert "innerHTML" not in text, path.name
         assert not re.search(r"\beval\(|https?:(?!//www\.w3\.org)|\bfetch\(|XMLHttpRequest|\bimport\b", text), path.name
 

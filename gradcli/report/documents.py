@@ -20,16 +20,17 @@ _SIGNS = {
 # -- HTML --------------------------------------------------------------------------------------------------------------
 
 
-def html_page(title: str, style: str, content: Iterable[str]) -> str:
-    """A page that fetches and runs nothing, in ASCII, which every encoding has."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+def html_page(title: str, style: str, content: Iterable[str], program: str = "") -> str:
+    """A page that fetches nothing, and runs nothing but a program of ours; in ASCII, which every encoding has."""
+    scripts = " script-src 'unsafe-inline';" if program else ""
+    policy = f"default-src 'none'; style-src 'unsafe-inline';{scripts} img-src data:; base-uri 'none'; form-action 'none'"
     page = "\n".join([
         "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8"/>',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>',
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>', '<meta name="referrer" content="no-referrer"/>',
-        f"<title>{xml_text(title)}</title>", f"<style>{style}</style>", "</head>", "<body>", "<main>",
-        *content, "</main>", "<footer>Made by gradcli. This file is complete: it loads nothing, and works offline.</footer>",
-        "</body>", "</html>", "",
+        '<link rel="icon" href="data:,"/>', f"<title>{xml_text(title)}</title>", f"<style>{style}</style>", "</head>", "<body>",
+        *content, "<footer>Made by gradcli. This file is complete: it loads nothing, and works offline.</footer>",
+        *([f"<script>{program}</script>"] if program else []), "</body>", "</html>", "",
     ])  # fmt: skip
     return page.encode("ascii", "xmlcharrefreplace").decode()
 

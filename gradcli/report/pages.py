@@ -199,9 +199,9 @@ class HtmlReport(Report):
         title = f"gradcli check: {summary.came_of or 'nothing to check'}"
         left_out = f"<p>and {self.worst.left_out:,} more, none of them graver</p>"
         content = [
-            f'<h1 class="{"bad" if summary.bad or summary.interrupted else "good"}">{xml_text(title)}</h1>',
+            "<main>", f'<h1 class="{"bad" if summary.bad or summary.interrupted else "good"}">{xml_text(title)}</h1>',
             f"<p>{xml_text(summary.line())}</p>", *([f"<p>Verdicts: {summary.listed_verdicts}</p>"] if summary.verdicts else []),
-            *self.worst, *([left_out] if self.worst.left_out else []),
+            *self.worst, *([left_out] if self.worst.left_out else []), "</main>",
         ]  # fmt: skip
         return html_page(title, _STYLE, content)
 

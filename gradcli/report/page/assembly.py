@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
-from gradcli.inert import one_line, printable, script, xml_text
+from gradcli.inert import one_line, printable, xml_text
+from gradcli.report.documents import html_page
 from gradcli.report.explanation import DIGITS, Explanation, Step
 from gradcli.report.lines import Line, text_of
 from gradcli.report.number_text import short
@@ -30,14 +30,12 @@ _READING = {
 def page(explanations: Sequence[ShownExplanation], digits: int | None = None) -> str:
     """One page of all explanations: whole HTML, in which every text of the user's is text."""
     sections = ["".join(_section(each, place, digits or DIGITS)) for place, each in enumerate(explanations)]
-    parts = {
-        "title": xml_text(_title(explanations)),
-        "style": _asset("page.css"),
-        "queries": _chooser(explanations) if len(explanations) > 1 else "",
-        "main": "\n".join(element("section", text, class_="query", id=f"q{place}") for place, text in enumerate(sections)),
-        "program": script(_asset("page.js")),
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _asset("page.html"))
+    before, between, after = _asset("page.html").split("{{}}")
+    content = [
+        before, _chooser(explanations) if len(explanations) > 1 else "", between,
+        *(element("section", text, class_="query", id=f"q{place}") for place, text in enumerate(sections)), after,
+    ]  # fmt: skip
+    return html_page(_title(explanations), _asset("page.css"), content, _asset("page.js"))
 
 
 def _title(explanations: Sequence[Explanation]) -> str:

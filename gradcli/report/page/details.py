@@ -178,17 +178,7 @@ class Details:
         for step, each in zip(story.passed, self.explanation.backward, strict=True):
             self.outgoing.setdefault(each.node, []).append((step, each))
         self.users = self.explanation.users()
-        self.most = self._most_entries()
-
-    def _most_entries(self) -> int:
-        """The size of the largest array that is written out, so that all of them together have room on the page."""
-        sizes = sorted(np.size(node.value) for node in self.explanation.nodes if not isinstance(node.value, tuple))
-        room = _MOST_NUMBERS
-        for each in sizes:
-            room -= 2 * each
-            if room < 0 or each > LARGEST:
-                return each - 1
-        return LARGEST
+        self.most = min(LARGEST, _MOST_NUMBERS // (2 * len(self.explanation.nodes)))  # entries of an array that is written out
 
     def nodes(self) -> Iterator[str]:
         """Every node as a row, with its details below it."""
@@ -199,8 +189,7 @@ class Details:
             summary = element("summary", "".join(element("span", xml_text(cell)) for cell in cells))
             yield element(
                 "details", summary + element("div", "".join(self._details(node))), class_="row", id=f"{self.prefix}n{node.id}",
-                data_nodes=node.id, data_operands=" ".join(map(str, node.operands)),
-                data_users=" ".join(map(str, self.users.get(node.id, ()))),
+                data_nodes=node.id,
             )  # fmt: skip
 
     def link(self, id: int) -> str:
@@ -306,19 +295,12 @@ class Details:
         finite = array[np.isfinite(array)]
         ends = f"from {float(finite.min()):.3g} to {float(finite.max()):.3g}" if finite.size else "without a finite entry"
         label = f"Heat map of the {what}, {'×'.join(map(str, array.shape))}, {ends}"
-        label += ". Arrow keys read its entries." if written else f", each cell the mean of up to {block} entries"
+        label += "" if written else f", each cell the mean of up to {block} entries"
         side = max(2, min(16, 320 // cells.shape[1]))
         picture = f'<img alt="" width="{side * cells.shape[1]}" height="{side * cells.shape[0]}" src="{_picture(cells)}">'
-        numbers = ""
-        if written:
-            numbers = element("p", class_="note", aria_live="polite")
-            whole = element("pre", xml_text(encoded(plain(array))))
-            numbers += element("details", f"<summary>All its numbers</summary>{whole}")
-        shape = " ".join(map(str, array.shape)) if written else None
-        caption = element("figcaption", xml_text(label.partition(". ")[0]), class_="note")
-        return line + element(
-            "figure", picture + caption + numbers, class_="heat", tabindex=0, role="group", aria_label=label, data_shape=shape
-        )
+        whole = element("pre", xml_text(encoded(plain(array)))) if written else ""
+        numbers = element("details", f"<summary>All its numbers</summary>{whole}") if written else ""
+        return line + element("figure", picture + element("figcaption", xml_text(label), class_="note") + numbers, class_="heat")
 
 
 def _folded(parts: Sequence[str], word: str, separator: str = "") -> str:
