@@ -327,7 +327,7 @@ class PlotRequest(Request):
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="Write to FILE.svg, .png, .pdf, .html (pip install 'gradcli[plot]'), .csv or .json."
+            "--out", "-o", metavar="FILE", help="Write to FILE.svg, .png or .pdf (pip install 'gradcli[plot]'), .csv or .json."
         ),
     ] = None
     width: Annotated[int | None, typer.Option(metavar="N", help="Columns of a chart; pixels of a file.")] = None

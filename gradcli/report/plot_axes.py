@@ -28,13 +28,24 @@ class DrawnLine(NamedTuple):
     curve: Curve
 
 
+class Dot(NamedTuple):
+    """A point to be seen: a "kink" of a curve, an "end" that a curve does not reach, or a "point" by itself."""
+
+    number: int
+    x: float
+    y: float
+    kind: str
+
+
 class Panel(NamedTuple):
-    """One set of axes: the value, or a derivative."""
+    """One set of axes, the value or a derivative: curves, lines upwards at poles, stretches without a value, and dots."""
 
     heading: str
     lines: list[DrawnLine]
     view: tuple[float, float]
-    marks: list[tuple[int, Mark]]  # with the numbers of their curves
+    poles: list[float]
+    gaps: list[tuple[float, float]]
+    dots: list[Dot]
 
 
 def panels(records: Sequence[PlotRecord]) -> list[Panel]:
@@ -51,8 +62,16 @@ def panels(records: Sequence[PlotRecord]) -> list[Panel]:
                 lines.append(DrawnLine(number, label, curve.xs, curve.heights[heading], curve))
         log = any("y" in record.log for record in records) and heading == VALUE
         marks = [(line.number, mark) for line in lines for mark in line.curve.marks]
-        found.append(Panel(heading, lines, _view(lines, heading, log), marks))
+        poles = [mark.at for _, mark in marks if mark.kind == "pole"]
+        gaps = [(mark.at, mark.end) for _, mark in marks if mark.at != mark.end]
+        dots = [dot for number, mark in marks if heading == VALUE for dot in _dots(number, mark)]
+        found.append(Panel(heading, lines, _view(lines, heading, log), poles, gaps, dots))
     return found
+
+
+def _dots(number: int, mark: Mark) -> list[Dot]:
+    heights = dict.fromkeys(() if mark.kind == "pole" or mark.at != mark.end else mark.value, "kink" if mark.kind == "kink" else "end")
+    return [Dot(number, mark.at, y, kind) for y, kind in [*heights.items(), (mark.point, "point")] if math.isfinite(y)]
 
 
 def _view(lines: Sequence[DrawnLine], heading: str, log: bool) -> tuple[float, float]:

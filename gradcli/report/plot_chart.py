@@ -121,7 +121,8 @@ MARKS = "*+ox#@%&=~$?"  # of curves without colours
 _PER_LABEL = 10  # columns along the axis below
 _PER_TICK = 3  # rows
 
-SIDE, TICK, CORNER, FLOOR, NOTCH, ZERO, POLE, KINK, JUMP, POINT = "│┤└─┴┈┊◆○●"
+SIDE, TICK, CORNER, FLOOR, NOTCH, ZERO, POLE = "│┤└─┴┈┊"
+_DOTS = {"kink": "◆", "end": "○", "point": "●"}
 _ASCII = str.maketrans("│┤└─┴┈┊◆○●→↗↑↖←↙↓↘", "|++-+.:^o@>/^\\</v\\")
 
 
@@ -160,22 +161,18 @@ def _draw(sheet: Sheet, panel: Panel, across: Axis, up: Axis, style: Style) -> N
     """Draw the curves of a panel, the line of zero and poles behind them, and other marks upon them."""
     if up.low < 0 < up.high and not up.log:
         sheet.text(0, sheet.cell(0.0, 0.0)[1], ZERO * sheet.columns, DIM, behind=True)
-    for _, mark in panel.marks:
-        if mark.kind == "pole":
-            for row in range(sheet.rows):
-                sheet.text(sheet.cell(float(across.at(mark.at)), up.low)[0], row, POLE, DIM, behind=True)
+    for pole in panel.poles:
+        for row in range(sheet.rows):
+            sheet.text(sheet.cell(float(across.at(pole)), up.low)[0], row, POLE, DIM, behind=True)
     plain = not style.unicode or (len(panel.lines) > 1 and not style.colour)
     for line in panel.lines:
         colour, character = COLOURS[line.number % len(COLOURS)], MARKS[line.number % len(MARKS)] if plain else None
         for (x0, y0), (x1, y1) in _segments(across.at(line.xs), up.at(line.ys), up):
             sheet.line(x0, y0, x1, y1, colour, character)
-    for number, mark in panel.marks if panel.heading == VALUE else ():
-        if mark.kind != "pole" and (mark.kind != "domain" or mark.at == mark.end):
-            character = KINK if mark.kind == "kink" else JUMP
-            for height, sign in [*((height, character) for height in dict.fromkeys(mark.value)), (mark.point, POINT)]:
-                y = float(up.at(height))
-                if up.low <= y <= up.high:
-                    sheet.text(*sheet.cell(float(across.at(mark.at)), y), sign, COLOURS[number % len(COLOURS)])
+    for dot in panel.dots:
+        y = float(up.at(dot.y))
+        if up.low <= y <= up.high:
+            sheet.text(*sheet.cell(float(across.at(dot.x)), y), _DOTS[dot.kind], COLOURS[dot.number % len(COLOURS)])
 
 
 def framed(heading: str, sheet: Sheet, up: Axis, margin: int) -> list[Row]:

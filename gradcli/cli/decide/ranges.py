@@ -127,7 +127,7 @@ def _log(request: PlotRequest, box: dict[str, Ends]) -> str:
 
 
 _OF_PLOTS = {
-    **{suffix: (suffix[1:], "text") for suffix in (".svg", ".png", ".pdf", ".html")}, ".csv": ("csv",), ".json": ("json",),
+    **{suffix: (suffix[1:], "text") for suffix in (".svg", ".png", ".pdf")}, ".csv": ("csv",), ".json": ("json",),
 }  # fmt: skip
 
 
@@ -248,15 +248,12 @@ def _write_file(records: Sequence[PlotRecord], request: PlotRequest, out: str) -
             writer.write(record)
         writer.close()
         return
-    write_whole(Path(out), plot_rows(records).encode() if suffix == ".csv" else _picture(records, request, suffix))
+    if suffix == ".csv":
+        write_whole(Path(out), plot_rows(records).encode())
+        return
+    from gradcli.report.plot_picture import picture
 
-
-def _picture(records: Sequence[PlotRecord], request: PlotRequest, suffix: str) -> bytes:
-    from gradcli.report.plot_picture import page, picture
-
-    if suffix == ".html":
-        return page(records, request.width, request.height).encode()
-    return picture(records, suffix.removeprefix("."), request.width, request.height)
+    write_whole(Path(out), picture(records, suffix.removeprefix("."), request.width, request.height))
 
 
 def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:
