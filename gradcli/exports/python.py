@@ -133,23 +133,11 @@ def wrapped(line: str, width: int = 116) -> list[str]:
     """A long line in several, broken after commas inside of brackets."""
     found = []
     indent = " " * (len(line) - len(line.lstrip()) + 4)
-    while len(line) > width:
-        depth, place, quote = 0, 0, ""
-        for i, character in enumerate(line[: width - 1]):
-            if quote:
-                quote = "" if character == quote else quote
-            elif character in "'\"":
-                quote = character
-            else:
-                depth += (character in "([{") - (character in ")]}")
-                if character == "," and depth and line[i + 1] == " ":
-                    place = i + 1
-        if not place:
-            break
+    opening = re.search(r"[(\[{]", line)
+    begin = opening.end() if opening else len(line)
+    while len(line) > width and (place := line.rfind(", ", begin, width) + 1):
         found.append(line[:place])
-        line = indent + line[place + 1 :]
-        if not found[-1].strip():
-            break
+        line, begin = indent + line[place + 1 :], len(indent)
     return [*found, line]
 
 

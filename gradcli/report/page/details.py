@@ -30,36 +30,22 @@ _INFIX = frozenset(["+", "-", "*", "/", "**", "@", "^", "<", ">", "<=", ">=", "=
 
 
 class Step(NamedTuple):
-    """A step of the player; the last node in its focus is the one whose details are shown."""
+    """A step of the player; the last node in its focus is the one whose details are shown, ``part`` what is passed back."""
 
     phase: str
     focus: Sequence[int]
     words: str
     equation: str = ""
+    part: Contribution | None = None
 
 
 class Story:
-    """The steps of an explanation, and when each node and contribution becomes known.
-
-    reached  by node: the step in which it has its whole adjoint
-    passed   the step of each contribution, in the order of the sweep
-    arrived  by node: the places of its contributions
-    """
+    """The steps of an explanation."""
 
     def __init__(self, explanation: Explanation, digits: int) -> None:
         self.explanation, self.digits = explanation, digits
-        self.reached: dict[int, int] = {}
-        self.passed: list[int] = []
-        self.arrived: dict[int, list[int]] = {}
-        for place, each in enumerate(explanation.backward):
-            self.arrived.setdefault(each.operand, []).append(place)
-        self.steps: list[Step] = []
-        for step in self._steps():
-            if step.phase in ("seed", "backward"):
-                self.reached[step.focus[-1]] = len(self.steps)
-            if step.phase == "backward":
-                self.passed.append(len(self.steps))
-            self.steps.append(step)
+        self.arrived = explanation.arrived()
+        self.steps = [*self._steps()]
 
     def number(self, value: Any) -> str:
         return short(value, self.digits) or "–"
@@ -83,7 +69,7 @@ class Story:
             count[each.operand] += 1
             words, equation = self._backward(each)
             words += self._arrival(each.operand, count[each.operand])
-            yield Step("backward", (each.node, each.operand), words, equation)
+            yield Step("backward", (each.node, each.operand), words, equation, each)
         if explanation.gradients:
             leaves = [node.id for node in explanation.nodes if node.name in explanation.gradients and node.op == "leaf"]
             words = "The adjoints of the names are the gradient. Play shows how they come about, step by step."
@@ -174,10 +160,15 @@ class Details:
     def __init__(self, story: Story, prefix: str) -> None:
         self.story, self.prefix = story, prefix
         self.explanation = story.explanation
-        self.outgoing: dict[int, list[tuple[int, Contribution]]] = {}
-        for step, each in zip(story.passed, self.explanation.backward, strict=True):
-            self.outgoing.setdefault(each.node, []).append((step, each))
         self.users = self.explanation.users()
+        self.reached: dict[int, int] = {}  # the steps in which nodes have their whole adjoints
+        self.flows: dict[tuple[str, int], list[tuple[int, Contribution]]] = {}  # what arrives at nodes, and leaves them, with its step
+        for number, step in enumerate(story.steps):
+            if step.phase in ("seed", "backward"):
+                self.reached[step.focus[-1]] = number
+            if step.part is not None:
+                self.flows.setdefault(("from", step.part.node), []).append((number, step.part))
+                self.flows.setdefault(("to", step.part.operand), []).append((number, step.part))
         self.most = min(LARGEST, _MOST_NUMBERS // (2 * len(self.explanation.nodes)))  # entries of an array that is written out
 
     def nodes(self) -> Iterator[str]:
@@ -206,14 +197,17 @@ class Details:
         if node.id in self.users:
             yield "<h3>Used by</h3>" + self._links(self.users[node.id])
         yield self._arriving(node)
-        outgoing = self.outgoing.get(node.id)
+        outgoing = self._flows("from", node)
         if outgoing:
             passed = "".join(element("div", self._passed(each), class_="pass", data_step=step) for step, each in outgoing)
             yield element("div", f"<h3>Passes back</h3>{passed}", data_step=outgoing[0][0])
         gradient = self.explanation.gradients.get(node.name or "") if node.op == "leaf" else None
         if gradient is not None:
             heading = element("h3", xml_text(f"d/d{node.name} by paths"))
-            yield element("div", heading + self.paths(gradient), data_step=self.story.reached.get(node.id, 0))
+            yield element("div", heading + self.paths(gradient), data_step=self.reached.get(node.id, 0))
+
+    def _flows(self, way: str, node: ExplainedNode) -> list[tuple[int, Contribution]]:
+        return self.flows.get((way, node.id), [])
 
     def _kind(self, node: ExplainedNode) -> str:
         own = {"leaf": "a leaf: given, and differentiated by", "frozen": "frozen: given, and held", "const": "a constant"}
@@ -229,7 +223,7 @@ class Details:
         if node.adjoint is None:
             reasons = {"frozen": "it is held", "const": "a constant has no derivative"}
             return note(f"none: {reasons.get(node.op, 'no derivative is asked for through this node')}")
-        step = self.story.reached.get(node.id, 0)
+        step = self.reached.get(node.id, 0)
         later = element("p", f"comes with step {step}, in the backward pass", class_="note", data_until=step, hidden="")
         return later + element("div", self._array("adjoint", node.adjoint), data_step=step)
 
@@ -238,20 +232,22 @@ class Details:
 
     def _arriving(self, node: ExplainedNode) -> str:
         if node.id == self.explanation.result and self.explanation.backward:
-            return element("div", "<h3>Arrives</h3><p>the seed: this is the result</p>", data_step=self.story.reached[node.id])
-        places = self.story.arrived.get(node.id, [])
-        if not places:
+            return element("div", "<h3>Arrives</h3><p>the seed: this is the result</p>", data_step=self.reached[node.id])
+        parts = self._flows("to", node)
+        if not parts:
             return ""
-        heading, total, rows = "Arrives", "", []
-        for number, place in enumerate(places, 1):
-            each, step = self.explanation.backward[place], self.story.passed[place]
-            which = f" ({number} of {len(places)})" if len(places) > 1 else ""
-            text = f"from {self.link(each.node)} {code(self.story.number(each.passed))}{which}"
-            rows.append(element("div", text, class_="pass", data_step=step))
-        if len(places) > 1:
-            heading = f"Arrives: {len(places)} contributions, added"
-            total = element("p", f"together {code(self.story.number(node.adjoint))}", data_step=self.story.reached[node.id])
-        return element("div", f"<h3>{heading}</h3>{total}{_folded(rows, 'contribution')}", data_step=self.story.passed[places[0]])
+        heading, total, many = "Arrives", "", len(parts) > 1
+        if many:
+            heading = f"Arrives: {len(parts)} contributions, added"
+            total = element("p", f"together {code(self.story.number(node.adjoint))}", data_step=self.reached[node.id])
+        rows = [
+            element("div", self._arrived(each) + (f" ({number} of {len(parts)})" if many else ""), class_="pass", data_step=step)
+            for number, (step, each) in enumerate(parts, 1)
+        ]
+        return element("div", f"<h3>{heading}</h3>{total}{_folded(rows, 'contribution')}", data_step=parts[0][0])
+
+    def _arrived(self, each: Contribution) -> str:
+        return f"from {self.link(each.node)} {code(self.story.number(each.passed))}"
 
     def _passed(self, each: Contribution) -> str:
         parts = [f"to {self.link(each.operand)}"]
@@ -319,18 +315,15 @@ def _cells(array: np.ndarray, whole: bool) -> tuple[np.ndarray, int]:
     """
     if array.ndim == 1:
         columns = min(array.size, max(_ROWS, array.size // _ROWS))
-        array = np.concatenate([array, np.zeros(-array.size % columns)]).reshape(-1, columns)
-    matrix = array.reshape(-1, array.shape[-1])
-    if whole:
-        return matrix, 1
-    edges = [
-        np.unique(np.linspace(0, extent, min(extent, most) + 1).astype(int))
-        for extent, most in zip(matrix.shape, (_ROWS, _COLUMNS), strict=True)
-    ]
-    heights, widths = map(np.diff, edges)
-    with np.errstate(all="ignore"):
-        sums = np.add.reduceat(np.add.reduceat(matrix, edges[0][:-1], axis=0), edges[1][:-1], axis=1)
-        return sums / np.outer(heights, widths), int(heights.max() * widths.max())
+        array = np.pad(array, (0, -array.size % columns)).reshape(-1, columns)
+    matrix, block = array.reshape(-1, array.shape[-1]).T, 1
+    for most in () if whole else (_COLUMNS, _ROWS):
+        edges = np.linspace(0, len(matrix), min(len(matrix), most) + 1).astype(int)
+        sizes = np.diff(edges)
+        with np.errstate(all="ignore"):
+            matrix = (np.add.reduceat(matrix, edges[:-1]) / sizes[:, None]).T
+        block *= int(sizes.max())
+    return matrix.T, block
 
 
 def _picture(cells: np.ndarray) -> str:
