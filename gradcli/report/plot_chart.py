@@ -1,4 +1,4 @@
-"""Curves and contours in a terminal: dots of Braille, or marks where there are no colours to tell several apart, with round numbers.
+"""Curves and contours as text: dots of Braille, or marks where there are no colours to tell several apart, with round numbers.
 
 Colours are told as names; what makes them visible is for those who know the terminal.
 """
@@ -27,7 +27,6 @@ class Style(NamedTuple):
 
     width: int
     height: int
-    unicode: bool
     colour: bool
 
 
@@ -41,8 +40,8 @@ class Sheet:
         self.tall = (math.nextafter(up[1], math.inf) - self.low) / (4 * rows)
         self.dots = np.zeros((4 * rows, 2 * columns), bool)
         self.characters: dict[tuple[int, int], str] = {}
+        self.behind: dict[tuple[int, int], str] = {}  # characters that give way to points
         self.colours: dict[tuple[int, int], str] = {}
-        self.behind: set[tuple[int, int]] = set()  # characters that give way to points
 
     def _dots_from_corner(self, x: float, y: float) -> tuple[int, int]:
         return round((x - self.left) / self.wide), round((y - self.low) / self.tall)
@@ -60,9 +59,6 @@ class Sheet:
     def dot(self, column: int, row: int, colour: str = "", mark: str | None = None) -> None:
         """A dot, or a character in its place."""
         cell = column // 2, row // 4
-        if cell in self.behind:
-            self.behind.remove(cell)
-            del self.characters[cell]
         self.dots[row, column] = True
         if mark is not None:
             self.characters[cell] = mark
@@ -75,13 +71,11 @@ class Sheet:
         for k in range(steps + 1):
             self.dot(*self.nearest(x0 + (x1 - x0) * (k / steps), y0 + (y1 - y0) * (k / steps)), colour, mark)
 
-    def text(self, column: int, row: int, text: str, colour: str = "", *, behind: bool = False) -> None:
-        """Characters, in the place of all dots; of those ``behind``, points take the place."""
+    def text(self, column: int, row: int, text: str, colour: str = "") -> None:
+        """Characters, in the place of all dots."""
         for cell in ((place, row) for place in range(column, min(column + len(text), self.columns))):
             self.characters[cell] = text[cell[0] - column]
             self.colours[cell] = colour
-            if behind:
-                self.behind.add(cell)
 
     def rows_of_parts(self) -> list[Row]:
         """The sheet from above, each line in parts of one colour."""
@@ -90,8 +84,9 @@ class Sheet:
         for row in reversed(range(self.rows)):
             parts: Row = []
             for column, code in enumerate(codes[row].tolist()):
-                character = self.characters.get((column, row), chr(0x2800 + code) if code else " ")
-                colour = "" if character == " " else self.colours.get((column, row), "")
+                cell = column, row
+                character = self.characters.get(cell) or (chr(0x2800 + code) if code else self.behind.get(cell, " "))
+                colour = "" if character == " " else self.colours.get(cell, DIM)
                 if parts and (parts[-1][1] == colour or character == " "):
                     parts[-1] = (parts[-1][0] + character, parts[-1][1])
                 else:
@@ -123,12 +118,6 @@ _PER_TICK = 3  # rows
 
 SIDE, TICK, CORNER, FLOOR, NOTCH, ZERO, POLE = "│┤└─┴┈┊"
 _DOTS = {"kink": "◆", "end": "○", "point": "●"}
-_ASCII = str.maketrans("│┤└─┴┈┊◆○●→↗↑↖←↙↓↘", "|++-+.:^o@>/^\\</v\\")
-
-
-def for_terminal(rows: list[Row], style: Style) -> list[Row]:
-    """Rows in characters that a terminal has."""
-    return rows if style.unicode else [[(text.translate(_ASCII), colour) for text, colour in row] for row in rows]
 
 
 def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
@@ -149,7 +138,7 @@ def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
         sheet = Sheet(columns, rows, across[:2], up[:2])
         _draw(sheet, panel, across, up, style)
         lines += framed(panel.heading, sheet, up, margin)
-    return for_terminal([*lines, *below(name, across, columns, margin), *legend], style)
+    return [*lines, *below(name, across, columns, margin), *legend]
 
 
 def margin_of(heights: Iterable[Axis], rows: int) -> int:
@@ -160,11 +149,10 @@ def margin_of(heights: Iterable[Axis], rows: int) -> int:
 def _draw(sheet: Sheet, panel: Panel, across: Axis, up: Axis, style: Style) -> None:
     """Draw the curves of a panel, the line of zero and poles behind them, and other marks upon them."""
     if up.low < 0 < up.high and not up.log:
-        sheet.text(0, sheet.cell(0.0, 0.0)[1], ZERO * sheet.columns, DIM, behind=True)
+        sheet.behind |= {(column, sheet.cell(0.0, 0.0)[1]): ZERO for column in range(sheet.columns)}
     for pole in panel.poles:
-        for row in range(sheet.rows):
-            sheet.text(sheet.cell(float(across.at(pole)), up.low)[0], row, POLE, DIM, behind=True)
-    plain = not style.unicode or (len(panel.lines) > 1 and not style.colour)
+        sheet.behind |= {(sheet.cell(float(across.at(pole)), up.low)[0], row): POLE for row in range(sheet.rows)}
+    plain = len(panel.lines) > 1 and not style.colour
     for line in panel.lines:
         colour, character = COLOURS[line.number % len(COLOURS)], MARKS[line.number % len(MARKS)] if plain else None
         for (x0, y0), (x1, y1) in _segments(across.at(line.xs), up.at(line.ys), up):
@@ -238,7 +226,7 @@ def _legend(lines: Sequence[DrawnLine], style: Style) -> list[Row]:
     used = 0
     for line in lines if len(lines) > 1 else ():
         mark = MARKS[line.number % len(MARKS)]
-        sample = mark * 2 if not style.unicode or not style.colour else "━━"
+        sample = "━━" if style.colour else mark * 2
         width = 3 + display_width(line.label)
         if not rows or used + 3 + width > style.width:
             rows.append([])
@@ -266,13 +254,13 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
     margin = margin_of([up], rows)
     columns = max(16, style.width - margin - 1)
     sheet = Sheet(columns, rows, across[:2], up[:2])
-    shown = _draw_levels(sheet, grid, across.at(grid.xs), up.at(grid.ys), not style.unicode)
+    shown = _draw_levels(sheet, grid, across.at(grid.xs), up.at(grid.ys))
     for x, y, wide, tall in zip(*arrows(record, columns // _APART[0], rows // _APART[1]), strict=True):
         angle = math.atan2(tall * rows * 2, wide * columns)  # characters are twice as high as wide
         column, row = sheet.cell(float(across.at(x)), float(up.at(y)))
         sheet.text(column - 1, row, f" {_ARROWS[round(angle / (math.pi / 4)) % 8]} ")
     _label_levels(sheet, shown, grid.levels)
-    return for_terminal([*framed(upward, sheet, up, margin), *below(name, across, columns, margin)], style)
+    return [*framed(upward, sheet, up, margin), *below(name, across, columns, margin)]
 
 
 def _nearest(axis: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarray:
@@ -281,8 +269,8 @@ def _nearest(axis: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarray:
     return np.unique(np.concatenate([np.floor(at), np.ceil(at)]).astype(int))
 
 
-def _draw_levels(sheet: Sheet, grid: Field, xs: np.ndarray, ys: np.ndarray, letters: bool) -> list[list[tuple[int, int]]]:
-    """The characters of each level: of those dots beside which the value is on its other side. Letters stand where there are no dots."""
+def _draw_levels(sheet: Sheet, grid: Field, xs: np.ndarray, ys: np.ndarray) -> list[list[tuple[int, int]]]:
+    """The characters of each level: of those dots beside which the value is on its other side."""
     rows, columns = sheet.dots.shape
     with np.errstate(all="ignore"):
         wide = np.stack([np.interp(np.linspace(xs[0], xs[-1], columns), xs, row) for row in grid.values])
@@ -297,10 +285,9 @@ def _draw_levels(sheet: Sheet, grid: Field, xs: np.ndarray, ys: np.ndarray, lett
         edge = np.zeros(fine.shape, bool)
         edge[:, :-1] |= (above[:, :-1] != above[:, 1:]) & known[:, :-1] & known[:, 1:]
         edge[:-1] |= (above[:-1] != above[1:]) & known[:-1] & known[1:]
-        mark = chr(ord("a") + number % 26) if letters else None
         places = [(column, row) for row, column in np.argwhere(edge).tolist()]
         for column, row in places:
-            sheet.dot(column, row, _height_colour(number, len(grid.levels)), mark)
+            sheet.dot(column, row, _height_colour(number, len(grid.levels)))
         found.append([(column // 2, row // 4) for column, row in places])
     return found
 

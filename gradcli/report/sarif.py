@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+from contextlib import suppress
 from functools import cache
 from typing import Any, TextIO
 
@@ -94,34 +94,24 @@ def _artifact(path: str) -> dict[str, str]:
     return {"uri": uri(path)} if elsewhere else {"uri": uri(path), "uriBaseId": _ROOT}
 
 
-# -- The tool itself: its version, its addresses, and every rule with its help ---------------------
+# -- The tool itself: its version, its address, and every rule with its help -----------------------
 
+_HOME = "https://github.com/gradcli/gradcli"
 _SEVERITIES = {"note": "recommendation", "warning": "warning", "error": "error"}  # GitHub's words for SARIF's levels
-_SEMANTIC = re.compile(r"\d+\.\d+\.\d+")
 
 
 @cache
 def driver() -> dict[str, Any]:
-    """The tool component; without what the installed package does not say."""
-    from email.message import Message
-    from importlib.metadata import PackageNotFoundError, metadata
+    """The tool component; without a version where gradcli is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
 
-    try:
-        package: Any = metadata("gradcli")
-    except PackageNotFoundError:
-        package = Message()
-    version, addresses = package["Version"], dict(line.split(", ", 1) for line in package.get_all("Project-URL") or ())
-    documentation = addresses.get("Documentation")
-    known = {
-        "version": version,
-        "semanticVersion": version if version and _SEMANTIC.fullmatch(version) else None,
-        "informationUri": next((addresses[name] for name in ("Homepage", "Repository", "Documentation") if name in addresses), None),
-    }
-    rules = [_descriptor(name, rule, documentation) for name, rule in RULES.items()]
-    return {"name": "gradcli", **{key: text for key, text in known.items() if text is not None}, "rules": rules}
+    found: dict[str, Any] = {"name": "gradcli", "informationUri": _HOME, "rules": [_descriptor(name, rule) for name, rule in RULES.items()]}
+    with suppress(PackageNotFoundError):
+        found["version"] = version("gradcli")
+    return found
 
 
-def _descriptor(name: str, rule: Rule, documentation: str | None) -> dict[str, Any]:
+def _descriptor(name: str, rule: Rule) -> dict[str, Any]:
     code = name.removeprefix("error-")
     where = f"`gradcli help {code}` says so in a terminal."
     return {
@@ -130,7 +120,7 @@ def _descriptor(name: str, rule: Rule, documentation: str | None) -> dict[str, A
         "shortDescription": {"text": f"{rule.description}."},
         "fullDescription": {"text": f"{rule.description}. {rule.advice}"},
         "help": {"text": f"{rule.advice}\n\n{where}", "markdown": f"**{rule.description}.**\n\n{rule.advice}\n\n{where}"},
-        **({} if documentation is None else {"helpUri": documentation}),
+        "helpUri": f"{_HOME}/tree/main/docs",
         "defaultConfiguration": {"level": rule.level},
         "properties": {
             "tags": ["gradients", "error" if code != name else "verdict"],

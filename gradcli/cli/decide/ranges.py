@@ -232,7 +232,9 @@ class Plots:
         elif form == "text" and drawn and request.out is None:
             below = sum(len(record.lines()) + 1 for record in drawn)
             rows = _charts(drawn, _style(request, is_styled(request.color), below))
-            if rows:
+            if rows and not _has_dots():
+                say("no chart: standard output has no characters for its dots (PYTHONIOENCODING=utf-8)")
+            elif rows:
                 writer.write(Chart(rows))
         for record in records:
             if form != "csv" or record.error is not None:
@@ -271,7 +273,7 @@ def _style(request: PlotRequest, styled: bool, below: int) -> Style:
     """A chart that leaves room for so many lines below it, where it can."""
     size: Any = shutil.get_terminal_size((80, _USUAL))
     height = min(max(size.lines - below - _PROMPT, _LOWEST), _HIGHEST) if sys.stdout.isatty() else _USUAL
-    return Style(request.width or max(20, size.columns), request.height or height, _has_dots(), styled)
+    return Style(request.width or max(20, size.columns), request.height or height, styled)
 
 
 def _has_dots() -> bool:
