@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Sequence
 
 from gradcli.errors import text_lines
-from gradcli.inert import html_text, latex_comment, latex_text, xml_text
-from gradcli.notation import name as spelled
-from gradcli.report.lines import Line, Part, Table, cells_of
-
-_SIGNS = {
-    "×": r"$\times$", "→": r"$\to$", "…": r"\dots{}", "·": r"$\cdot$", "²": r"${}^2$", "³": r"${}^3$", "√": r"$\surd$", "∂": r"$\partial$",
-    **{letter: f"${spelled(letter)}$" for letter in "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"},
-}  # fmt: skip
-
+from gradcli.inert import html_text, latex_comment, xml_text
+from gradcli.report.lines import Line, Table, cells_of
 
 # -- HTML --------------------------------------------------------------------------------------------------------------
 
@@ -58,34 +49,3 @@ def latex_document(expr: str, equations: Sequence[str]) -> str:
 def latex_in_notebook(equations: Sequence[str]) -> str:
     """Equations as notebooks show them."""
     return "$\\displaystyle \\begin{aligned} " + " \\\\ ".join(equations) + " \\end{aligned}$"
-
-
-def latex_of(lines: Sequence[Line | Table]) -> str:
-    """Lines as text: a title is a paragraph's, and rows below one another are a table."""
-    told = [line for line in lines if isinstance(line, Line)]
-    return "\n".join(text for kind, found in groupby(told, lambda line: line.kind) for text in _paragraph(kind, [*found])) + "\n"
-
-
-def _paragraph(kind: str, lines: Sequence[Line]) -> Iterator[str]:
-    if kind == "row":
-        lines = [line._replace(parts=[part._replace(text=part.text.strip()) for part in line.parts]) for line in lines]
-    rows = [[*([f"{line.label}: "] if line.label else []), *map(_part, line.parts)] for line in lines]
-    if kind == "title":
-        yield rf"\paragraph{{{' '.join(map(''.join, rows))}}}"
-    elif kind == "row":
-        yield rf"{{\footnotesize\begin{{tabular}}{{{'l' * len(rows[0])}}}"
-        yield from (" & ".join(row) + r" \\" for row in rows)
-        yield r"\end{tabular}}"
-    else:
-        yield from ("".join(row) + r"\\" if row else "" for row in rows)
-
-
-def _part(part: Part) -> str:
-    """Blanks in a row are a wide one; what a person typed is set as it was typed."""
-    text = re.sub("  +", lambda blanks: r"\quad{}" * (len(blanks[0]) // 2), latex_plain(part.text))
-    return text if part.role in ("fact", "number", "id") else rf"\texttt{{{text}}}"
-
-
-def latex_plain(text: str) -> str:
-    """Text outside of formulas: a backslash by its number, and the signs that only formulas have."""
-    return "".join(_SIGNS.get(character, character) for character in latex_text(text).replace("\\backslash ", "\\char92 "))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.inert import display_width, ends_of, html_text, padded, printable
-from gradcli.report.documents import latex_in_notebook, latex_of, latex_plain
+from gradcli.inert import display_width, ends_of, html_text, latex_text, padded, printable
+from gradcli.report.documents import latex_document, latex_in_notebook
 from gradcli.report.drawing import drawing
 from gradcli.report.explanation import DIGITS, Contribution, ExplainedGradient, ExplainedNode, Explanation, count_text
 from gradcli.report.lines import Line, Part, Table, text_of
@@ -35,14 +35,13 @@ class ShownExplanation(Explanation):
         return _Sheet(self, digits or DIGITS, width).lines()
 
     def to_latex(self, digits: int | None = None) -> str:
-        """The explanation as a part of a document in LaTeX."""
-        lines = self.lines(digits)
-        if not self.steps or self.why:
-            return latex_of(lines)
-        text = latex_of([line for line in lines if isinstance(line, Line) and line.kind == "title"])
+        """The derivation, or else the value and the gradient, as a part of a document in LaTeX."""
+        if not self.steps:
+            return self.record.to_latex(digits)
+        text = ""
         for name, steps in self.steps.items():
-            rows = (rf"  &= {step.latex} && \text{{{latex_plain(step.rule)}}}" for step in steps if step.latex is not None)
-            text += "\\begin{align*}\n" + " \\\\\n".join(rows) + f"\n\\end{{align*}} % by {latex_plain(name)}\n"
+            rows = [rf"  &= {step.latex} && \text{{{latex_text(step.rule)}}}" for step in steps if step.latex is not None]
+            text += latex_document(f"{self.record.expr}, by {name}", rows)
         return text
 
     def to_html(self) -> str:
