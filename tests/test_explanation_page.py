@@ -23,12 +23,11 @@ from gradcli.cli.inputs import Inputs
 from gradcli.errors import Source
 from gradcli.query.bindings import Programs
 from gradcli.query.options import Options
-from gradcli.report.explanation import ExplainedGradient, ExplainedNode, Explanation
+from gradcli.report.explanation import ExplainedGradient, ExplainedNode, Explanation, ShownExplanation
 from gradcli.report.explanation import Path as Route
 from gradcli.report.lines import text_of
 from gradcli.report.page.assembly import MOST_NODES, page
 from gradcli.report.records import Record
-from gradcli.report.shown_explanation import ShownExplanation
 
 VOID = {"meta", "link", "input", "img"}
 ROOT = Path(gradcli.__file__).parent.parent

@@ -20,8 +20,7 @@ from hostile_texts import HOSTILE
 from gradcli.query.bindings import Programs
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.lines import text_of
-from gradcli.report.plot_axes import label, ticks
-from gradcli.report.plot_chart import Chart, Style, chart
+from gradcli.report.plot_chart import Chart, Style, chart, label, ticks
 from gradcli.report.ranges import VALUE, Curve, Mark, PlotRecord
 from gradcli.report.table import plot_rows
 

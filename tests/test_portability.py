@@ -22,8 +22,7 @@ import gradcli
 from gradcli.check import verdict_cache
 from gradcli.cli import exit_codes
 from gradcli.cli.decide import cases, parallel
-from gradcli.report.junit import _class
-from gradcli.report.sarif import _artifact
+from gradcli.report.machine_reports import _artifact, _class
 from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage import digests
 from gradcli.storage.cache import VERDICTS, folder

@@ -251,7 +251,7 @@ PLOTS = {
 
 
 @pytest.mark.parametrize("line", PLOTS)
-@pytest.mark.parametrize("suffix", ["csv", "json", "svg", "html"])
+@pytest.mark.parametrize("suffix", ["csv", "json", "svg"])
 def test_plots_of_several_expressions_and_of_a_range_alone(call_cli, tmp_path, line, suffix):
     pytest.importorskip("matplotlib")
     done = call_cli("plot", *line.split("|"), "--points", "3", "--no-check", "--out", str(tmp_path / f"p.{suffix}"))

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib import import_module, resources
+from importlib import resources
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,90 +24,11 @@ from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Exported, Piece
 from gradcli.ops.writing import OfSciPy
 
-# -- A graph as statements of a language of expressions: text as one more domain in which a graph
-# is interpreted.
-#
-# A value gets a name where the program gave it one, where it is used more than once, and where
-# its text would be long.
+# -- Texts of operations that languages share -----------------------------------------------------
 
 
 LONGEST = 72  # characters of an expression that is not given a name of its own
 OPERATORS = ("+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=")  # that all languages here share
-
-
-class Statements(Transcription[Any]):
-    """Parts that every language of expressions shares: names, operators, numbers."""
-
-    def __init__(self, roots: Sequence[Expr], names: Names, labels: Mapping[Expr, str], leaves: Mapping[Expr, str]) -> None:
-        self.names, self.labels, self.leaves = names, labels, leaves
-        self.order = reachable(roots)
-        self.uses = Counter(operand for node in self.order for operand in node.operands if operand is not None)
-        self.uses.update(roots)
-        self.lines: list[str] = []
-        self.roots = list(roots)
-
-    def written(self) -> list[str]:
-        """The text of each root; `lines` are the statements before it."""
-        table = interpret(self.order, self)
-        return [table[root][0] for root in self.roots]
-
-    # -- what nodes are -------------------------------------------------------------------------------------------
-
-    def leaf(self, node: Expr) -> Piece:
-        return Piece((self.leaves[node], ATOM))
-
-    def constant(self, node: Expr) -> Piece:
-        value = node.payload
-        if isinstance(value, np.ndarray) and value.ndim:
-            return self._named(node, self.array(value), ATOM) if value.size > 3 else Piece((self.array(value), ATOM))
-        if isinstance(value, (np.ndarray, np.generic)):
-            value = value.item()
-        if node.kind != FLOAT:
-            return Piece((str(value) if isinstance(value, bool) else str(int(value)), ATOM))
-        number = float(value)
-        return Piece((self.number(number), UNARY if number < 0 or math.copysign(1, number) < 0 else ATOM))
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
-        text, power = self._text(node, op, operands)
-        if node in self.labels or self.uses[node] > 1 or len(text) > LONGEST:
-            return self._named(node, text, power)
-        return Piece((text, power))
-
-    def _text(self, node: Expr, op: Op, operands: list[Any]) -> tuple[str, int]:
-        found = operator_text(op, operands)
-        if found is not None:
-            return found
-        if op.text.sign == "**":
-            return f"{operands[0].at(ATOM)} ** {operands[1].at(ATOM)}", BINDING["**"]
-        template = self.template(node, op, operands)
-        given = [operand for operand in operands if operand is not None]
-        if template == "{0}":
-            same: tuple[str, int] = (given[0][0], given[0][1])
-            return same
-        for place, operand in enumerate(given):
-            if template.count(f"{{{place}") > 1 and not operand[0].replace(".", "_").isidentifier():
-                name = self.names.new()
-                self.lines.append(f"{name} = {operand[0]}")
-                given[place] = Piece((name, ATOM))
-        text = template.format(*given)
-        return (text[1:-1], SUM) if template[:1] == "(" and _is_bracketed(text) else (text, ATOM)
-
-    def _named(self, node: Expr, text: str, power: int) -> Piece:
-        label = self.labels.get(node)
-        name = self.names.of(label) if label is not None else self.names.new()
-        self.lines.append(f"{name} = {text}")
-        return Piece((name, ATOM))
-
-    # -- what languages differ in ---------------------------------------------------------------------------------
-
-    def template(self, node: Expr, op: Op, operands: list[Any]) -> str:
-        raise NotImplementedError
-
-    def number(self, value: float) -> str:
-        raise NotImplementedError
-
-    def array(self, value: np.ndarray) -> str:
-        raise NotImplementedError
 
 
 def operator_text(op: Op, operands: Sequence[Any]) -> Piece | None:
@@ -141,43 +62,6 @@ def wrapped(line: str, width: int = 116) -> list[str]:
     return [*found, line]
 
 
-# -- How languages of loops write numbers, arrays, loops and choices, and which text of an
-# operation they share: C's.
-
-
-@dataclass(frozen=True)
-class Syntax:
-    """The differences of the languages.
-
-    array                     how an array of a name and a size is declared
-    constant, variable, loop  templates of a name and a text; of an index and how far it goes
-    table                     of a type, a name and entries
-    """
-
-    name: str
-    as_number: str
-    nan: str
-    infinity: str
-    array: Callable[[str, int], str]
-    constant: str
-    variable: str
-    loop: str
-    table: str
-
-    def number(self, value: float) -> str:
-        if math.isfinite(value):
-            return repr(value)
-        return self.nan if value != value else "-" * (value < 0) + self.infinity
-
-
-_OF_NUMPY = re.compile(r"\b(?:np\.|special\.|_)(\w+)\(")
-
-
-def in_words(op: Op, present: Sequence[bool], static: Mapping[str, Any]) -> str:
-    """The text of an operation on numbers: C's, with numbers in decimals, or else NumPy's with functions of the same names."""
-    return op.text.in_c(present, **static) or _OF_NUMPY.sub(r"g_\1(", NUMPY.template(op, present, [()] * len(present), static))
-
-
 # -- Functions that exported code brings along, in the target's own language: kept as files, of
 # which the ones that are called are written.
 
@@ -202,24 +86,6 @@ def functions(file: str) -> dict[str, str]:
         if head:
             found[head[1]] = block.strip("\n")
     return found
-
-
-@cache
-def builtins(file: str) -> dict[str, str]:
-    """The functions that a language has itself by what a text calls them, as the file's first lines list them."""
-    found = {}
-    for line in re.findall(r"^// has (.*)$", text_of(file), re.MULTILINE):
-        prefix, _, names = line.partition(":")
-        for word in names.split():
-            ours, _, theirs = word.partition("=")
-            found[ours] = prefix.strip() + (theirs or ours)
-    return found
-
-
-@cache
-def functions_in_c() -> dict[str, str]:
-    """The functions of C that exported code brings along: those that programs have, too, made of some that are simpler here."""
-    return {name: text for file in ("c.c.txt", "composed.h", "special.h") for name, text in functions(file).items()}
 
 
 def called(text: str, available: dict[str, str]) -> list[str]:
@@ -340,12 +206,73 @@ JAX = ArrayTarget(
 _NUMBER = re.compile(r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z")  # which functions of PyTorch do not take
 
 
-class _Text(Statements):
-    """Statements of Python."""
+class Statements(Transcription[Any]):
+    """Statements of Python, and the texts of results after them.
 
-    def __init__(self, target: ArrayTarget, precision: str, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.target, self.precision = target, precision
+    A value gets a name where the program gave it one, where it is used more than once, and where its text would be long.
+    """
+
+    def __init__(self, target: ArrayTarget, subject: Subject, names: Names, leaves: Mapping[Expr, str]) -> None:
+        roots = subject.roots
+        self.target, self.precision, self.labels = target, subject.precision, subject.labels
+        self.names, self.leaves = names, leaves
+        self.order = reachable(roots)
+        self.uses = Counter(operand for node in self.order for operand in node.operands if operand is not None)
+        self.uses.update(roots)
+        self.lines: list[str] = []
+        self.roots = roots
+
+    def written(self) -> list[str]:
+        """The text of each root; `lines` are the statements before it."""
+        table = interpret(self.order, self)
+        return [table[root][0] for root in self.roots]
+
+    # -- what nodes are -------------------------------------------------------------------------------------------
+
+    def leaf(self, node: Expr) -> Piece:
+        return Piece((self.leaves[node], ATOM))
+
+    def constant(self, node: Expr) -> Piece:
+        value = node.payload
+        if isinstance(value, np.ndarray) and value.ndim:
+            return self._named(node, self.array(value), ATOM) if value.size > 3 else Piece((self.array(value), ATOM))
+        if isinstance(value, (np.ndarray, np.generic)):
+            value = value.item()
+        if node.kind != FLOAT:
+            return Piece((str(value) if isinstance(value, bool) else str(int(value)), ATOM))
+        number = float(value)
+        return Piece((self.number(number), UNARY if number < 0 or math.copysign(1, number) < 0 else ATOM))
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
+        text, power = self._text(node, op, operands)
+        if node in self.labels or self.uses[node] > 1 or len(text) > LONGEST:
+            return self._named(node, text, power)
+        return Piece((text, power))
+
+    def _text(self, node: Expr, op: Op, operands: list[Any]) -> tuple[str, int]:
+        found = operator_text(op, operands)
+        if found is not None:
+            return found
+        if op.text.sign == "**":
+            return f"{operands[0].at(ATOM)} ** {operands[1].at(ATOM)}", BINDING["**"]
+        template = self.template(node, op, operands)
+        given = [operand for operand in operands if operand is not None]
+        if template == "{0}":
+            same: tuple[str, int] = (given[0][0], given[0][1])
+            return same
+        for place, operand in enumerate(given):
+            if template.count(f"{{{place}") > 1 and not operand[0].replace(".", "_").isidentifier():
+                name = self.names.new()
+                self.lines.append(f"{name} = {operand[0]}")
+                given[place] = Piece((name, ATOM))
+        text = template.format(*given)
+        return (text[1:-1], SUM) if template[:1] == "(" and _is_bracketed(text) else (text, ATOM)
+
+    def _named(self, node: Expr, text: str, power: int) -> Piece:
+        label = self.labels.get(node)
+        name = self.names.of(label) if label is not None else self.names.new()
+        self.lines.append(f"{name} = {text}")
+        return Piece((name, ATOM))
 
     def template(self, node: Expr, op: Op, operands: list[Any]) -> str:
         shapes = [None if operand is None else operand.shape for operand in node.operands]
@@ -400,7 +327,8 @@ class PythonModule:
 
     def _writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         shapes = [None if operand is None else operand.shape for operand in operands]
-        return is_operator(op) or bool(self.target.template(op, [o is not None for o in operands], shapes, node.static))
+        is_operator = (op.text.sign in OPERATORS and op.algebra != "chain") or op.text.sign == "**"
+        return is_operator or bool(self.target.template(op, [o is not None for o in operands], shapes, node.static))
 
     def _function(self, subject: Subject) -> str:
         target = self.target
@@ -408,38 +336,25 @@ class PythonModule:
         subject = writable(subject, target.name, self._writes)
         names = Names(target.reserved, unicode=True)
         known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
-        text = _Text(target, subject.precision, subject.roots, names, subject.labels, known)
-        results = [self._result(node, piece, subject.precision) for node, piece in zip(subject.roots, text.written(), strict=True)]
+        text = Statements(target, subject, names, known)
         take = f"{target.prefixes['np']}{'as_tensor' if target.tensor else 'asarray'}"
         taken = [f"{name} = {take}({name}, dtype={target.dtype(leaf.kind, subject.precision)})" for leaf, name in known.items()]
-        lines = function_lines(
-            subject, known, described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}), [*taken, *text.lines], results
-        )
-        return "\n".join([*([target.decorated] if target.decorated else []), *lines])
+        value, *gradients = [
+            self._result(node, piece, subject.precision) for node, piece in zip(subject.roots, text.written(), strict=True)
+        ]
+        entries = (f"{quoted(name)}: {text}" for name, text in zip(subject.gradients, gradients, strict=True))
+        lines = [target.decorated] if target.decorated else []
+        lines += wrapped(f"def {subject.function}({', '.join(['*', *known.values()]) if known else ''}):")
+        lines += docstring(described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}))
+        for line in [*taken, *text.lines, f"value = {value}", "return value, {" + ", ".join(entries) + "}"]:
+            lines += wrapped("    " + line)
+        return "\n".join(lines)
 
     def _result(self, node: Expr, text: str, precision: str) -> str:
         """A result, which is an array also where nothing was computed."""
         if not node.is_constant or node.shape:
             return text
         return f"_tensor({text})" if self.target.tensor else self.target.array(f"{text}, dtype={self.target.dtype(FLOAT, precision)}")
-
-
-def is_operator(op: Op) -> bool:
-    """Return whether Python writes an operation by a sign."""
-    return (op.text.sign in OPERATORS and op.algebra != "chain") or op.text.sign == "**"
-
-
-def function_lines(
-    subject: Subject, known: Mapping[Expr, str], told: Sequence[str], body: Sequence[str], results: Sequence[str]
-) -> list[str]:
-    """A function of Python with its docstring; its results are the value and a dictionary of gradients."""
-    value, *gradients = results
-    entries = (f"{quoted(name)}: {text}" for name, text in zip(subject.gradients, gradients, strict=True))
-    lines = wrapped(f"def {subject.function}({', '.join(['*', *known.values()]) if known else ''}):")
-    lines += docstring(told)
-    for line in [*body, f"value = {value}", "return value, {" + ", ".join(entries) + "}"]:
-        lines += wrapped("    " + line)
-    return lines
 
 
 def quoted(name: str) -> str:
@@ -456,11 +371,9 @@ def docstring(lines: Sequence[str]) -> list[str]:
 # imported when it is asked for.
 
 
-TARGETS = ("latex", "numpy", "torch", "jax", "c", "javascript", "sympy")
+TARGETS = ("numpy", "torch", "jax", "c", "javascript")
 ALIASES = {"js": "javascript"}
-SUFFIXES = {".py": ("numpy", "torch", "jax", "sympy"), ".c": ("c",), ".js": ("javascript",), ".tex": ("latex",)}
-_MADE = {"c": ("c", "CFile"), "javascript": ("javascript", "JavaScriptModule")}
-_MADE |= {"latex": ("latex", "LatexFile"), "sympy": ("sympy", "SympyModule")}
+SUFFIXES = {".py": ("numpy", "torch", "jax"), ".c": ("c",), ".js": ("javascript",)}
 
 
 class Target(Protocol):
@@ -473,8 +386,9 @@ class Target(Protocol):
 def target_of(name: str) -> Target:
     """The target of a name. Raises UsageError for others."""
     one_of("--to", name, TARGETS)
-    if name in _MADE:
-        module, kind = _MADE[name]
-        found: Target = getattr(import_module(f"gradcli.exports.{module}"), kind)()
-        return found
+    from gradcli.exports.loops import CFile, JavaScriptModule
+
+    made: dict[str, Callable[[], Target]] = {"c": CFile, "javascript": JavaScriptModule}
+    if name in made:
+        return made[name]()
     return PythonModule({"numpy": NUMPY, "torch": TORCH, "jax": JAX}[name])

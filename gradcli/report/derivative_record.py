@@ -90,19 +90,11 @@ class DerivativeRecord(Answer):
     def _sorted(self, names: Path) -> Path:
         return tuple(sorted(names, key=self.names.index)) if set(names) <= {*self.names} else names
 
-    def _nested(self, what: Any) -> dict[str, Any]:
+    def _nested(self, what: Any, names: Path = ()) -> Any:
         """Formulas below every sequence of names."""
-        found: dict[str, Any] = ByName()
-        pending: list[tuple[dict[str, Any], Path]] = [(found, ())]
-        for table, names in pending:  # which grows
-            for name in self.names:
-                path = (*names, name)
-                if len(path) == self.order:
-                    table[name] = what(self.formulas[self._sorted(path)])
-                else:
-                    table[name] = ByName()
-                    pending.append((table[name], path))
-        return found
+        if len(names) == self.order:
+            return what(self.formulas[self._sorted(names)])
+        return ByName({name: self._nested(what, (*names, name)) for name in self.names})
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """The formulas, and the verdict on them."""

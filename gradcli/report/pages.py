@@ -1,4 +1,4 @@
-"""Pages of what is wrong, the worst first: Markdown, annotations of GitHub Actions as workflow commands, and HTML."""
+"""Reports for people: text, and what is wrong, the worst first, as a page in Markdown and as annotations of GitHub Actions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,80 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from gradcli.inert import markdown_block, markdown_code, markdown_link, one_line, printable, shown, workflow_command, xml_text
+from gradcli.inert import markdown_block, markdown_code, markdown_link, one_line, printable, shown, workflow_command
 from gradcli.report.data import id_text
-from gradcli.report.describing import block, id_of, location, message
-from gradcli.report.documents import html_page
+from gradcli.report.describing import Place, address_of, block, id_of, location, message, notes, place_of, remark
 from gradcli.report.outcomes import Outcome, Report, Summary
-from gradcli.report.places import Place, address_of, place_of
-from gradcli.report.shown_explanation import ShownExplanation
+
+_MOST_NOTES = 100  # of claims that are right
+_MOST_UNREACHED = 10  # cases that are named
+
+
+class TextReport(Report):
+    """Failures at the end, where they are seen.
+
+    ``verbose`` adds a line for every case as it comes, and with ``quiet`` a run without failures has nothing to say.
+    What a report is made of is put by methods of their own, which a terminal has in colour.
+    """
+
+    MOST = 1000  # failures that are shown in full
+
+    def __init__(self, stream: TextIO, verbose: bool = False, quiet: bool = False) -> None:
+        super().__init__(stream)
+        self.verbose, self.quiet = verbose, quiet
+        self.notes: list[str] = []
+        self.unreached: list[str] = []  # the first of them, each on a line
+
+    def add(self, outcome: Outcome) -> None:
+        if not outcome.reached:
+            if len(self.unreached) < _MOST_UNREACHED:
+                self.unreached.append("  ".join(part for part in (location(outcome), one_line(outcome.record.expr, 100)) if part))
+        elif outcome.bad:
+            self.worst.add(outcome, block)
+        elif len(self.notes) < _MOST_NOTES:
+            self.notes += notes(outcome)
+        if self.verbose:
+            parts = (location(outcome) + id_of(outcome.record), one_line(outcome.record.expr, 100), one_line(remark(outcome), 100))
+            self.put_case(outcome.status, [part for part in parts if part])
+            self.stream.flush()
+
+    def close(self, summary: Summary) -> None:
+        if self.quiet and not summary.bad and not summary.unreached and not summary.interrupted and summary.total:
+            return
+        if self.verbose and summary.total:
+            self.stream.write("\n")
+        for text in self.worst:
+            self.put_block(text)
+        if self.worst.left_out:
+            self.put_note(f"and {self.worst.left_out:,} more, none of them graver\n")
+        for note in self.notes:
+            self.put_note(note)
+        if summary.unreached:
+            self.put_note(f"not reached, as the time of the run (--budget) was spent: {summary.unreached:,}")
+            more = summary.unreached - len(self.unreached)
+            for line in [*self.unreached, *([f"and {more:,} more"] if more else [])]:
+                self.put_note(f"  {line}")
+            self._put("")
+        self.put_summary(summary)
+        self.stream.flush()
+
+    def put_case(self, status: str, parts: list[str]) -> None:
+        """A case as it comes: what became of it, where it is, what it says, and a remark."""
+        self._put("  ".join([f"{status:<7}", *parts]))
+
+    def put_block(self, text: str) -> None:
+        """What is wrong with a case."""
+        self._put(text + "\n")
+
+    def put_note(self, text: str) -> None:
+        self._put(text)
+
+    def put_summary(self, summary: Summary) -> None:
+        self._put(summary.line())
+
+    def _put(self, text: str) -> None:
+        self.stream.write(shown(text) + "\n")
+
 
 # -- Markdown --------------------------------------------------------------------------------------
 
@@ -155,60 +222,3 @@ def _properties(place: Place) -> dict[str, str | int]:
     elif place.column is not None and place.end_column is not None:
         found |= {"col": place.column, "endColumn": place.end_column}
     return found
-
-
-# -- HTML ------------------------------------------------------------------------------------------
-
-_STYLE = """
-:root { color-scheme: light dark; --text: #1f2328; --back: #ffffff; --line: #d0d7de; --dim: #59636e; --bad: #b42318; --good: #1a7f37; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e6edf3; --back: #0d1117; --line: #30363d; --dim: #9198a1; --bad: #ff7b72; --good: #56d364; }
-}
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); }
-body { margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h1.bad, h2 { color: var(--bad); } h1.good { color: var(--good); }
-h2 { font-size: 1.05rem; margin: 0; overflow-wrap: anywhere; }
-article { border: 1px solid var(--line); border-radius: 6px; padding: .75rem 1rem; margin: 1rem 0; }
-article p { margin: 0; color: var(--dim); overflow-wrap: anywhere; }
-pre { font: 14px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0; }
-pre.command { border-left: 3px solid var(--line); padding-left: .75rem; }
-summary { cursor: pointer; }
-.picture { overflow: auto; }
-footer { color: var(--dim); margin-top: 2rem; }
-"""
-
-
-class HtmlReport(Report):
-    """Each case in full, with its explanation where there is one: a file of HTML that fetches and runs nothing."""
-
-    MOST = 200
-
-    def finding(self, outcome: Outcome) -> str:
-        where = xml_text(location(outcome, in_repository=True) + id_of(outcome.record))
-        address = address_of(place_of(outcome))
-        parts = [
-            "<article>", f"<h2>{xml_text(one_line(outcome.headline, 500))}</h2>",
-            f"<p>{where}</p>" if address is None else f'<p><a href="{xml_text(address)}">{where}</a></p>',
-            f"<pre>{xml_text(block(replace(outcome, repeat=None)))}</pre>",
-        ]  # fmt: skip
-        if outcome.repeat is not None:
-            parts.append(f'<pre class="command">{xml_text(shown(outcome.repeat))}</pre>')
-        return "\n".join([*parts, *_explanation(outcome), "</article>"])
-
-    def text(self, summary: Summary) -> str:
-        title = f"gradcli check: {summary.came_of or 'nothing to check'}"
-        left_out = f"<p>and {self.worst.left_out:,} more, none of them graver</p>"
-        content = [
-            "<main>", f'<h1 class="{"bad" if summary.bad or summary.interrupted else "good"}">{xml_text(title)}</h1>',
-            f"<p>{xml_text(summary.line())}</p>", *([f"<p>Verdicts: {summary.listed_verdicts}</p>"] if summary.verdicts else []),
-            *self.worst, *([left_out] if self.worst.left_out else []), "</main>",
-        ]  # fmt: skip
-        return html_page(title, _STYLE, content)
-
-
-def _explanation(outcome: Outcome) -> list[str]:
-    """The right gradient, step by step: the graph with its numbers, and the same in words."""
-    explanation = outcome.record.explanation
-    if not isinstance(explanation, ShownExplanation):
-        return []
-    return ["<details>", "<summary>Where the numbers come from</summary>", explanation.to_html(), "</details>"]

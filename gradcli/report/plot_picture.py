@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.errors import UsageError
 from gradcli.inert import one_line
-from gradcli.report.plot_axes import Axis, Panel, arrows, label, panels
+from gradcli.report.plot_chart import Axis, Panel, arrows, label, panels
 from gradcli.report.ranges import VALUE, PlotRecord
 
 if TYPE_CHECKING:
