@@ -74,9 +74,10 @@ class DerivativeRecord(Answer):
     @property
     def latex(self) -> dict[str, Any]:
         """The same in LaTeX; empty where that was not asked for."""
-        if self.error is not None or self.picture is None:
-            return {}
-        return self._nested(lambda formula: formula.latex)
+        found: dict[str, Any] = {}
+        if self.error is None and self.picture is not None:
+            found = self._nested(lambda formula: formula.latex)
+        return found
 
     @property
     def verdict(self) -> str | None:

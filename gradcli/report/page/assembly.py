@@ -145,7 +145,7 @@ def listed(names: Sequence[str]) -> str:
 
 _LISTED = 12  # links, or contributions, beside which further ones are folded
 _MOST_NUMBERS = 200_000  # of arrays that a page writes out
-_ROWS, _COLUMNS = 24, 32  # of the picture of a large array
+_ROWS = 24  # of the picture of a long vector, at most
 _ABOVE, _BELOW, _NOT_FINITE = (232, 125, 30), (45, 125, 220), (160, 80, 190)
 
 
@@ -290,21 +290,17 @@ class Details:
         return "".join(found)
 
     def _array(self, what: str, value: Any) -> str:
-        """Numbers in a line; an array also as a picture, which is read out from all its numbers."""
+        """Numbers in a line; an array whose numbers have room on the page also as a picture, with all of them below it."""
         line = element("p", code(self.story.number(value)))
         array = np.asarray(0 if isinstance(value, tuple) else value)
-        if array.size < 2:
+        if not 1 < array.size <= self.most:
             return line
-        written = array.size <= self.most
-        cells, block = _cells(array.astype(float), written)
-        finite = array[np.isfinite(array)]
+        cells, finite = _cells(array.astype(float)), array[np.isfinite(array)]
         ends = f"from {float(finite.min()):.3g} to {float(finite.max()):.3g}" if finite.size else "without a finite entry"
         label = f"Heat map of the {what}, {'×'.join(map(str, array.shape))}, {ends}"
-        label += "" if written else f", each cell the mean of up to {block} entries"
         side = max(2, min(16, 320 // cells.shape[1]))
         picture = f'<img alt="" width="{side * cells.shape[1]}" height="{side * cells.shape[0]}" src="{_picture(cells)}">'
-        whole = element("pre", xml_text(encoded(plain(array)))) if written else ""
-        numbers = element("details", f"<summary>All its numbers</summary>{whole}") if written else ""
+        numbers = element("details", "<summary>All its numbers</summary>" + element("pre", xml_text(encoded(plain(array)))))
         return line + element("figure", picture + element("figcaption", xml_text(label), class_="note") + numbers, class_="heat")
 
 
@@ -317,22 +313,12 @@ def _folded(parts: Sequence[str], word: str, separator: str = "") -> str:
     return separator.join(parts[:_LISTED]) + element("details", more)
 
 
-def _cells(array: np.ndarray, whole: bool) -> tuple[np.ndarray, int]:
-    """An array as a matrix: the last axis by all others, or a vector in rows; of one that is not whole the means of blocks.
-
-    The second number is how many entries the largest block has.
-    """
+def _cells(array: np.ndarray) -> np.ndarray:
+    """An array as a matrix: the last axis by all others, or a vector in rows."""
     if array.ndim == 1:
         columns = min(array.size, max(_ROWS, array.size // _ROWS))
         array = np.pad(array, (0, -array.size % columns)).reshape(-1, columns)
-    matrix, block = array.reshape(-1, array.shape[-1]).T, 1
-    for most in () if whole else (_COLUMNS, _ROWS):
-        edges = np.linspace(0, len(matrix), min(len(matrix), most) + 1).astype(int)
-        sizes = np.diff(edges)
-        with np.errstate(all="ignore"):
-            matrix = (np.add.reduceat(matrix, edges[:-1]) / sizes[:, None]).T
-        block *= int(sizes.max())
-    return matrix.T, block
+    return array.reshape(-1, array.shape[-1])
 
 
 def _picture(cells: np.ndarray) -> str:
