@@ -16,7 +16,7 @@ from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.dialect import Dialect
 from gradcli.language.held_bindings import HeldBindings
 from gradcli.language.names import Thing
-from gradcli.language.tree import Binding, DataBinding, Definition, Frame, Several
+from gradcli.language.tree import Binding, DataBinding, Definition, Frame
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops import structure
 from gradcli.ops.calling import binding
@@ -42,15 +42,6 @@ class StaticUse(NamedTuple):
     leaf: Expr
     kind: str  # QUANTITY: a number like any other; WHOLE: an index, a shape, an axis; MASK: which entries
     place: str
-
-
-class Deferred(Fixed):
-    """A binding that waits for names to have values."""
-
-    binding: Binding | DataBinding | Several
-    names: list[str]  # that it binds
-    before: dict[str, Expr]  # what these meant before
-    leaves: dict[str, Expr]  # and their leaves, if there were any
 
 
 class Bound(Fixed):
@@ -79,7 +70,7 @@ class Scope:
         self.mentioned: set[str] = set()  # names that stand in the text so far
         self.static_uses: dict[str, dict[StaticUse, None]] = {}  # leaves whose values a name's binding has taken beforehand
         self.outside: dict[str, Any] = {}  # values that replace the program's own bindings
-        self.deferred: list[Deferred] = []  # bindings that `gradcli check` tries values for
+        self.free: dict[str, Expr] = {}  # names without values, where these may move: the leaves that stand for them
         self.lost: dict[str, Expr] = {}  # what names meant before a binding that has failed
         self.imported: dict[str, Any] = {}  # what import lines have bound names to: modules, functions, constants
         self.everything: list[str] = []  # modules all of whose names were imported

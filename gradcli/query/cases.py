@@ -7,15 +7,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from gradcli.containment import contained
 from gradcli.errors import (
-    AmbiguousError,
     GradcliError,
     InputError,
     ParseError,
@@ -29,14 +29,13 @@ from gradcli.errors import (
 from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.npy import folder_of
 from gradcli.inert import one_line
-from gradcli.language.reading import names_quantified_by
-from gradcli.language.run import Program, statements
-from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
+from gradcli.language.run import Lowered, Program, statements
+from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.query.bindings import Programs
-from gradcli.query.evaluate import only_follows, record_of, run_statement
-from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
-from gradcli.query.names import UsedNames, names_among, refuse_glued
+from gradcli.query.evaluate import fill_statement, only_follows, record_of, run_statement
+from gradcli.query.free_variables import SampledPoints, in_one_statement, lower_freely
+from gradcli.query.names import UsedNames, names_among
 from gradcli.query.options import FAIL_ON, Options, Policy
 from gradcli.report.data import id_text
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome, given_of
@@ -146,14 +145,7 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
         skipped = unrun(statement, id)
         skipped.skip = skip
         return skipped
-    scope, options = program.scope, policy.options
-    if options.over and isinstance(statement, (Query, Assertion)):
-        from gradcli.query.over import over_box, ranged
-
-        with over_box(scope, statement, options.over):
-            record = _judged(program, ranged(statement, options.over), policy, id)
-    else:
-        record = _judged(program, statement, policy, id)
+    record = _judged(program, statement, policy, id)
     if record is None or (not isinstance(statement, (Query, Assertion)) and only_follows(statement, record)):
         return None
     record.xfail = xfail
@@ -162,29 +154,21 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
 
 def _judged(program: Program, statement: Statement | GradcliError, policy: Policy, id: Any) -> Record | None:
     """The record of a statement at the values of its names, or at points of its domain."""
-    scope, options = program.scope, policy.options
-    record = run_statement(program, statement, options, id=id)
-    if isinstance(statement, GradcliError):
-        pass
-    elif record is not None and record.error is not None and (needs := needs_of(statement, scope)):
-        statements = [statement, *(deferral.binding for deferral in needs.bindings)]
-        try:
-            refuse_glued(statements, scope, needs.names, options.wrt or (), can_list=False)
-        except AmbiguousError as error:
-            return Record.of_error(error, id=id, expr=record.expr)
-        sampled = SampledPoints(program, statement, needs, options, id)
-        is_of_all = isinstance(statement, Assertion) and {*needs.names} <= {*names_quantified_by(statement)}  # all values of them are meant
-        if isinstance(statement, (Binding, Several)):
-            record = deferred(program, statement, needs, options)
-        elif is_of_all or (options.over and not needs.names):
-            record = sampled.at(dict.fromkeys(needs.names, 0.5))
-            if record is not None:
-                record.point = {}
+    options = policy.options
+    sampled: SampledPoints | None = None
+
+    def fill(program: Program, lowered: Lowered, record: Record) -> None:
+        nonlocal sampled
+        found = SampledPoints(program, lowered, options, id)
+        if found.leaves:
+            sampled = found
         else:
-            record = sampled.gravest(policy.points, policy.state)
-    elif isinstance(statement, (Binding, DataBinding, Several)):
-        keep_in_order(scope, statement)
-    return record
+            fill_statement(program, lowered, record, options)
+
+    with in_one_statement(program.scope) if isinstance(statement, (Query, Assertion)) else nullcontext():
+        lower = partial(lower_freely, program, listed=options.wrt or ())
+        record = run_statement(program, statement, options, id=id, lower=lower, fill=fill)
+        return record if sampled is None else sampled.gravest(policy.points, policy.state)
 
 
 def left_undecided(record: Record, reason: str) -> Record:

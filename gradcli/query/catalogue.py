@@ -234,14 +234,14 @@ def _evaluated(text: str, shape: int) -> Example | None:
     from gradcli.language.run import statements
     from gradcli.language.scope import Scope
     from gradcli.language.tree import Query
-    from gradcli.query.free_variables import needs_of
+    from gradcli.query.free_variables import needed
     from gradcli.query.interface import evaluate
 
     (statement,) = statements([text])
     if not isinstance(statement, Query):
         return None
     at: dict[str, Any] = {}
-    for name in needs_of(statement, Scope()).names:
+    for name in needed(statement, Scope()):
         at[name] = _WHOLE.get(name) or (_MATRIX if name.isupper() else np.roll(_VECTORS[shape], len(at)).tolist())
     try:
         record = evaluate(text, at=at, check=False)

@@ -182,11 +182,22 @@ def _of_sources(program: Program, sources: Iterable[Source], options: Options) -
                 yield record
 
 
-def run_statement(program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None) -> Record | None:
+Lower = Callable[[Any], Lowered | None]  # runs a statement
+
+
+def run_statement(
+    program: Program, statement: Statement | GradcliError, options: Options, *, id: Any = None, lower: Lower | None = None,
+    fill: Callable[[Program, Lowered, Record], object] | None = None,
+) -> Record | None:  # fmt: skip
     """Execute one statement; a query, an assert or an error gives a record."""
-    asserts = isinstance(statement, Assertion)
-    fill = partial(_assert if asserts else fill_query, options=options)
-    return answer(Record, fill, program, statement, id=id, mode="assert" if asserts else options.mode)
+    mode = "assert" if isinstance(statement, Assertion) else options.mode
+    fill = partial(fill_statement, options=options) if fill is None else fill
+    return answer(Record, fill, program, statement, lower=lower, id=id, mode=mode)
+
+
+def fill_statement(program: Program, lowered: Lowered, record: Record, options: Options) -> None:
+    """Fill in the record of a query or an assert."""
+    (_assert if record.mode == "assert" else fill_query)(program, lowered, record, options)
 
 
 def record_of(kind: type[Kind], statement: Statement, id: Any = None, **known: Any) -> Kind:
@@ -197,7 +208,7 @@ def record_of(kind: type[Kind], statement: Statement, id: Any = None, **known: A
 
 def answer(
     kind: type[Kind], fill: Callable[[Program, Lowered, Kind], object], program: Program, statement: Statement | GradcliError, *,
-    lower: Callable[[Statement], Lowered | None] | None = None, id: Any = None, **known: Any,
+    lower: Lower | None = None, id: Any = None, **known: Any,
 ) -> Kind | None:  # fmt: skip
     """Execute one statement for an answer of a kind; none to a statement that others build on, but for its error.
 
@@ -319,12 +330,6 @@ def _evaluated(program: Program, lowered: Lowered, options: Options, record: Rec
             record.warnings.append(
                 "digits of the precision that are not proved: at kinks they are a choice, without enclosures those that stay"
             )
-    if options.over and options.check:
-        from gradcli.query.over import held
-
-        record.check = held(scope, lowered, wrt, claims_of(program, record, options)[0], options.over, options.timeout)
-        if record.check is not None:
-            return wrt
     if options.check:
         from gradcli.check.crosscheck import cross_check
 

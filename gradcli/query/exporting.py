@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradcli.errors import GradcliError
 from gradcli.exports.subject import Parameter, Subject
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
@@ -17,14 +16,12 @@ from gradcli.language.tree import Statement
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
 from gradcli.query.evaluate import answers, seed_of
-from gradcli.query.free_variables import needs_of
-from gradcli.query.names import refuse_glued, variables
+from gradcli.query.free_variables import lower_freely
+from gradcli.query.names import variables
 from gradcli.query.options import Options
 from gradcli.query.uncertainty import left_out
 from gradcli.query.warnings import slopes_of
 from gradcli.report.records import Answer
-
-_ANY = np.float64(0.5)  # a number, of which a function has the shape and the dtype
 
 
 @dataclass(eq=False, repr=False)
@@ -39,7 +36,7 @@ def subjects(program: Program, lines: Iterable[str], name: str | None, options: 
     text: list[str] = []
 
     def lower(statement: Statement) -> Lowered | None:
-        lowered = _lowered(program, statement, options)
+        lowered = lower_freely(program, statement, options.wrt or ())
         if lowered is None:
             text.append(statement.text)
         return lowered
@@ -48,24 +45,6 @@ def subjects(program: Program, lines: Iterable[str], name: str | None, options: 
         record.subject = subject(program, lowered, options, [*text, record.expr])
 
     return answers(Export, fill, program, program.statements(lines, name), lower=lower)
-
-
-def _lowered(program: Program, statement: Statement, options: Options) -> Lowered | None:
-    """Return what a statement is lowered to, names without values being numbers. Raises GradcliError."""
-    try:
-        return program.execute(statement)
-    except GradcliError:
-        needs = needs_of(statement, program.scope, options.wrt or ())
-        if not needs:
-            raise
-        refuse_glued([statement], program.scope, needs.names, options.wrt or (), can_list=False)
-        for name in needs.names:
-            program.scope.bind_value(name, _ANY)
-    try:
-        return program.execute(statement)
-    except GradcliError as error:
-        error.note = error.note or f"no value is given for {', '.join(needs.names)}: without one, a name is a number"
-        raise
 
 
 def subject(program: Program, lowered: Lowered, options: Options, text: list[str]) -> Subject:

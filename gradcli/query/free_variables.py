@@ -1,35 +1,36 @@
-"""Names without values: what mentions them is decided at points of its domain, and a point that fails is shown as simply as can be.
-
-A binding that mentions such a name is deferred: it stays in the scope until a query or an assert needs it.
-"""
+"""Names without values: what mentions them is decided at points of its domain, and a point that fails is shown as simply as can be."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from gradcli.check.claims import smaller_domain
 from gradcli.check.sampling import anything
-from gradcli.errors import GradcliError
-from gradcli.graph.nodes import Expr
+from gradcli.errors import AmbiguousError, EvaluationError, GradcliError, MissingValueError, UnknownNameError
+from gradcli.graph.interpret import rebuild
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import depending
 from gradcli.graph.transforms import definition_order
-from gradcli.language.calls import glued, is_function
-from gradcli.language.reading import expressions_of, mentioned, names_bound_by, names_quantified_by
+from gradcli.language.calls import is_function
+from gradcli.language.reading import expressions_of, mentioned, names_bound_by, names_quantified_by, words_of
 from gradcli.language.run import Lowered, Program
-from gradcli.language.scope import Deferred, Scope
-from gradcli.language.tree import Binding, DataBinding, Query, Several, Statement
+from gradcli.language.scope import Scope
+from gradcli.language.tree import Query, Statement
 from gradcli.ops.constants import NAMED
 from gradcli.ops.facts import ranges
+from gradcli.ops.structure import alias
 from gradcli.plots.columns import Columns
 from gradcli.query.evaluate import run_statement
+from gradcli.query.names import refuse_glued
 from gradcli.query.options import Options
 from gradcli.report.records import Record
 from gradcli.report.verdicts import POINTS, Check, Verdict
@@ -41,7 +42,7 @@ from gradcli.report.verdicts import POINTS, Check, Verdict
 Point = dict[str, Any]  # numbers by names
 
 
-def anywhere(names: Sequence[str], count: int, state: int = 0) -> Iterator[Point]:
+def anywhere(names: Collection[str], count: int, state: int = 0) -> Iterator[Point]:
     """Points of all signs and sizes, for names without values: some simple, most moderate, a few tiny or large."""
     for coordinates in _coordinates(len(names), count, state):
         yield dict(zip(names, coordinates, strict=True))
@@ -91,117 +92,119 @@ def simpler(point: Point) -> Iterator[Point]:
                 yield {**point, name: np.float64(rounder)}
 
 
-# -- What a statement lacks, and what it is at points ----------------------------------------------
+# -- Names without values in a program: leaves that stand for numbers -------------------------------
 
 
 _LETTER = re.compile(r"[^\W\d_]\d?|beta|gamma|zeta|psi")  # also with an index, such as y1
 _AROUND = 3  # points of the domain around which formulas are tried, too
 _WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
+_APART = 0.25  # the numbers of two names, so that nothing is equal by chance
 
 
-@dataclass(frozen=True, eq=False)
-class Needs:
-    """Dependencies of a statement that are not there: names without values, and deferred bindings in the order of the program."""
-
-    names: list[str]
-    bindings: list[Deferred]
-
-    def __bool__(self) -> bool:
-        # a function's name is a mistake here; a letter is a quantity of a formula, whatever SciPy and PyTorch call so
-        mistaken = any(is_function(name) for name in self.names if not _LETTER.fullmatch(name))
-        return bool(self.names or self.bindings) and not mistaken
+def needed(statement: Statement, scope: Scope) -> list[str]:
+    """The names without values that a statement mentions, also through functions."""
+    own, line = names_bound_by(statement), statement.source.position(statement.span.start)[0]
+    failed = {name for name, place in scope.failed.items() if name not in own or place != line}  # but for this statement itself
+    given = {*scope.names, *failed, *scope.imported, *NAMED, *names_quantified_by(statement), *scope.lost.keys() & own}
+    return [name for name in mentioned(expressions_of(statement), scope.functions, scope.names) if name not in given]
 
 
-def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> Needs:
-    """The names and bindings that a query, an assert or a binding lacks, also through functions and deferred bindings.
+def lower_freely(program: Program, statement: Statement, listed: Collection[str] = (), *, can_list: bool = False) -> Lowered | None:
+    """Execute a statement whose names may do without values: these become leaves of numbers, which are free to move.
 
-    also   names that are meant as variables: those of constants, and those before brackets
+    listed    names that are meant as variables: those of constants, and those before brackets
+    can_list  whether the user can list some
+    Raises GradcliError, of names with two readings too.
     """
-    values = {*scope.names, *also, *(name for deferral in scope.deferred for name in deferral.names)}
-    wanted = dict.fromkeys(mentioned(expressions_of(statement), scope.functions, values))
-    for name in names_quantified_by(statement):
-        wanted.pop(name, None)
-    own = names_bound_by(statement)
-    for name in own:
-        if name in scope.lost:
-            wanted.pop(name, None)  # what it meant before will do
-    bindings: list[Deferred] = []
-    for deferral in reversed(scope.deferred):
-        binding = deferral.binding
-        if wanted.keys().isdisjoint(deferral.names):
-            continue
-        bindings.append(deferral)
-        more = dict.fromkeys(mentioned(expressions_of(binding), scope.functions, values))
-        for name in deferral.names:
-            wanted.pop(name, None)
-            if name in deferral.before:
-                more.pop(name, None)
-        wanted = {**wanted, **more}
-    given = {*scope.names, *scope.failed, *scope.imported, *(name for name in NAMED if name not in also)}
-    line = statement.source.position(statement.span.start)[0]
-    given.difference_update([name for name in own if scope.failed.get(name) == line])  # it is this binding that has failed
-    return Needs(_apart([name for name in wanted if name not in given], values), bindings[::-1])
+    scope = program.scope
+    words = words_of(statement) if listed else ()
+    _free(scope, [name for name in listed if name in words and name not in scope.names and name not in scope.functions])
+    try:
+        return program.execute(statement)
+    except AmbiguousError:
+        raise
+    except GradcliError:
+        names = needed(statement, scope)
+        # a function's name is a mistake here; a letter is a quantity of a formula, whatever SciPy and PyTorch call so
+        if not names or any(is_function(name) for name in names if not _LETTER.fullmatch(name)):
+            raise
+        before = scope.bindings.values() if scope.free else ()
+        refuse_glued([statement, *before], scope, names, listed, can_list=can_list)
+    for name in names_bound_by(statement):
+        if name in scope.lost:  # what it meant before will do
+            scope.names[name] = scope.lost.pop(name)
+    _free(scope, names)
+    try:
+        return program.execute(statement)
+    except GradcliError as error:
+        _note_numbers(error, names)
+        raise
 
 
-def _apart(names: list[str], values: Collection[str]) -> list[str]:
-    """Names without values; where one is written of others that stand alone or are listed (``xy``), these others: it has two readings."""
-    known = {*names, *values}
-    apart: dict[str, None] = {}
+def _free(scope: Scope, names: Iterable[str]) -> None:
     for name in names:
-        parts = None if name in values else glued(name, known - {name})
-        apart.update(dict.fromkeys([name] if parts is None else [part for part in parts if part in known]))
-    return list(apart)
+        scope.free[name] = scope.bind_value(name, np.float64(0.5 + _APART * len(scope.free)))
+
+
+def _note_numbers(error: GradcliError, names: Iterable[str]) -> None:
+    """Say of an error that it may be due to the numbers that stand for names."""
+    if not isinstance(error, (AmbiguousError, EvaluationError, MissingValueError, UnknownNameError)):
+        error.note = error.note or f"no value is given for {', '.join(names)}: numbers were tried"
+
+
+@contextmanager
+def in_one_statement(scope: Scope) -> Iterator[None]:
+    """The names that become free here are without values afterwards, so that queries leave no trace."""
+    before = dict(scope.free)
+    try:
+        yield
+    finally:
+        for name in scope.free.keys() - before.keys():
+            scope.unbind(name)
+        scope.free = before
 
 
 @dataclass(eq=False)
 class SampledPoints:
-    """A statement at points of its domain."""
+    """A lowered statement at points of its domain."""
 
     program: Program
-    statement: Statement
-    needs: Needs
+    lowered: Lowered
     options: Options
     id: Any = None
     of_formulas: bool = False  # whether only claims count, of which it is no matter how well floats do
 
-    def at(self, point: Point, around: int | None = None) -> Record | None:
-        """The record at one point, and what formulas are at those ``around`` it; of a binding, only the error that it makes."""
+    @cached_property
+    def leaves(self) -> dict[str, Expr]:
+        """The free names on which the statement depends, but for those that have a range, as the text mentions them."""
+        scope, lowered = self.program.scope, self.lowered
+        if not scope.free:
+            return {}
+        nodes = set(reachable([lowered.value, *(side for sides in lowered.relations for side in sides[1:])]))
+        nodes -= {quantity.leaf for quantity in lowered.ranges.values()}
+        names = dict.fromkeys([*mentioned(expressions_of(lowered.statement), scope.functions, scope.names), *scope.free])
+        return {name: scope.free[name] for name in names if scope.free.get(name) in nodes}
+
+    def at(self, point: Point, around: int | None = None) -> Record:
+        """The record at one point, and what formulas are at those ``around`` it."""
         claims = tuple(replace(claim, around=around) for claim in self.options.claims)
         options = replace(self.options, everywhere=True, claims=claims)
-        values = {name: np.float64(number) for name, number in point.items()}
-        with self.bound(values):
-            for statement in (*(deferral.binding for deferral in self.needs.bindings), self.statement):
-                record = run_statement(self.program, statement, options, id=self.id)
-                if record is not None:
-                    break
-        if record is not None:
-            record.point = values
-            _explain(record)
+        values = self.program.scope.values
+        before = {leaf: values[leaf] for leaf in self.leaves.values()}
+        values.update({leaf: before[leaf].dtype.type(point[name]) for name, leaf in self.leaves.items()})
+        try:
+            record = self._run(self.lowered, options)
+        finally:
+            values.update(before)
+        record.point = {name: np.float64(number) for name, number in point.items()}
+        if record.error is not None:
+            _note_numbers(record.error.error, point)
         return record
 
-    @contextmanager
-    def bound(self, values: Mapping[str, Any]) -> Iterator[None]:
-        """The names with these values; afterwards they are what they were."""
-        scope = self.program.scope
-        tables: list[dict[str, Any]] = [scope.names, scope.leaves, scope.failed, scope.static_uses, scope.lost]
-        names = {*values, *(name for deferral in self.needs.bindings for name in deferral.names)}
-        before = [{name: table[name] for name in names if name in table} for table in tables]
-        replaced = set(scope.replaced)
-        try:
-            for name in names:
-                scope.unbind(name)
-            for deferral in reversed(self.needs.bindings):
-                scope.names.update(deferral.before)
-                scope.leaves.update(deferral.leaves)
-            for name, value in values.items():
-                scope.bind_value(name, value)
-            yield
-        finally:
-            for table, old in zip(tables, before, strict=True):
-                for name in names:
-                    table.pop(name, None)
-                table.update(old)
-            scope.replaced = replaced
+    def _run(self, lowered: Lowered, options: Options) -> Record:
+        record = run_statement(self.program, lowered.statement, options, id=self.id, lower=lambda _: lowered)
+        assert record is not None
+        return record
 
     @contextmanager
     def in_passing(self) -> Iterator[None]:
@@ -214,16 +217,13 @@ class SampledPoints:
 
     def gravest(self, points: int, state: int) -> Record:
         """The gravest record of those where the function has a finite value; a mismatch at the simplest point found."""
-        best, inside = self.gravest_of(list(anywhere(self.needs.names, points, state)))
+        best, inside = self.gravest_of(list(anywhere(self.leaves, points, state)))
         if best is None:
-            candidates: list[Point] = []
-            with suppress(GradcliError), self.lowered() as lowered:
-                candidates = self.points_in_domains(lowered, points, state)
-            best, inside = self.gravest_of(candidates)
+            best, inside = self.gravest_of(self.points_in_domains(points, state))
         if best is None:
-            best = self._asked(next(anywhere(self.needs.names, 0, state)))
+            best = self.at(next(anywhere(self.leaves, 0, state)))
             if best.error is None:
-                names = ", ".join(self.needs.names)
+                names = ", ".join(self.leaves)
                 best.check = Check(Verdict.UNDETERMINED, reason=f"none of {points} points has a finite value: give values to {names}")
                 best.asserted, best.relations, best.point = None, [], {}
         best.points = inside
@@ -245,7 +245,7 @@ class SampledPoints:
                 continue
             around = place if inside < _AROUND and place < 2 * _AROUND else None
             with nullcontext() if place in agreeing else self.in_passing():
-                record = self._asked(point, around)
+                record = self.at(point, around)
             if record.error is not None and record.error.code != "evaluation":
                 return record, 0
             without = {**what_claims_lack(record), **without}
@@ -261,7 +261,7 @@ class SampledPoints:
             if best is None or best.check is None or self._counts_for(check) > self._counts_for(best.check):
                 best, gravest = record, None if place in agreeing else point
         if gravest is not None:
-            best = self._asked(gravest)
+            best = self.at(gravest)
         held.update(dict.fromkeys(held, max(0, len(agreeing) - 1)))
         for i, claim in enumerate(best.check.claims if best is not None and best.check is not None else ()):
             if claim.decided_by == POINTS:
@@ -280,45 +280,32 @@ class SampledPoints:
             verdict = Verdict.AGREE
         return verdict, -check.worst.gravity
 
-    @contextmanager
-    def lowered(self, apart: float = 0.0) -> Iterator[Lowered]:
-        """The statement lowered, while its names have numbers from 0.5 on, so far apart. Raises GradcliError."""
-        with self.bound({name: np.float64(0.5 + apart * i) for i, name in enumerate(self.needs.names)}):
-            for deferral in self.needs.bindings:
-                self.program.execute(deferral.binding)
-            found = self.program.execute(self.statement)
-            assert found is not None
-            yield found
-
-    def function(self, lowered: Lowered) -> Columns:
-        """A lowered query as a function of the names without values, while these have some."""
-        leaves = self.program.scope.leaves
-        return Columns(self.program.scope, lowered.value, {name: leaves[name] for name in self.needs.names}, {})
-
-    def inside(self, lowered: Lowered, points: Sequence[Point]) -> Any:
-        """Return at which of some points a lowered query has a finite value."""
-        found = self.function(lowered)(*np.array([[*point.values()] for point in points]).T)
+    def inside(self, points: Sequence[Point]) -> Any:
+        """Return at which of some points a query has a finite value."""
+        found = self._function(*np.array([[point[name] for name in self.leaves] for point in points]).T)
         return found.inside.reshape(len(points), -1).all(axis=1)
 
-    def points_in_domains(self, lowered: Lowered, points: int, state: int) -> list[Point]:
+    @cached_property
+    def _function(self) -> Columns:
+        """A query as a function of its free names."""
+        return Columns(self.program.scope, self.lowered.value, self.leaves, {})
+
+    def points_in_domains(self, points: int, state: int) -> list[Point]:
         """Points in the domains of the operations of a query, where names of many operations are hardly met by chance."""
-        leaves = [self.program.scope.leaves[name] for name in self.needs.names]
-        found = in_domains(definition_order(lowered.value), leaves, points, state)
-        return [dict(zip(self.needs.names, point.values(), strict=True)) for point in found]
+        found = in_domains(definition_order(self.lowered.value), [*self.leaves.values()], points, state)
+        return [dict(zip(self.leaves, point.values(), strict=True)) for point in found]
 
     def _together(self, points: Sequence[Point]) -> tuple[set[int], set[int]]:
         """The places of points where a query that works entry by entry has no finite value, and of those that agree judged at once."""
-        query, options = self.statement, self.options
+        lowered, options = self.lowered, self.options
         outside, agreeing = set[int](), set[int]()
-        if not isinstance(query, Query) or self.needs.bindings or options.mode != "grad" or not points:
+        if not isinstance(lowered.statement, Query) or options.mode != "grad" or not points or not self.leaves:
             return outside, agreeing
-        try:
-            with self.lowered() as lowered:
-                if not self.function(lowered).entrywise or lowered.static_uses or lowered.value.kind != "float" or lowered.value.shape:
-                    return outside, agreeing
-                inside = self.inside(lowered, points)
-        except GradcliError:
+        if not self._function.entrywise or lowered.static_uses or lowered.value.kind != "float" or lowered.value.shape:
             return outside, agreeing
+        if any(node.op is alias for node in depending(self._function.order, self.leaves.values())):
+            return outside, agreeing  # claims may be about names that move, too
+        inside = self.inside(points)
         outside.update(np.flatnonzero(~inside).tolist())
         claims = tuple(replace(claim, around=None) for claim in options.claims)  # they are tried around single points
         quick = replace(options, everywhere=True, formula=False, check=True, precision=None, claims=claims)
@@ -326,28 +313,36 @@ class SampledPoints:
         for _ in range(2 if all(claim.formula for claim in claims) else 0):
             if places.size < 2:
                 break
-            with self.in_passing(), self.bound({name: np.array([points[i][name] for i in places.tolist()]) for name in self.needs.names}):
-                record = run_statement(self.program, query, quick, id=self.id)
+            with self.in_passing(), self._columns([points[i] for i in places.tolist()]) as wide:
+                record = self._run(wide, quick)
             finite = _finite_slopes(record, places.size)
             if finite.all():
-                if record is not None and record.check is not None and record.check.worst is Verdict.AGREE:
+                if record.check is not None and record.check.worst is Verdict.AGREE:
                     agreeing.update(places.tolist())
                 break
             places = places[finite]
         return outside, agreeing
 
-    def _asked(self, point: Point, around: int | None = None) -> Record:
-        record = self.at(point, around)
-        assert record is not None
-        return record
+    @contextmanager
+    def _columns(self, points: Sequence[Point]) -> Iterator[Lowered]:
+        """The statement while its free names are columns of numbers."""
+        scope, names = self.program.scope, dict(self.program.scope.names)
+        wide = {leaf: scope.bind_value(name, np.array([point[name] for point in points])) for name, leaf in self.leaves.items()}
+        try:
+            (root,) = rebuild([self.lowered.value], wide, scope.graph)
+            yield replace(self.lowered, value=root)
+        finally:
+            scope.names.update({name: names[name] for name in self.leaves})
+            scope.leaves.update(self.leaves)
+            scope.replaced -= self.leaves.keys()
 
     def _simplest(self, point: Point, record: Record) -> Record:
         """The same mismatch at rounder numbers; one that was found around the point is told as it is."""
-        if (again := self._asked(point)).check is None or again.check.worst is not Verdict.MISMATCH:
+        if (again := self.at(point)).check is None or again.check.worst is not Verdict.MISMATCH:
             return record
         for _ in range(_WORTH_SHRINKING):
             for candidate in simpler(point):
-                found = self._asked(candidate)
+                found = self.at(candidate)
                 if found.check is not None and found.check.worst is Verdict.MISMATCH:
                     point, record = candidate, found
                     break
@@ -356,9 +351,9 @@ class SampledPoints:
         return record
 
 
-def _finite_slopes(record: Record | None, count: int) -> Any:
+def _finite_slopes(record: Record, count: int) -> Any:
     """At which points all slopes are finite; at none, if there are none, or that of an array that is no point's."""
-    if record is None or record.error is not None or not record.grad:
+    if record.error is not None or not record.grad:
         return np.zeros(count, bool)
     if any(np.shape(slope) not in ((), (count,)) for slope in [record.value, *record.grad.values()]):
         return np.zeros(count, bool)
@@ -390,40 +385,3 @@ def what_claims_lack(record: Record) -> dict[int, str]:
             place = ", ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
             found[i] = smaller_domain(place, "value" if claim.of == "value" else "derivative")
     return found
-
-
-def _explain(record: Record) -> None:
-    """Say of an error that it may be due to the number that stood for a name."""
-    if record.error is not None and record.error.code not in ("evaluation", "missing-value"):
-        names = ", ".join(record.point)
-        error = record.error.error
-        error.note = error.note or f"no value is given for {names}: numbers were tried"
-
-
-def deferred(program: Program, binding: Binding | Several, needs: Needs, options: Options) -> Record | None:
-    """Defer a binding until the names that it needs have values; the record of its error if no number will do."""
-    scope = program.scope
-    names = names_bound_by(binding)
-    before = {name: scope.lost.pop(name) for name in names if name in scope.lost}
-    leaves = {name: scope.leaves[name] for name in before if name in scope.leaves}
-    for name in names:
-        scope.failed.pop(name, None)
-    scope.names.update(before)
-    sampled = SampledPoints(program, binding, needs, options)
-    record = sampled.at(next(anywhere(needs.names, 0)))
-    for name in names:
-        scope.names.pop(name, None)
-        scope.lost.pop(name, None)
-    if record is None or (record.error is not None and record.error.code == "evaluation"):
-        for name in names:
-            scope.failed.pop(name, None)
-        scope.deferred.append(Deferred(binding, names, before, leaves))
-        return None
-    return record
-
-
-def keep_in_order(scope: Scope, binding: Binding | DataBinding | Several) -> None:
-    """Defer a binding that could be run, too, if others of its names are deferred: it has its place among them."""
-    names = names_bound_by(binding)
-    if any(not set(names).isdisjoint(deferral.names) for deferral in scope.deferred):
-        scope.deferred.append(Deferred(binding, names, {}, {}))

@@ -10,31 +10,29 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import combinations_with_replacement, product
+from functools import partial
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.containment import contained
-from gradcli.errors import AmbiguousError, GradcliError, UnknownNameError, did_you_mean
+from gradcli.errors import GradcliError, UnknownNameError, did_you_mean
 from gradcli.files.jsonl import ClaimInput
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.calls import is_function
-from gradcli.language.reading import expressions_of, mentioned, words_of
+from gradcli.language.reading import expressions_of, mentioned
 from gradcli.language.rewritten import as_read
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Expression, Query, Several, Statement
-from gradcli.notation import GREEK
-from gradcli.ops.constants import NAMED
+from gradcli.language.tree import Assertion, Binding, Definition, Query, Several, Statement
 from gradcli.plots.columns import Columns
-from gradcli.plots.places import Probe
+from gradcli.plots.places import located
 from gradcli.query.cases import details_of
-from gradcli.query.evaluate import locate, record_of, run_statement
-from gradcli.query.free_variables import Needs, Point, SampledPoints, anywhere, deferred, keep_in_order, needs_of
+from gradcli.query.evaluate import answer, locate, record_of
+from gradcli.query.free_variables import Point, SampledPoints, anywhere, in_one_statement, lower_freely
 from gradcli.query.general_formulas import General, general
-from gradcli.query.names import refuse_glued, variables
+from gradcli.query.names import variables
 from gradcli.query.options import POINTS, Options
 from gradcli.query.uncertainty import left_out
 from gradcli.report.derivative_record import DerivativeRecord, Path
@@ -42,66 +40,37 @@ from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, Verdict
 
 # -- Places of the kinks of an expression, by the equations that records of operations have for them.
-# A place is told where the derivative was seen to jump, in floats: `relu(x)**2` has none.
+# A place is told where the curve along a name was seen to have a kink or a jump: `relu(x)**2` has none.
 
 
 _PLACE = re.compile(r"(\w+) = (-?\w+)")
 _LIMIT = 40  # nodes of a side that is written
 _GRID = np.sort(np.concatenate([np.linspace(-9.7, 9.9, 96), *np.outer((-1, 1), np.geomspace(11, 3e6, 40))]))
-_HALVINGS = 40
 _MOST = 4  # places of one equation
-_HOLDS = 1e-6  # relative to a place and the slope: how far from 0 a function is beside its zero
-_STEPS = np.array([1e-5, 1e-7])  # to both sides of a place, relative
-_POLE = 50  # times a value or a derivative grows, where a step becomes a hundredth: as 1/x does, and log(x) in its slope
-_LASTING, _SEEN = 0.5, 1e-6  # what is left of a jump of the derivative at the smaller of the steps, and what counts as one
+_HOLDS = 1e-9  # how far the sides of an equation may be apart at its place
 
 
-def kinks_of(scope: Scope, root: Expr, names: Sequence[str]) -> str | None:
+def kinks_of(scope: Scope, root: Expr, names: Collection[str]) -> str | None:
     """The places of the kinks of a scalar expression, or their equations, in words; None where none was seen."""
     leaves = {node.payload.name: node for node in reachable([root]) if node.is_leaf and node.payload.name in names}
-    function = Columns(scope, root, leaves, leaves)
+    function, conditions = Columns(scope, root, leaves, leaves), list(_conditions(root))
     base = {name: 0.71 + 0.37 * i for i, name in enumerate(leaves)}  # of which nothing is special
     places, equations = dict[str, None](), dict[str, None]()
-    for (left, right), name in product(_conditions(root), leaves):
-        apart = Columns(scope, left - right, leaves, {name: leaves[name]}).along(name, base)
-        jumping = [zero for zero in _zeros(apart) if _jumps(function.along(name, base), np.array([zero]))]
-        if not jumping:
-            continue
-        near = sorted({round(float(zero), 6) + 0.0 for zero in jumping})
-        alone = sum(leaf in reachable([left, right]) for leaf in leaves.values()) == 1
-        if alone and len(near) <= _MOST and not apart(np.array(near))[0].any():
-            places |= dict.fromkeys(f"{name} = {place:g}" for place in near)
-        else:
-            equations[f"{formula(left)} = {formula(right)}"] = None
+    for name in leaves if conditions else ():
+        probe, intervals = function.along(name, base), (_GRID[:-1], _GRID[1:], np.zeros(len(_GRID) - 1, int))
+        found = [place for _, place in located(probe, _GRID[0], _GRID[-1], *intervals) if place.kind in ("kink", "jump")]
+        for left, right in conditions if found else ():
+            apart = Columns(scope, left - right, leaves, {name: leaves[name]}).along(name, base)
+            values, _ = apart(np.array([[place.low, place.high, place.at] for place in found]).ravel())
+            sides = values.reshape(-1, 3)
+            here = (np.abs(sides).min(axis=1) <= _HOLDS) | (np.sign(sides[:, 0]) * np.sign(sides[:, 1]) < 0)
+            near = [place.at for place, holds in zip(found, here, strict=True) if holds]
+            alone = sum(leaf in reachable([left, right]) for leaf in leaves.values()) == 1
+            if alone and len(near) <= _MOST and not sides[here, 2].any():
+                places |= dict.fromkeys(f"{name} = {at:g}" for at in near)
+            elif near:
+                equations[f"{formula(left)} = {formula(right)}"] = None
     return " and ".join(f"{word} {' and '.join(found)}" for word, found in (("at", places), ("where", equations)) if found) or None
-
-
-def _zeros(function: Probe) -> np.ndarray:
-    """Places where a function is 0, as nearly as floats can: it, or its slope, changes its sign there."""
-    found = []
-    for part in (0, 1):
-        signs = np.sign(function(_GRID)[part][:, 0])
-        (starts,) = np.nonzero(signs[:-1] * signs[1:] < 0)
-        low, high = _GRID[starts], _GRID[starts + 1]
-        for _ in range(_HALVINGS if starts.size else 0):
-            middle = (low + high) / 2
-            same = np.sign(function(middle)[part][:, 0]) == signs[starts]
-            low, high = np.where(same, middle, low), np.where(same, high, middle)
-        value, slope = function(low)
-        found.append(low[np.abs(value[:, 0]) <= _HOLDS * (1 + np.abs(low)) * (1 + np.abs(slope[:, 0]))])
-    return np.concatenate(found)
-
-
-def _jumps(function: Probe, places: np.ndarray) -> bool:
-    """Tell whether the derivative, or the value, is another on both sides of a place; not at a pole."""
-    sides = places[:, None, None] + np.multiply.outer(1 + np.abs(places), np.outer(_STEPS, (-1, 1)))
-    numbers = np.stack(function(sides.ravel()), axis=-1).reshape(len(places), 2, 2, 2)
-    with np.errstate(all="ignore"):
-        sizes = np.abs(numbers).sum(axis=2)
-        jumps = np.abs(numbers[:, :, 1] - numbers[:, :, 0]) / (1 + sizes)
-        seen = (jumps[:, 1] > _SEEN) & (jumps[:, 1] > _LASTING * jumps[:, 0])
-        poles = sizes[:, 1] > _POLE * sizes[:, 0]
-    return bool((seen.any(axis=1) & ~poles.any(axis=1)).any())
 
 
 def _conditions(root: Expr) -> Iterator[tuple[Expr, Expr]]:
@@ -140,7 +109,6 @@ class Judging:
     program: Program
     record: DerivativeRecord
     asked: Asked
-    listed: Collection[str]  # names that are variables even where they are constants of the language
     check: Check = field(default_factory=lambda: Check(Verdict.AGREE))
     least: int = 0  # the fewest points at which one was held
     shape: Shape = ()  # of the expression
@@ -179,31 +147,29 @@ class Judging:
 
     def _judged(self, query: Query, texts: dict[str, str]) -> Record:
         """The record of a query with claims about its derivatives, at the gravest of some points."""
-        program = self.program
-        needs = needs_of(query, program.scope, self.listed)
-        options = replace(self.asked.options, check=True, everywhere=True)
-        sampled = SampledPoints(program, query, needs, options, of_formulas=True)
+        scope, asked = self.program.scope, self.asked
+        options = replace(asked.options, check=True)
+        lowered = self.program.execute(query)
+        assert lowered is not None
+        self.shape = lowered.value.shape
+        sampled = SampledPoints(self.program, lowered, options, of_formulas=True)
         inside: list[Point] = []
-        with sampled.lowered() as lowered:
-            self.shape = lowered.value.shape
-            subjects = {name: program.scope.subject(name) for name in texts}
-            shapes = {name: () if node is None else node.shape for name, node in subjects.items()}
-            if needs.names:
-                tried = [*anywhere(needs.names, _TRIES * self.asked.points, self.asked.state)]
-                inside = [tried[i] for i in np.flatnonzero(sampled.inside(lowered, tried))[: self.asked.points]]
-            if needs.names and not (self.least or self.kinks or self.shape or needs.bindings):  # of the expression itself
+        if sampled.leaves:
+            tried = [*anywhere(sampled.leaves, _TRIES * asked.points, asked.state)]
+            inside = [tried[i] for i in np.flatnonzero(sampled.inside(tried))[: asked.points]]
+            if not (self.least or self.kinks or self.shape):  # of the expression itself
                 with suppress(GradcliError):
-                    self.kinks = kinks_of(program.scope, lowered.value, needs.names)
-        summed = {name: _summed(text, self.shape, shapes[name]) for name, text in texts.items()}
-        claims = [ClaimInput(name, text, formula=True, around=None if needs.names else 0) for name, text in summed.items()]
-        sampled.options = replace(options, wrt=tuple(texts), claims=tuple(claims))
-        if not needs.names and not needs.bindings:
-            record = run_statement(program, query, sampled.options)
-            assert record is not None
-            return record
+                    self.kinks = kinks_of(scope, lowered.value, sampled.leaves)
+        subjects = {name: scope.subject(name) for name in texts}
+        summed = {name: _summed(text, self.shape, () if (x := subjects[name]) is None else x.shape) for name, text in texts.items()}
+        sampled.options = replace(
+            options, wrt=tuple(texts), claims=tuple(ClaimInput(name, text, formula=True) for name, text in summed.items())
+        )
+        if not sampled.leaves:
+            return sampled.at({}, around=0)
         found, count = sampled.gravest_of(inside)
         if found is None:
-            return sampled.gravest(self.asked.points, self.asked.state)
+            return sampled.gravest(asked.points, asked.state)
         found.points = count
         return found
 
@@ -302,7 +268,8 @@ def derivatives(program: Program, parsed: Iterable[Statement | GradcliError], as
         elif not isinstance(statement, Assertion):
             definitions += [statement] if isinstance(statement, Definition) else []
             bindings += [statement] if isinstance(statement, Binding) else statement.bindings if isinstance(statement, Several) else []
-            record = _made_ready(program, statement, asked, id)
+            lower = partial(lower_freely, program, listed=asked.names or (), can_list=True)
+            record = answer(DerivativeRecord, _nothing, program, statement, lower=lower, id=id)
         if record is not None:
             found = True
             yield record
@@ -311,17 +278,8 @@ def derivatives(program: Program, parsed: Iterable[Statement | GradcliError], as
             yield derivative(program, subject, asked, id)
 
 
-def _made_ready(program: Program, statement: Statement | GradcliError, asked: Asked, id: Any) -> DerivativeRecord | None:
-    """Run a statement that others build on; the record of its error."""
-    record, names = run_statement(program, statement, asked.options), asked.names or ()
-    if record is not None and isinstance(statement, (Binding, Several)) and (needs := needs_of(statement, program.scope, names)):
-        record = deferred(program, statement, needs, asked.options)
-    elif record is None and isinstance(statement, (Binding, DataBinding, Several)):
-        keep_in_order(program.scope, statement)
-    if record is None:
-        return None
-    assert record.error is not None
-    return DerivativeRecord.of_error(record.error.error, id=id, expr=record.expr)
+def _nothing(program: Program, lowered: Lowered, record: DerivativeRecord) -> None:
+    """Leave the record of a statement that asks for nothing as it is."""
 
 
 def _without_query(definitions: Sequence[Definition], bindings: Sequence[Binding], asked: Asked) -> Iterator[Subject]:
@@ -344,60 +302,41 @@ def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None)
     said = subject.said
     record = record_of(DerivativeRecord, said, id, order=asked.order)
     try:
-        needs = _needs(program, subject)
-        _differentiated(program, subject, needs, asked, record)
-        if asked.check and record.formulas:
-            Judging(program, record, asked, subject.names or ()).judge(subject.query)
+        with in_one_statement(program.scope):
+            _differentiated(program, subject, asked, record)
+            if asked.check and record.formulas:
+                Judging(program, record, asked).judge(subject.query)
     except Exception as unforeseen:
         return record.fail(locate(contained(unforeseen), program.scope, subject.query))
     return record
 
 
-def _needs(program: Program, subject: Subject) -> Needs:
-    """What an expression lacks. Raises what is wrong with it whatever values its names have: two readings, functions without arguments."""
-    scope, query, listed = program.scope, subject.query, subject.names or ()
-    needs = needs_of(query, scope, listed)
-    bound = {*scope.names, *scope.functions, *(name for deferral in needs.bindings for name in deferral.names)}
-    given = {*bound, *NAMED, *listed}
-    free = [name for name in mentioned(_expressions(query, needs), scope.functions, given) if name not in given]
-    statements = [query, *(deferral.binding for deferral in needs.bindings)]
-    refuse_glued(statements, scope, free, listed, can_list=True)
-    functions = [name for name in free if is_function(name) and len(name) > 1 and name not in GREEK]
-    if functions or not listed:
-        try:
-            program.execute(query)
-        except GradcliError as error:
-            if functions or isinstance(error, AmbiguousError):
-                raise
-    called = [name for name in listed if name in words_of(query) and name not in bound.union(needs.names)]
-    return Needs([*needs.names, *called], needs.bindings)
-
-
-def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Asked, record: DerivativeRecord) -> None:
+def _differentiated(program: Program, subject: Subject, asked: Asked, record: DerivativeRecord) -> None:
     """Put the formulas into a record, and what is to be said of the names."""
     scope = program.scope
-    sampled = SampledPoints(program, subject.query, needs, asked.options)
-    with sampled.lowered(apart=0.25) as lowered:
-        order = reachable([lowered.value])
-        present = {*mentioned(_expressions(subject.query, needs), scope.functions), *needs.names}
-        present |= {node.payload.name for node in order if node.is_leaf}
-        asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
-        options = replace(asked.options, wrt=asked_for, everywhere=True)
-        record.dialect, record.read_as = program.lowering.dialect, lowered.read_as or _reading(subject, scope)
-        nodes, warnings = variables(scope, order, options, lowered.static_uses)
-        names = list(nodes)
-        if subject.names is None and needs.names:
-            names = [name for name in needs.names if name in nodes]
-        record.names = tuple(names) if subject.names is None else tuple(dict.fromkeys(subject.names))
-        record.known = tuple(sorted({*nodes, *(node.payload.name for node in order if node.is_leaf)}))
-        record.absent = tuple(name for name in record.names if name not in present)
-        said = [f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent]
-        record.warnings = [*lowered.notes, *warnings, *said, *left_out(scope, [lowered.value], "a formula")]
-        if not record.names:
-            record.warnings.append("there is no name to differentiate by: the expression is a constant")
-            return
-        trials = _trials(sampled, lowered, asked)
-        made = general(scope, lowered.value, {name: nodes[name] for name in names}, trials, asked.order)
+    lowered = lower_freely(program, subject.query, subject.names or (), can_list=True)
+    assert lowered is not None
+    sampled = SampledPoints(program, lowered, asked.options)
+    order = reachable([lowered.value])
+    here = {node.payload.name for node in order if node.is_leaf}
+    present = here.union(mentioned(expressions_of(subject.query), scope.functions, scope.names))
+    asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
+    options = replace(asked.options, wrt=asked_for, everywhere=True)
+    record.dialect, record.read_as = program.lowering.dialect, lowered.read_as or _reading(subject, scope)
+    nodes, warnings = variables(scope, order, options, lowered.static_uses)
+    names = list(nodes)
+    if subject.names is None and sampled.leaves:
+        names = [name for name in sampled.leaves if name in nodes]
+    record.names = tuple(names) if subject.names is None else tuple(dict.fromkeys(subject.names))
+    record.known = tuple(sorted({*nodes, *here}))
+    record.absent = tuple(name for name in record.names if name not in present)
+    said = [f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent]
+    record.warnings = [*lowered.notes, *warnings, *said, *left_out(scope, [lowered.value], "a formula")]
+    if not record.names:
+        record.warnings.append("there is no name to differentiate by: the expression is a constant")
+        return
+    trials = [{leaf: point[name] for name, leaf in sampled.leaves.items()} for point in _trials(sampled, asked)]
+    made = general(scope, lowered.value, {name: nodes[name] for name in names}, trials, asked.order)
     record.formulas = made.derivatives(record.names, asked.order, asked.latex)
     if asked.observer is not None:
         asked.observer(made, record)
@@ -405,12 +344,11 @@ def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Ask
         record.picture = made.picture()
 
 
-def _trials(sampled: SampledPoints, lowered: Lowered, asked: Asked) -> list[Point]:
+def _trials(sampled: SampledPoints, asked: Asked) -> list[Point]:
     """Points at which forms of a formula are compared: more of them where hardly one is in the domain."""
-    names = sampled.needs.names
-    points = [*anywhere(names, _TRIALS, asked.state)]
-    if names and lowered.value.kind == "float" and sampled.inside(lowered, points).sum() < _ENOUGH:
-        points += [*anywhere(names, _MORE, asked.state), *sampled.points_in_domains(lowered, asked.points, asked.state)]
+    points = [*anywhere(sampled.leaves, _TRIALS, asked.state)]
+    if sampled.leaves and sampled.lowered.value.kind == "float" and sampled.inside(points).sum() < _ENOUGH:
+        points += [*anywhere(sampled.leaves, _MORE, asked.state), *sampled.points_in_domains(asked.points, asked.state)]
     return points
 
 
@@ -427,12 +365,6 @@ def _reading(subject: Subject, scope: Scope) -> str | None:
 
     left = f"{said.name}({', '.join(own)})" if own else said.name
     return f"{left} = {rewritten(read, scope.functions)}"
-
-
-def _expressions(query: Query, needs: Needs) -> list[Expression]:
-    """The expressions of a query, and of what it depends on."""
-    statements = [query, *(deferral.binding for deferral in needs.bindings)]
-    return [expression for statement in statements for expression in expressions_of(statement)]
 
 
 def refuse_absent(names: Path | None, records: Sequence[DerivativeRecord]) -> None:

@@ -364,10 +364,10 @@ class General:
         return apart <= compared // 4
 
 
-def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[Mapping[str, Any]], order: int) -> General:
+def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[Mapping[Expr, Any]], order: int) -> General:
     """A query's expression for all values of its names. Raises GradcliError where there is no one formula.
 
-    points   values of the names that have none: numbers
+    points   values of leaves that stand for names without values: numbers
     """
     if root.kind != "float":
         kind = "boolean" if root.kind == "bool" else "whole numbers"
@@ -394,8 +394,7 @@ def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
         raise ShapeError(message, help="leave --order out, or take numbers: gradcli eval --hessian")
 
 
-def _values(scope: Scope, leaves: Mapping[Expr, Expr], point: Mapping[str, Any]) -> dict[Expr, Any]:
+def _values(scope: Scope, leaves: Mapping[Expr, Expr], point: Mapping[Expr, Any]) -> dict[Expr, Any]:
     """The values of the copy's leaves at a point."""
-    moved = {scope.leaves[name]: value for name, value in point.items()}
-    table = forward(leaves, {**scope.values, **moved}, scope.precision)
+    table = forward(leaves, {**scope.values, **point}, scope.precision)
     return {leaf: table[node] for node, leaf in leaves.items()}

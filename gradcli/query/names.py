@@ -43,7 +43,6 @@ class UsedNames:
         """A program that has come to its end."""
         self.mentioned |= scope.mentioned
         self.had |= scope.names.keys() | scope.leaves.keys() | scope.failed.keys()
-        self.had.update(name for deferred in scope.deferred for name in deferred.names)
         for binding in scope.bindings.values():
             shared = isinstance(binding, Binding) and binding.part is not None  # comes with the others, whether it is wanted or not
             if binding.name not in self.bound and not shared:
@@ -80,10 +79,6 @@ class UsedNames:
         if several:
             had = self.had.union(given)
             refuse_unknown(options, had | self.mentioned if free else had, self.mentioned)
-        for name in options.over:
-            if name not in self.mentioned:
-                help = did_you_mean(name, sorted(self.mentioned), f"write --over with a name of the formula, or leave {name} out")
-                raise MissingValueError(f"nothing that is checked mentions '{name}', whose range is given by --over", help=help)
         return self.unmentioned(given, options)
 
     def unmentioned(self, given: Iterable[str], options: Options) -> list[str]:
@@ -249,14 +244,12 @@ class Variables(NamedTuple):
 
 def variables(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse] = ()) -> Variables:
     """Return what the last node of ``order`` is differentiated by. Raises GradcliError for a name that is asked for and cannot be."""
-    found, warnings = _listed(scope, order, options, uses)
+    found, warnings = (_listed if options.wrt is None else _asked)(scope, order, options, uses)
     warnings += [f"'{name}' has no value here: there is nothing to freeze" for name in options.freeze if scope.subject(name) is None]
     return Variables(found, warnings)
 
 
 def _listed(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]) -> Variables:
-    if options.wrt is not None:
-        return _asked(scope, order, options, uses)
     leaves = [node for node in order if node.op is None and type(node.payload) is Leaf]
     found = {leaf.payload.name: leaf for leaf in leaves if leaf.kind == FLOAT and leaf not in scope.frozen}
     for name in options.freeze:
@@ -265,12 +258,15 @@ def _listed(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequenc
         _refuse_two_values(scope, order, found)
         flows = flowing(order)
         found = {name: x for name, x in found.items() if x in flows or not _is_constant(scope, name)}
-    reasons: dict[str, str] = {}
-    if uses or scope.graph.addressing:
-        found, reasons = _without_whole(scope, order, found, uses, options.freeze)
+    more = [use.leaf for use in uses if use.leaf.kind == FLOAT and use.leaf not in scope.frozen]
+    more = [leaf for leaf in more if leaf.payload.name not in {*found, *options.freeze}]
+    if more:  # in the order of their bindings
+        found = {x.payload.name: x for x in sorted({*found.values(), *more}, key=lambda x: x.index)}
+    reasons = _reasons(scope, order, uses)
+    warnings = [f"no derivative by {name}: it is {reasons[x]}" for name, x in found.items() if x in reasons]
     if len(found) < len(leaves):
-        reasons |= {name: "boolean" for name in _as_numbers(order, leaves) if name not in options.freeze}
-    return Variables(found, [f"no derivative by {name}: it is {reason}" for name, reason in reasons.items()])
+        warnings += [f"no derivative by {name}: it is boolean" for name in _as_numbers(order, leaves) if name not in options.freeze]
+    return Variables({name: x for name, x in found.items() if x not in reasons}, warnings)
 
 
 def _asked(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse]) -> Variables:
@@ -291,19 +287,26 @@ def _asked(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence
             found[name] = node
     if scope.replaced:
         _refuse_two_values(scope, order, found)
-    fixed = {use.leaf: use.place for use in uses if use.kind == QUANTITY}
-    listed, _ = _without_whole(scope, order, found, uses, ())
-    whole = {use.leaf: use.place for use in uses if use.kind == WHOLE}
-    flows = flowing(order) if whole else set()
+    reasons = _reasons(scope, order, uses)
+    reasons |= {use.leaf: f"{use.place}, which takes a number known beforehand" for use in uses if use.kind == QUANTITY}
     for name, node in found.items():
-        if node in fixed:
-            reason = f"{fixed[node]}, which takes a number known beforehand"
-        elif name not in listed or (node in whole and node not in flows):
-            reason = _taken(scope, node, whole.get(node, _ADDRESS))
-        else:
-            continue
-        raise TypeMismatchError(f"no derivative by '{name}': it is {reason}", help=f"leave {name} out of wrt")
+        if node in reasons:
+            raise TypeMismatchError(f"no derivative by '{name}': it is {reasons[node]}", help=f"leave {name} out of wrt")
     return Variables(found, warnings)
+
+
+def _reasons(scope: Scope, order: Sequence[Expr], uses: Sequence[StaticUse]) -> dict[Expr, str]:
+    """The leaves that are whole numbers where they stand, or that decide what is computed, each with what it is."""
+    whole = {use.leaf: use.place for use in uses if use.kind == WHOLE}
+    if scope.graph.addressing and any(node.op is to_int for node in order):
+        addressing: set[Expr | None] = set()
+        for node in reversed(order):
+            if node.op is to_int or node in addressing:
+                addressing.update(node.operands)
+        places = {use.leaf: use.place for use in uses}
+        whole = {x: places.get(x, _ADDRESS) for x in order if x.is_leaf and x in addressing} | whole
+    flows = flowing(order) if whole else set()
+    return {x: _taken(scope, x, place) for x, place in whole.items() if x not in flows}
 
 
 def missing(scope: Scope, name: str) -> MissingValueError:
@@ -345,34 +348,6 @@ def _bound_name(scope: Scope, node: Expr) -> str | None:
 
 def _position(binding: Statement | None) -> tuple[int, int]:
     return (0, 0) if binding is None else binding.source.position(binding.span.start)
-
-
-def _without_whole(
-    scope: Scope, order: Sequence[Expr], found: dict[str, Expr], uses: Sequence[StaticUse], freeze: Collection[str]
-) -> tuple[dict[str, Expr], dict[str, str]]:
-    """The names without those that are whole numbers, of which the reasons are given, and with those whose values are taken beforehand."""
-    reasons: dict[str, str] = {}
-    if scope.graph.addressing and any(node.op is to_int for node in order):
-        addressing: set[Expr | None] = set()
-        for node in reversed(order):
-            if node.op is to_int or node in addressing:
-                addressing.update(node.operands)
-        flows = flowing(order)
-        places = {use.leaf: use.place for use in uses}
-        lost = {name: x for name, x in found.items() if x in addressing and x not in flows}
-        found = {name: x for name, x in found.items() if name not in lost}
-        reasons = {name: _taken(scope, x, places.get(x, _ADDRESS)) for name, x in lost.items()}
-    more: dict[str, Expr] = {}
-    for use in uses:
-        name = use.leaf.payload.name
-        if use.leaf.kind == FLOAT and use.leaf not in scope.frozen and name not in freeze and name not in found:
-            if use.kind != WHOLE:
-                more[name] = use.leaf
-            elif use.leaf not in order:
-                reasons.setdefault(name, _taken(scope, use.leaf, use.place))
-    if more:  # in the order of their bindings
-        found = dict(sorted({**found, **more}.items(), key=lambda item: item[1].index))
-    return found, {name: reason for name, reason in reasons.items() if name not in more}
 
 
 def _taken(scope: Scope, leaf: Expr, place: str) -> str:

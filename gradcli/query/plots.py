@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,14 +19,13 @@ from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, in_words, levels, located
 from gradcli.plots.sampling import Samples, sampled
 from gradcli.query.bounds import place_notes, variables_of
-from gradcli.query.evaluate import answers, fill_query
+from gradcli.query.evaluate import answers
+from gradcli.query.free_variables import SampledPoints
 from gradcli.query.names import missing
 from gradcli.query.options import Options
 from gradcli.query.uncertainty import left_out
 from gradcli.query.warnings import text_of
 from gradcli.report.ranges import VALUE, BoundNote, Curve, Field, Mark, PlotRecord
-from gradcli.report.records import Record
-from gradcli.report.verdicts import Verdict
 
 if TYPE_CHECKING:
     from gradcli.reference.ranges.search import Function
@@ -457,38 +456,21 @@ _CANDIDATES = 64
 
 def cross_check(program: Program, lowered: Lowered, columns: Columns, record: PlotRecord, options: Options) -> None:
     """Put the gravest verdict of some points into a record."""
-    scope, leaves = program.scope, {name: leaf for name, leaf in columns.moving.items() if leaf is not None}
-    before = {leaf: scope.values[leaf] for leaf in leaves.values()}
-    try:
-        for point in _points(columns, record):
-            scope.values.update({leaf: np.float64(point[name]) for name, leaf in leaves.items()})
-            scope.in_passing = record.check is not None
-            found = Record(record.expr)
-            with suppress(EvaluationError):
-                fill_query(program, lowered, found, options)
-            if found.check is None:
-                continue
-            record.points += 1
-            if record.check is None or found.check.worst > record.check.worst:
-                record.check = found.check
-            if record.check.worst is Verdict.MISMATCH:
-                break
-    finally:
-        scope.values.update(before)
-        scope.in_passing = False
-    if record.check is None:
+    program.scope.free.update({name: leaf for name, leaf in columns.moving.items() if leaf is not None})
+    found, record.points = SampledPoints(program, lowered, options).gravest_of([*islice(_points(columns, record), _POINTS)])
+    if found is not None and found.error is not None:
+        raise found.error.error
+    if found is None:
         record.notes.append("the cross-check has no point: none that was tried has a value and a derivative")
+    else:
+        record.check = found.check
 
 
 def _points(columns: Columns, record: PlotRecord) -> Iterator[dict[str, float]]:
     """Points of the ranges at which the value and all slopes are finite, at no round numbers."""
-    count = 0
     for i in range(1, _CANDIDATES):
         shares = [(i * _GOLDEN * (k + 1) + 0.17 * k) % 1.0 for k in range(len(record.ranges))]
         point = {name: low + (high - low) * share for (name, (low, high)), share in zip(record.ranges.items(), shares, strict=True)}
-        if count == _POINTS:
-            return
         found = columns(*([x] for x in point.values()))
         if np.isfinite([found.values, *found.slopes.values()]).all():
-            count += 1
             yield point

@@ -228,7 +228,6 @@ def _last_query(program: Program, settings: Settings) -> Lowered:
 
 
 _STATES = 16  # of random numbers, whose draws are kept
-_WORK = 100_000  # steps in which it is found out whether arrays overlap
 Order = Sequence[tuple[int, str]]  # the places of names among those that are differentiated by, in the order of results
 
 
@@ -330,7 +329,7 @@ class ValueAndGradients(Specialized):
                 help = f"give an array of its own: np.empty({array.shape})"
                 raise UsageError(f"out: the array for '{name}' cannot be written entry by entry", help=help)
             for other, before in taken.items():
-                if _overlap(array, before):
+                if np.shares_memory(array, before):
                     raise UsageError(f"out: the arrays for '{other}' and '{name}' share memory", help="give each an array of its own")
             taken[name] = array
         straight = {
@@ -481,14 +480,6 @@ def _refuse_arrays(made: Instance, what: str) -> None:
     if math.prod(made.root.shape) != 1:
         error = ShapeError(f"{what} is of a scalar: the value has the shape {made.root.shape}", help="take sum(...) of it, or its Jacobian")
         raise made.with_place(error)
-
-
-def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    """Return True for arrays with memory in common. What cannot be told in reasonable time counts as such."""
-    try:
-        return bool(np.shares_memory(a, b, max_work=_WORK))  # type: ignore[arg-type]
-    except (np.exceptions.TooHardError, OverflowError):
-        return True
 
 
 def _overlaps_itself(array: np.ndarray) -> bool:

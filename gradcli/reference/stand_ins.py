@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -31,7 +31,6 @@ from gradcli.reference.ball import Ball, as_arb, as_float, made
 from gradcli.reference.balls import Balls
 from gradcli.reference.contexts import Undecidable
 from gradcli.reference.deadline import in_time
-from gradcli.reference.digits import by_balls
 
 DIRECTIONS = 3
 STEPS = {True: (2.0**-9, 2.0**-13, 2.0**-17), False: (2.0**-6, 2.0**-9, 2.0**-12)}  # in long double, in double
@@ -114,7 +113,7 @@ class StandIns:
         shape = np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None))
         size = math.prod(shape)
         count = _SOME_OF_A_LOOP if self.is_wide or op.accuracy.ulps <= 1 else _SOME_OF_A_FUNCTION
-        places = np.unique(np.linspace(0, size - 1, count if size else 0).astype(int))
+        places = _spread(size, count)
         some = entries(operands, shape, places)
         if _has_loop(op, some, static):
             found = np.asarray(op.forward(*operands, **static))
@@ -328,12 +327,23 @@ _MOST_ENTRIES = 5_000  # that are computed one by one
 _AT_ONCE = 64  # entries between two looks at the time
 _DIGITS = (25, 50, 200, 800)  # the first tells all bits of a long double
 _BITS = 70  # that have to be certain
+_LOW, _HIGH = 2.0**-900, 2.0**1000  # a number between and what a double leaves of it are sums of two doubles
 _BEYOND = 1 << 20  # binary exponents that no long double has
 
 
 def entries(operands: Sequence[Any], shape: tuple[int, ...], places: Any) -> list[Any]:
     """Return what operands that broadcast to a shape have at some of its places."""
-    return [None if o is None else np.broadcast_to(o, shape).reshape(-1)[places] for o in operands]
+    return [None if o is None else _flat(o, shape)[places] for o in operands]
+
+
+def _flat(x: Any, shape: tuple[int, ...]) -> Any:
+    return np.asarray(x if np.shape(x) == shape else np.broadcast_to(x, shape)).reshape(-1)
+
+
+@lru_cache(maxsize=64)
+def _spread(size: int, count: int) -> Any:
+    """Places of some of so many entries, from the first to the last."""
+    return np.unique(np.linspace(0, size - 1, count if size else 0).astype(int))
 
 
 def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "float") -> Any:
@@ -342,15 +352,24 @@ def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "f
     size = math.prod(shape)
     if size > _MOST_ENTRIES:
         raise Unsupported(f"a function of {size:,} entries one by one")
-    columns = [None if o is None else np.broadcast_to(o, shape).reshape(-1) for o in operands]
+    columns = [None if o is None else _flat(o, shape) for o in operands]
     out = np.empty(size, {"bool": bool, "int": np.int64}.get(result, LONG_DOUBLE))
-    rows = zip(*(_numbers(column, size) for column in columns), strict=True)
-    for i, numbers in enumerate(in_time(rows, _AT_ONCE)):
-        found = by_balls(_DIGITS, partial(_of_one, function, numbers, result))
-        if found is None:
-            raise Unsupported("a function of an entry that no precision decides")
-        out[i] = found
-    return out.reshape(shape)
+    balls = Balls()
+    open_rows: Iterable[Any] = enumerate(zip(*(_numbers(column, size) for column in columns), strict=True))
+    for balls.dps in _DIGITS:
+        undecided = []
+        with balls.working():
+            for i, numbers in in_time(open_rows, _AT_ONCE):
+                try:
+                    out[i] = _of_one(function, numbers, result, balls)
+                except Undecidable:
+                    undecided.append((i, numbers))
+                except (*_FAILURES, AttributeError, Unsupported) as error:
+                    raise Unsupported("a function of an entry that has no reference") from error
+        if not undecided:
+            return out.reshape(shape)
+        open_rows = undecided
+    raise Unsupported("a function of an entry that no precision decides")
 
 
 def _of_one(function: Callable[..., Any], numbers: Sequence[Any], result: str, m: Balls) -> Any:
@@ -369,7 +388,7 @@ def _numbers(column: Any, count: int) -> Iterable[Any]:
         return [None] * count if column is None else column.tolist()
     if column.dtype.kind in "iu":
         return map(Ball, column.tolist())
-    return map(_ball, column)
+    return map(Ball, column.tolist()) if column.dtype == np.float64 else map(_ball, column)
 
 
 def _ball(x: Any) -> Ball:
@@ -380,6 +399,9 @@ def _ball(x: Any) -> Ball:
 
 
 def _long_double(x: arb) -> Any:
+    high = float(x)
+    if _LOW < abs(high) < _HIGH:  # the same as below, faster
+        return LONG_DOUBLE(high) + LONG_DOUBLE(float(x - high))
     if not x.is_finite():
         return LONG_DOUBLE(as_float(x))
     with flint.ctx.workprec(_BITS):

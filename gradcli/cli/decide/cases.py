@@ -273,12 +273,7 @@ class Cases(Work):
 
     def __init__(self, request: CheckRequest, functions: Work | None = None) -> None:
         usual = Configuration(request.config).of()
-        checking = CHECKING
-        if request.over:
-            from gradcli.cli.inputs import box_of
-
-            checking = replace(checking, over=box_of(request.over, limits_of(request)))
-        super().__init__(request, check_inputs(request, usual), checking)
+        super().__init__(request, check_inputs(request, usual), CHECKING)
         targets, policy = targets_of(request.save), self.policies.of(None)
         for path in self.inputs.files:
             self.policies.of(path)  # what is wrong in a project's settings is said before anything is done
@@ -470,5 +465,5 @@ def _said(request: CheckRequest, names: str) -> Iterator[str]:
 # The options that say what is decided, and those that what is computed, and how it is judged, depends on.
 _ALONE = "expression grad grad_formula function gradient jvp_of adjoint by implicit fixed_point parameters at forward order"
 _OPTIONS = (
-    "input_format wrt seed fail_on rtol atol convention points random_state timeout dialect dtype backend threads config freeze over limit"
+    "input_format wrt seed fail_on rtol atol convention points random_state timeout dialect dtype backend threads config freeze limit"
 )

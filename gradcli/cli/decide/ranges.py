@@ -22,7 +22,7 @@ from gradcli.language.tree import Definition, Query
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
-from gradcli.query.free_variables import needs_of
+from gradcli.query.free_variables import needed
 from gradcli.query.options import Options, names_of
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.report.plot_chart import Chart, Row, Style
@@ -86,10 +86,10 @@ def _free_names(texts: Iterable[str], programs: Programs) -> list[str]:
     for statement in program.statements([f"{text}\n" for text in texts]):
         if isinstance(statement, GradcliError):
             continue  # it is reported where it is evaluated
-        needed = () if isinstance(statement, Definition) else needs_of(statement, program.scope).names
-        names.update(dict.fromkeys(name for name in needed if name not in bound))
+        lacking = () if isinstance(statement, Definition) else needed(statement, program.scope)
+        names.update(dict.fromkeys(name for name in lacking if name not in bound))
         bound.update(names_bound_by(statement))
-        if not isinstance(statement, Query) and not needed:
+        if not isinstance(statement, Query) and not lacking:
             program.execute(statement)
     return [*names]
 
