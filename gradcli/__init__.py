@@ -40,8 +40,9 @@ _PLACES = {  # the names of the API by the modules that they are taken from when
     "gradcli.report.verdicts": ("Check", "Claim", "Departure", "OneSided", "Rewrite", "VariableCheck", "Verdict", "Worst"),
     "gradcli.report.derivative_record": ("DerivativeRecord", "Formula"),
     "gradcli.report.explanation": (
-        "Contribution", "ExplainedGradient", "ExplainedNode", "Explanation", "Path", "ShownExplanation", "Step", "Why",
+        "Contribution", "ExplainedGradient", "ExplainedNode", "Explanation", "Path", "Step", "Why",
     ),
+    "gradcli.report.shown_explanation": ("ShownExplanation",),
     "gradcli.language.tree": ("ParsedProgram",),
     "gradcli.limits": ("Limits",),
     "gradcli.query.bindings": ("UnknownArgument",),

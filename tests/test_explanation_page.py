@@ -23,11 +23,12 @@ from gradcli.cli.inputs import Inputs
 from gradcli.errors import Source
 from gradcli.query.bindings import Programs
 from gradcli.query.options import Options
-from gradcli.report.explanation import ExplainedGradient, ExplainedNode, Explanation, ShownExplanation
+from gradcli.report.explanation import ExplainedGradient, ExplainedNode, Explanation
 from gradcli.report.explanation import Path as Route
 from gradcli.report.lines import text_of
 from gradcli.report.page.assembly import MOST_NODES, page
 from gradcli.report.records import Record
+from gradcli.report.shown_explanation import ShownExplanation
 
 VOID = {"meta", "link", "input", "img"}
 ROOT = Path(gradcli.__file__).parent.parent
@@ -156,7 +157,7 @@ def test_arrays_are_pictures() -> None:
 
 def test_a_large_array_is_a_line() -> None:
     outline = Outline(page(explain("sum(x)", x=np.arange(4000.0).reshape(80, 50))))
-    assert "Value 80×50, 0 to 4e+03 Adjoint 80×50, 1" in outline.text
+    assert "Value 80×50, 0 to 4e+03 Adjoint" in outline.text
     assert "img" not in [tag for tag, _ in outline.elements]
 
 

@@ -20,8 +20,9 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.pytorch import kept_places, node_name
 from gradcli.ops.structure import alias, derivative, output
-from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, ShownExplanation
+from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode
 from gradcli.report.records import Record
+from gradcli.report.shown_explanation import ShownExplanation
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect

@@ -6,10 +6,10 @@ import keyword
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib import resources
+from importlib import import_module, resources
 from typing import Any, Protocol
 
 import numpy as np
@@ -374,6 +374,7 @@ def docstring(lines: Sequence[str]) -> list[str]:
 TARGETS = ("numpy", "torch", "jax", "c", "javascript")
 ALIASES = {"js": "javascript"}
 SUFFIXES = {".py": ("numpy", "torch", "jax"), ".c": ("c",), ".js": ("javascript",)}
+_OF_LOOPS = {"c": "CFile", "javascript": "JavaScriptModule"}
 
 
 class Target(Protocol):
@@ -386,9 +387,7 @@ class Target(Protocol):
 def target_of(name: str) -> Target:
     """The target of a name. Raises UsageError for others."""
     one_of("--to", name, TARGETS)
-    from gradcli.exports.loops import CFile, JavaScriptModule
-
-    made: dict[str, Callable[[], Target]] = {"c": CFile, "javascript": JavaScriptModule}
-    if name in made:
-        return made[name]()
+    if name in _OF_LOOPS:
+        found: Target = getattr(import_module("gradcli.exports.loops"), _OF_LOOPS[name])()
+        return found
     return PythonModule({"numpy": NUMPY, "torch": TORCH, "jax": JAX}[name])

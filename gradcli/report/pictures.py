@@ -13,17 +13,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradcli.errors import OutputError
 from gradcli.inert import display_width, ends_of, one_line, xml_text
 from gradcli.report.data import grouped
+from gradcli.report.explanation import ExplainedNode, Explanation
 from gradcli.report.lines import short, size
-
-if TYPE_CHECKING:
-    from gradcli.report.explanation import ExplainedNode, Explanation
 
 FEW = 40  # nodes that are all drawn
 MOST = 120  # boxes of a drawing

@@ -27,8 +27,8 @@ from gradcli.query.general_formulas import General
 from gradcli.query.names import UsedNames
 from gradcli.query.options import Options, Policy, names_of
 from gradcli.report.derivative_record import DerivativeRecord
-from gradcli.report.explanation import ShownExplanation
 from gradcli.report.records import Answer, Record
+from gradcli.report.shown_explanation import ShownExplanation
 
 if TYPE_CHECKING:
     pass

@@ -16,19 +16,10 @@ import numpy as np
 
 from gradcli.inert import one_line, printable, xml_text
 from gradcli.report.data import encoded, grouped, plain
-from gradcli.report.explanation import (
-    DIGITS,
-    LARGEST,
-    Contribution,
-    ExplainedGradient,
-    ExplainedNode,
-    Explanation,
-    ShownExplanation,
-    Step,
-    count_text,
-)
+from gradcli.report.explanation import DIGITS, LARGEST, Contribution, ExplainedGradient, ExplainedNode, Explanation, Step, count_text
 from gradcli.report.lines import Line, short, size, text_of
 from gradcli.report.pictures import svg
+from gradcli.report.shown_explanation import ShownExplanation
 
 # -- The story: what happens in which order, forward and backward ----------------------------------
 

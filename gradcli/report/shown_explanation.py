@@ -1,0 +1,219 @@
+"""Explanations in every form, made of a sheet to read: the forward pass, the backward pass and what each gradient is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from gradcli.inert import display_width, ends_of, html_text, latex_text, padded, printable
+from gradcli.report.explanation import DIGITS, LABEL, Contribution, ExplainedGradient, ExplainedNode, Explanation, count_text
+from gradcli.report.lines import Line, Part, Table, latex_document, latex_in_notebook, rounded, text_of
+from gradcli.report.pictures import drawing, svg
+from gradcli.report.results import GradientRecord
+
+_ROOM = 78  # columns of a formula with its rule
+_ENDLESS = 10_000  # columns of a file
+_NAMES = 40  # gradients that are listed
+_MOST = 120  # nodes that are listed one by one
+_MOST_NODES = 150  # of a graph that is drawn beside the text
+
+
+class ShownExplanation(Explanation):
+    """An explanation that can be shown: as lines, in LaTeX, and as notebooks show it."""
+
+    __slots__ = ()
+    record: GradientRecord[Any]
+
+    def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
+        """Return everything that is shown of it, a formula with its rule in a line where it has room."""
+        return _Sheet(self, digits or DIGITS, width).lines()
+
+    def to_latex(self, digits: int | None = None) -> str:
+        """The derivation, or else the value and the gradient, as a part of a document in LaTeX."""
+        if not self.steps:
+            return self.record.to_latex(digits)
+        text = ""
+        for name, steps in self.steps.items():
+            rows = [rf"  &= {step.latex} && \text{{{latex_text(step.rule)}}}" for step in steps if step.latex is not None]
+            text += latex_document(f"{self.record.expr}, by {name}", rows)
+        return text
+
+    def to_html(self) -> str:
+        """The graph, unless it is large, and the same in words."""
+        is_drawn = 0 < len(self.nodes) <= _MOST_NODES
+        picture = f'<div class="picture">{svg(self, embedded=True)}</div>' if is_drawn else ""
+        return f"<div>{picture}<pre>{html_text(text_of(self.lines()))}</pre></div>"
+
+    _repr_html_ = to_html
+
+    def _repr_latex_(self) -> str:
+        lines = [f"&= {step.latex}" for steps in self.steps.values() for step in steps if step.latex]
+        return latex_in_notebook(lines or self.record.equations())
+
+
+class _Sheet:
+    """Lines that are shown of an explanation without an error."""
+
+    def __init__(self, explanation: Explanation, digits: int, width: int | None) -> None:
+        self.explanation, self.digits, self.width = explanation, digits, width or _ENDLESS
+        self.rounded = False
+
+    def lines(self) -> list[Line | Table]:
+        explanation = self.explanation
+        if explanation.why:
+            return [line for each in explanation.why for line in _story(each.lines)]
+        record = [line for line in explanation.record.lines() if isinstance(line, Line)]
+        lines: list[Line | Table] = [line for line in record if line.kind == "title"]
+        if explanation.steps:
+            lines += self._steps()
+        elif explanation.nodes:  # else an assert
+            few = len(explanation.nodes) <= _MOST
+            lines += [*(self._forward() if few else self._folded()), *(self._backward() if few else ()), *self._gradients()]
+        facts = self._facts(record)
+        lines += [_line()] if facts and explanation.record.mode != "assert" else []
+        note = _line(f"  numbers are rounded to {self.digits} digits; --digits 17 shows all")
+        return [*lines, *facts, *([note] if self.rounded else [])]
+
+    def _steps(self) -> Iterator[Line]:
+        """Each formula with its rule beside it, or above it where a line has no room for both."""
+        for name, steps in self.explanation.steps.items():
+            yield from _headed(f"d/d{printable(name)}", role="name")
+            rules, formulas = [printable(step.rule) for step in steps], [printable(step.formula) for step in steps]
+            most = min(self.width, _ROOM) - max(map(display_width, rules)) - 8
+            room = max((width for width in map(display_width, formulas) if width <= most), default=0)
+            for rule, formula in zip(rules, formulas, strict=True):
+                if display_width(formula) <= room:
+                    yield _line("  = ", Part(padded(formula, room), "formula"), f"   {rule}")
+                else:
+                    yield _line(f"    {rule}:")
+                    yield _line("  = ", Part(formula, "formula"))
+
+    def _folded(self) -> Iterator[Line]:
+        """Many nodes as fewer: by function, call and line."""
+        drawn = drawing(self.explanation, _MOST)
+        yield from _headed("forward and backward", f"  {drawn.count}: --format json lists them all" if drawn.is_folded else "")
+        yield from self._rows(
+            (box.key, box.role, box.title, box.detail, box.value, f"adjoint {box.adjoint}" if box.adjoint else "") for box in drawn.boxes
+        )
+
+    def _forward(self) -> Iterator[Line]:
+        yield from _headed("forward", "  every node after its operands")
+        yield from self._rows(
+            (node.id, node.op, self._definition(node), _operation(node), self._number(node.value).text, _recorded(node))
+            for node in self.explanation.nodes
+        )
+
+    def _definition(self, node: ExplainedNode) -> str:
+        """Return what a node is called, with what a name stands for."""
+        return ends_of(f"{node.name} = {node.text}", LABEL) if node.is_definition else self.explanation.label(node.id)
+
+    def _rows(self, nodes: Iterator[tuple[int, str, str, str, str, str]]) -> Iterator[Line]:
+        """Nodes below one another: id, kind, title, operation, value, and what else is known."""
+        rows = [*nodes]
+        ids = len(str(max(row[0] for row in rows)))
+        columns = [max(map(display_width, column)) for column in [*zip(*rows, strict=True)][2:5]]
+        titles, operations, values = map(min, columns, (LABEL, 24, 30)) if sum(columns) < self.width - ids - 10 else (0, 0, 0)
+        for id, kind, title, operation, value, further in rows:
+            parts = [
+                Part(f"  {id:>{ids}}  ", "id"), Part(padded(title, titles) + "  ", _role(kind)), Part(padded(operation, operations) + "  "),
+                Part(padded(value, values) + "  ", "number"), Part(further),
+            ]  # fmt: skip
+            yield Line(None, parts, "row")
+
+    def _backward(self) -> Iterator[Line]:
+        if not self.explanation.backward:
+            return
+        yield from _headed("backward", "  the adjoint of a node is the derivative of the result by it")
+        arrived, leaving = self.explanation.arrived(), self.explanation.leaving()
+        for id in [*leaving, *(node.id for node in self.explanation.nodes if node.id not in leaving and node.id in arrived)]:
+            yield from self._adjoint(self.explanation.node(id), arrived.get(id, []))
+            yield from map(self._passed, leaving.get(id, ()))
+
+    def _adjoint(self, node: ExplainedNode, arrived: list[Contribution]) -> Iterator[Line]:
+        several, adjoint, seed = len(arrived) > 1, self._number(node.adjoint), ""
+        if node.id == self.explanation.result:
+            several = False
+            seed = ", the seed: ones" if node.shape and not self.explanation.record.seed_given else ", the seed"
+        has = f"  has {len(arrived)} contributions, together " if several else "  has "
+        yield _line(Part(f"  {node.id}  ", "id"), self._node(node.id), has, adjoint, seed)
+        for each in arrived if several else ():
+            yield _line("       ", self._number(each.passed), f" from {each.node}")
+
+    def _passed(self, part: Contribution) -> Line:
+        line: list[Part | str] = [Part(f"     to {part.operand}  ", "id"), self._node(part.operand)]
+        if part.partial is not None:
+            partial, local = printable(part.partial), self._number(part.local)
+            line += ["  times ", Part(partial, "formula")]
+            line += [] if partial in (local.text, "1", "-1") else [" (", local, ")"]
+        elif part.rule is not None:
+            line += ["  ", Part(printable(part.rule), "formula")]
+        line += [f", {part.summed}"] if part.summed is not None else []
+        return _line(*line, " gives ", self._number(part.passed))
+
+    def _gradients(self) -> Iterator[Line]:
+        gradients = self.explanation.gradients
+        if not gradients:
+            return
+        yield from _headed("gradient", "  by paths from the name to the result, the largest first")
+        for name, gradient in islice(gradients.items(), _NAMES):
+            yield _line("  ", Part(printable(name), "name"), "  ", self._number(gradient.value))
+            for path in gradient.paths:
+                yield _line("     ", self._number(path.contribution), " by ", Part(self.explanation.route(path.nodes), "text"))
+            yield from self._rest(gradient)
+        if len(gradients) > _NAMES:
+            yield _line(f"  and {len(gradients) - _NAMES:,} more names: --format json lists them")
+
+    def _rest(self, gradient: ExplainedGradient) -> Iterator[Line]:
+        if gradient.left_out:
+            yield _line(f"     and {count_text(gradient.left_out)} smaller paths, together ", self._number(gradient.rest))
+        elif gradient.paths and np.any(np.asarray(gradient.rest) != 0) and np.all(np.isfinite(gradient.rest)):
+            yield _line("     ", self._number(gradient.rest), " is rounding")
+        elif not gradient.paths:
+            yield _line("     no path leads from it to the result")
+
+    def _facts(self, record: list[Line]) -> list[Line]:
+        """Return the lines of the record beside its numbers."""
+        has_value = self.explanation.record.uncertainty is not None or self.explanation.record.mode == "assert"
+        wanted = {"read as", "dialect", "check", "note", *(["value"] if has_value else [])}
+        return [Line(line.label, line.parts[:1], line.kind if line.label != "value" else "fact") for line in record if line.label in wanted]
+
+    def _node(self, id: int) -> Part:
+        return Part(self.explanation.label(id), _role(self.explanation.node(id).op))
+
+    def _number(self, value: Any) -> Part:
+        text, lost = rounded(value, self.digits)
+        self.rounded |= lost
+        return Part(text, "number")
+
+
+def _role(kind: str) -> str:
+    return "name" if kind == "leaf" else "text"
+
+
+def _line(*parts: Part | str) -> Line:
+    return Line(None, [Part(part) if isinstance(part, str) else part for part in parts])
+
+
+def _headed(heading: str, *further: str, role: str = "heading") -> list[Line]:
+    """An empty line, and a heading."""
+    return [_line(), _line(Part(heading, role), *further)]
+
+
+def _operation(node: ExplainedNode) -> str:
+    if not node.operands:
+        return node.op
+    made = f"{node.op} {', '.join(map(str, node.operands))}"
+    return f"{node.function}: {made}" if node.function is not None and node.function != node.op else made
+
+
+def _recorded(node: ExplainedNode) -> str:
+    keeps = f", keeps {', '.join(node.saved)}" if node.saved else ""
+    return f"{node.grad_fn}{keeps}" if node.grad_fn is not None else ""
+
+
+def _story(lines: Sequence[str]) -> list[Line]:
+    first, *more = map(printable, lines)
+    return [_line(Part(first, "heading")), *(_line(Part(f"  {line}", "text")) for line in more)]
