@@ -278,6 +278,6 @@ codecs.register_error("gradcli.json", _missing_from_json)
 codecs.register_error("gradcli.latex", _missing_from_latex)
 LACKING: dict[str, Any] = {
     **dict.fromkeys(("json", "jsonl", "gitlab", "sarif"), "gradcli.json"), "latex": "gradcli.latex",
-    "junit": "xmlcharrefreplace",
+    **dict.fromkeys(("junit", "html"), "xmlcharrefreplace"),
 }  # fmt: skip
 """How the formats write what an encoding other than UTF-8 does not have, by their names; the others as Python does, ``\\xe9``."""

@@ -31,7 +31,7 @@ from gradcli.query.bindings import Programs
 from gradcli.query.exporting import subjects
 from gradcli.query.options import Options
 
-TARGETS = ("numpy", "torch", "jax", "c", "javascript")
+TARGETS = ("numpy", "torch", "jax", "c", "javascript", "sympy")
 ONE = (
     -30.0,
     -3.0,

@@ -49,7 +49,11 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "language": ("language", "namespace", "graph", "ops", "characters", "errors", "containment", "limits", "spelling"),
     "tensors": ("tensors", "namespace", "graph", "ops", "errors", "spelling"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
-    "exports": ("exports", "plans.folding", "plans.index_form", "graph", "ops", "errors", "inert"),
+    "exports": (
+        "exports", "plans.folding", "plans.index_form", "formulas", "reference.symbolic",
+        "graph", "ops", "errors",
+        "notation", "inert",
+    ),
     "report": ("report", "storage", "characters", "errors", "notation", "inert"),
     "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "characters", "errors", "limits"),
     "plots": ("plots", "language", "graph", "ops", "errors"),

@@ -1,4 +1,4 @@
-"""``gradcli plot``: tables, charts and pictures of values and derivatives over ranges, and the cross-check of what is drawn."""
+"""``gradcli plot``: tables, charts, pictures and pages of values and derivatives over ranges, and the cross-check of what is drawn."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ FIGURES = {"a curve": ["tan(x)", "x=-3..3"], "a family": ["a*abs(x-a)", "x=0..4"
 
 @draws
 @pytest.mark.parametrize("figure", FIGURES)
-@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
+@pytest.mark.parametrize("kind", ["svg", "png", "pdf", "html"])
 def test_files_have_the_same_bytes_each_time(call_cli, tmp_path, figure, kind):
     found = []
     for place in ("one", "two") if figure == "a curve" else ("one",):
@@ -291,14 +291,24 @@ def test_files_have_the_same_bytes_each_time(call_cli, tmp_path, figure, kind):
         assert (done.returncode, done.stderr) == (0, f"{place}.{kind} is written\n")
         found.append((tmp_path / f"{place}.{kind}").read_bytes())
     assert len(set(found)) == 1
-    begins = {"svg": b"<?xml", "png": b"\x89PNG\r\n", "pdf": b"%PDF-"}[kind]
+    begins = {"svg": b"<?xml", "png": b"\x89PNG\r\n", "pdf": b"%PDF-", "html": b"<!DOCTYPE html>"}[kind]
     assert found[0].startswith(begins)
-    if kind == "svg":
-        text = found[0].decode()
-        ElementTree.fromstring(text[text.index("<svg") :])
+    if kind in ("svg", "html"):
+        text = found[0].decode().removeprefix("<!DOCTYPE html>")
+        ElementTree.fromstring(text[text.index("<svg") :] if kind == "svg" else text)
         fetched = re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?(?!#|"#|'#)([^"'\s)]+)""", re.sub(r"xmlns(:\w+)?=\"[^\"]*\"", "", text))
         assert [address for address in fetched if not address.startswith("#")] == []
         assert "<script" not in text
+
+
+@draws
+def test_a_page_has_the_picture_the_marks_and_the_table(call_cli, tmp_path):
+    assert call_cli("plot", "abs(x)", "x=-1..1", "--points", "3", "--out", "p.html").returncode == 0
+    page = ElementTree.fromstring((tmp_path / "p.html").read_text().removeprefix("<!DOCTYPE html>"))
+    assert len(list(page.iter("{http://www.w3.org/2000/svg}svg"))) == 1
+    assert [cell.text for cell in page.iter("th")] == ["x", "value", "d/dx"]
+    assert [cell.text for cell in page.iter("td")] == ["-1.0", "1.0", "-1.0", "0.0", "0.0", "0.0", "1.0", "1.0", "1.0"]
+    assert "at x=0: the slope goes from -1 to 1" in [cell.text for cell in page.iter("dd")]
 
 
 def test_a_file_that_cannot_be_written_is_an_error(call_cli, tmp_path):
@@ -340,11 +350,15 @@ def test_texts_of_others_are_inert_in_charts_and_tables(name):
 
 @draws
 @pytest.mark.parametrize("name", ["XML", "a null", "halves", "LaTeX", "percents", "a colour", "wide", "lines", "Markdown"])
-def test_texts_of_others_are_inert_in_pictures(name):
-    from gradcli.report.plot_picture import picture
+def test_texts_of_others_are_inert_in_pages(name):
+    from gradcli.report.plot_picture import page
 
-    root = ElementTree.fromstring(picture([hostile_record(HOSTILE[name])], "svg").decode())
+    text = page([hostile_record(HOSTILE[name])])
+    text.encode()
+    root = ElementTree.fromstring(text.removeprefix("<!DOCTYPE html>"))
     assert not list(root.iter("script"))
+    if name == "XML":
+        assert HOSTILE[name] in [heading.text for heading in root.iter("h1")]
 
 
 def test_a_name_in_any_script_is_an_axis(call_cli):

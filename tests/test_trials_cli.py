@@ -100,6 +100,7 @@ WRITTEN = {
     "f.py": ("export", "def value_and_grad"),
     "f.c": ("export", "double value_and_grad"),
     "f.js": ("export", "export function value_and_grad"),
+    "f.tex": ("export", r"\begin{align"),
     "p.svg": ("explain", "<svg"),
     "p.html": ("explain", "<!DOCTYPE html>"),
     "p.json": ("explain", '"schema": 1'),
@@ -117,7 +118,7 @@ def test_the_suffix_of_a_file_says_what_is_written(call_cli, tmp_path, file, com
 
 
 UNWRITTEN = {
-    "another suffix of export": (["export", "x", "--out", "f.rs"], "the suffixes are .py, .c, .js"),
+    "another suffix of export": (["export", "x", "--out", "f.rs"], "the suffixes are .py, .c, .js, .tex"),
     "no suffix": (["export", "x", "--out", "f"], "a suffix says what is written"),
     "another suffix of explain": (["explain", "x", "x=1", "--out", "p.png"], ".svg, .html, .json, .md, .tex, .txt"),
     "another target": (["export", "x", "--to", "c", "--out", "f.py"], "--out f.py and --to c contradict each other"),

@@ -234,7 +234,7 @@ PLOTS = {
 
 
 @pytest.mark.parametrize("line", PLOTS)
-@pytest.mark.parametrize("suffix", ["csv", "json", "svg"])
+@pytest.mark.parametrize("suffix", ["csv", "json", "svg", "html"])
 def test_plots_of_several_expressions_and_of_a_range_alone(call_cli, tmp_path, line, suffix):
     pytest.importorskip("matplotlib")
     done = call_cli("plot", *line.split("|"), "--points", "3", "--no-check", "--out", str(tmp_path / f"p.{suffix}"))

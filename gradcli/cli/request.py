@@ -326,7 +326,9 @@ class PlotRequest(Request):
     ] = None
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write to FILE.svg, .png or .pdf (pip install 'gradcli[plot]'), .csv or .json."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write to FILE.svg, .png, .pdf, .html (pip install 'gradcli[plot]'), .csv or .json."
+        ),
     ] = None
     width: Annotated[int | None, typer.Option(metavar="N", help="Columns of a chart; pixels of a file.")] = None
     height: Annotated[int | None, typer.Option(metavar="N", help="Rows of a chart; pixels of a file.")] = None
@@ -417,7 +419,7 @@ class CheckRequest(Request):
         Texts,
         typer.Option(
             "--report", metavar="KIND=FILE",
-            help="A report: text, json, jsonl, junit, github, gitlab, sarif or markdown; - is stdout.",
+            help="A report: text, json, jsonl, junit, github, gitlab, sarif, markdown or html; - is stdout.",
         ),
     ] = ()  # fmt: skip
     output_format: Annotated[str, typer.Option("--format", metavar="KIND", help="The report on standard output (default text).")] = _UNSAID
@@ -492,12 +494,12 @@ class ExportRequest(Request):
         str | None,
         typer.Option(
             "--to",
-            metavar="numpy|torch|jax|c|javascript",
+            metavar="latex|numpy|torch|jax|c|javascript|sympy",
             help="The language or library (numpy, or as FILE's suffix says); js is javascript.",
         ),
     ] = None
     out: Annotated[
-        str | None, typer.Option("--out", "-o", metavar="FILE", help="Write the functions to FILE.py, .c or .js, as its suffix says.")
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Write the functions to FILE.py, .c, .js or .tex, as its suffix says.")
     ] = None
     files: Files = ()
     input_format: InputFormat = None

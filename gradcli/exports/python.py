@@ -24,11 +24,90 @@ from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Exported, Piece
 from gradcli.ops.writing import OfSciPy
 
-# -- Texts of operations that languages share -----------------------------------------------------
+# -- A graph as statements of a language of expressions: text as one more domain in which a graph
+# is interpreted.
+#
+# A value gets a name where the program gave it one, where it is used more than once, and where
+# its text would be long.
 
 
 LONGEST = 72  # characters of an expression that is not given a name of its own
 OPERATORS = ("+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=")  # that all languages here share
+
+
+class Statements(Transcription[Any]):
+    """Parts that every language of expressions shares: names, operators, numbers."""
+
+    def __init__(self, roots: Sequence[Expr], names: Names, labels: Mapping[Expr, str], leaves: Mapping[Expr, str]) -> None:
+        self.names, self.labels, self.leaves = names, labels, leaves
+        self.order = reachable(roots)
+        self.uses = Counter(operand for node in self.order for operand in node.operands if operand is not None)
+        self.uses.update(roots)
+        self.lines: list[str] = []
+        self.roots = list(roots)
+
+    def written(self) -> list[str]:
+        """The text of each root; `lines` are the statements before it."""
+        table = interpret(self.order, self)
+        return [table[root][0] for root in self.roots]
+
+    # -- what nodes are -------------------------------------------------------------------------------------------
+
+    def leaf(self, node: Expr) -> Piece:
+        return Piece((self.leaves[node], ATOM))
+
+    def constant(self, node: Expr) -> Piece:
+        value = node.payload
+        if isinstance(value, np.ndarray) and value.ndim:
+            return self._named(node, self.array(value), ATOM) if value.size > 3 else Piece((self.array(value), ATOM))
+        if isinstance(value, (np.ndarray, np.generic)):
+            value = value.item()
+        if node.kind != FLOAT:
+            return Piece((str(value) if isinstance(value, bool) else str(int(value)), ATOM))
+        number = float(value)
+        return Piece((self.number(number), UNARY if number < 0 or math.copysign(1, number) < 0 else ATOM))
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
+        text, power = self._text(node, op, operands)
+        if node in self.labels or self.uses[node] > 1 or len(text) > LONGEST:
+            return self._named(node, text, power)
+        return Piece((text, power))
+
+    def _text(self, node: Expr, op: Op, operands: list[Any]) -> tuple[str, int]:
+        found = operator_text(op, operands)
+        if found is not None:
+            return found
+        if op.text.sign == "**":
+            return f"{operands[0].at(ATOM)} ** {operands[1].at(ATOM)}", BINDING["**"]
+        template = self.template(node, op, operands)
+        given = [operand for operand in operands if operand is not None]
+        if template == "{0}":
+            same: tuple[str, int] = (given[0][0], given[0][1])
+            return same
+        for place, operand in enumerate(given):
+            if template.count(f"{{{place}") > 1 and not operand[0].replace(".", "_").isidentifier():
+                name = self.names.new()
+                self.lines.append(f"{name} = {operand[0]}")
+                given[place] = Piece((name, ATOM))
+        text = template.format(*given)
+        return (text[1:-1], SUM) if template[:1] == "(" and _is_bracketed(text) else (text, ATOM)
+
+    def _named(self, node: Expr, text: str, power: int) -> Piece:
+        label = self.labels.get(node)
+        name = self.names.of(label) if label is not None else self.names.new()
+        self.lines.append(f"{name} = {text}")
+        return Piece((name, ATOM))
+
+    # -- what languages differ in ---------------------------------------------------------------------------------
+
+    def template(self, node: Expr, op: Op, operands: list[Any]) -> str:
+        raise NotImplementedError
+
+    def number(self, value: float) -> str:
+        raise NotImplementedError
+
+    def array(self, value: np.ndarray) -> str:
+        raise NotImplementedError
 
 
 def operator_text(op: Op, operands: Sequence[Any]) -> Piece | None:
@@ -206,73 +285,12 @@ JAX = ArrayTarget(
 _NUMBER = re.compile(r"-?(?:\d[\w.]*(?:e[-+]\d+)?|torch\.(?:inf|nan))\Z")  # which functions of PyTorch do not take
 
 
-class Statements(Transcription[Any]):
-    """Statements of Python, and the texts of results after them.
+class _Text(Statements):
+    """Statements of Python."""
 
-    A value gets a name where the program gave it one, where it is used more than once, and where its text would be long.
-    """
-
-    def __init__(self, target: ArrayTarget, subject: Subject, names: Names, leaves: Mapping[Expr, str]) -> None:
-        roots = subject.roots
-        self.target, self.precision, self.labels = target, subject.precision, subject.labels
-        self.names, self.leaves = names, leaves
-        self.order = reachable(roots)
-        self.uses = Counter(operand for node in self.order for operand in node.operands if operand is not None)
-        self.uses.update(roots)
-        self.lines: list[str] = []
-        self.roots = roots
-
-    def written(self) -> list[str]:
-        """The text of each root; `lines` are the statements before it."""
-        table = interpret(self.order, self)
-        return [table[root][0] for root in self.roots]
-
-    # -- what nodes are -------------------------------------------------------------------------------------------
-
-    def leaf(self, node: Expr) -> Piece:
-        return Piece((self.leaves[node], ATOM))
-
-    def constant(self, node: Expr) -> Piece:
-        value = node.payload
-        if isinstance(value, np.ndarray) and value.ndim:
-            return self._named(node, self.array(value), ATOM) if value.size > 3 else Piece((self.array(value), ATOM))
-        if isinstance(value, (np.ndarray, np.generic)):
-            value = value.item()
-        if node.kind != FLOAT:
-            return Piece((str(value) if isinstance(value, bool) else str(int(value)), ATOM))
-        number = float(value)
-        return Piece((self.number(number), UNARY if number < 0 or math.copysign(1, number) < 0 else ATOM))
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Piece:
-        text, power = self._text(node, op, operands)
-        if node in self.labels or self.uses[node] > 1 or len(text) > LONGEST:
-            return self._named(node, text, power)
-        return Piece((text, power))
-
-    def _text(self, node: Expr, op: Op, operands: list[Any]) -> tuple[str, int]:
-        found = operator_text(op, operands)
-        if found is not None:
-            return found
-        if op.text.sign == "**":
-            return f"{operands[0].at(ATOM)} ** {operands[1].at(ATOM)}", BINDING["**"]
-        template = self.template(node, op, operands)
-        given = [operand for operand in operands if operand is not None]
-        if template == "{0}":
-            same: tuple[str, int] = (given[0][0], given[0][1])
-            return same
-        for place, operand in enumerate(given):
-            if template.count(f"{{{place}") > 1 and not operand[0].replace(".", "_").isidentifier():
-                name = self.names.new()
-                self.lines.append(f"{name} = {operand[0]}")
-                given[place] = Piece((name, ATOM))
-        text = template.format(*given)
-        return (text[1:-1], SUM) if template[:1] == "(" and _is_bracketed(text) else (text, ATOM)
-
-    def _named(self, node: Expr, text: str, power: int) -> Piece:
-        label = self.labels.get(node)
-        name = self.names.of(label) if label is not None else self.names.new()
-        self.lines.append(f"{name} = {text}")
-        return Piece((name, ATOM))
+    def __init__(self, target: ArrayTarget, precision: str, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.target, self.precision = target, precision
 
     def template(self, node: Expr, op: Op, operands: list[Any]) -> str:
         shapes = [None if operand is None else operand.shape for operand in node.operands]
@@ -327,8 +345,7 @@ class PythonModule:
 
     def _writes(self, op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         shapes = [None if operand is None else operand.shape for operand in operands]
-        is_operator = (op.text.sign in OPERATORS and op.algebra != "chain") or op.text.sign == "**"
-        return is_operator or bool(self.target.template(op, [o is not None for o in operands], shapes, node.static))
+        return is_operator(op) or bool(self.target.template(op, [o is not None for o in operands], shapes, node.static))
 
     def _function(self, subject: Subject) -> str:
         target = self.target
@@ -336,25 +353,38 @@ class PythonModule:
         subject = writable(subject, target.name, self._writes)
         names = Names(target.reserved, unicode=True)
         known = {parameter.leaf: names.of(parameter.name) for parameter in subject.parameters}
-        text = Statements(target, subject, names, known)
+        text = _Text(target, subject.precision, subject.roots, names, subject.labels, known)
+        results = [self._result(node, piece, subject.precision) for node, piece in zip(subject.roots, text.written(), strict=True)]
         take = f"{target.prefixes['np']}{'as_tensor' if target.tensor else 'asarray'}"
         taken = [f"{name} = {take}({name}, dtype={target.dtype(leaf.kind, subject.precision)})" for leaf, name in known.items()]
-        value, *gradients = [
-            self._result(node, piece, subject.precision) for node, piece in zip(subject.roots, text.written(), strict=True)
-        ]
-        entries = (f"{quoted(name)}: {text}" for name, text in zip(subject.gradients, gradients, strict=True))
-        lines = [target.decorated] if target.decorated else []
-        lines += wrapped(f"def {subject.function}({', '.join(['*', *known.values()]) if known else ''}):")
-        lines += docstring(described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}))
-        for line in [*taken, *text.lines, f"value = {value}", "return value, {" + ", ".join(entries) + "}"]:
-            lines += wrapped("    " + line)
-        return "\n".join(lines)
+        lines = function_lines(
+            subject, known, described(subject, kinks, {p.name: known[p.leaf] for p in subject.parameters}), [*taken, *text.lines], results
+        )
+        return "\n".join([*([target.decorated] if target.decorated else []), *lines])
 
     def _result(self, node: Expr, text: str, precision: str) -> str:
         """A result, which is an array also where nothing was computed."""
         if not node.is_constant or node.shape:
             return text
         return f"_tensor({text})" if self.target.tensor else self.target.array(f"{text}, dtype={self.target.dtype(FLOAT, precision)}")
+
+
+def is_operator(op: Op) -> bool:
+    """Return whether Python writes an operation by a sign."""
+    return (op.text.sign in OPERATORS and op.algebra != "chain") or op.text.sign == "**"
+
+
+def function_lines(
+    subject: Subject, known: Mapping[Expr, str], told: Sequence[str], body: Sequence[str], results: Sequence[str]
+) -> list[str]:
+    """A function of Python with its docstring; its results are the value and a dictionary of gradients."""
+    value, *gradients = results
+    entries = (f"{quoted(name)}: {text}" for name, text in zip(subject.gradients, gradients, strict=True))
+    lines = wrapped(f"def {subject.function}({', '.join(['*', *known.values()]) if known else ''}):")
+    lines += docstring(told)
+    for line in [*body, f"value = {value}", "return value, {" + ", ".join(entries) + "}"]:
+        lines += wrapped("    " + line)
+    return lines
 
 
 def quoted(name: str) -> str:
@@ -371,10 +401,11 @@ def docstring(lines: Sequence[str]) -> list[str]:
 # imported when it is asked for.
 
 
-TARGETS = ("numpy", "torch", "jax", "c", "javascript")
+TARGETS = ("latex", "numpy", "torch", "jax", "c", "javascript", "sympy")
 ALIASES = {"js": "javascript"}
-SUFFIXES = {".py": ("numpy", "torch", "jax"), ".c": ("c",), ".js": ("javascript",)}
-_OF_LOOPS = {"c": "CFile", "javascript": "JavaScriptModule"}
+SUFFIXES = {".py": ("numpy", "torch", "jax", "sympy"), ".c": ("c",), ".js": ("javascript",), ".tex": ("latex",)}
+_MADE = {"c": ("loops", "CFile"), "javascript": ("loops", "JavaScriptModule")}
+_MADE |= {"latex": ("latex", "LatexFile"), "sympy": ("sympy", "SympyModule")}
 
 
 class Target(Protocol):
@@ -387,7 +418,8 @@ class Target(Protocol):
 def target_of(name: str) -> Target:
     """The target of a name. Raises UsageError for others."""
     one_of("--to", name, TARGETS)
-    if name in _OF_LOOPS:
-        found: Target = getattr(import_module("gradcli.exports.loops"), _OF_LOOPS[name])()
+    if name in _MADE:
+        module, kind = _MADE[name]
+        found: Target = getattr(import_module(f"gradcli.exports.{module}"), kind)()
         return found
     return PythonModule({"numpy": NUMPY, "torch": TORCH, "jax": JAX}[name])

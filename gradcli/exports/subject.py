@@ -179,6 +179,11 @@ def _is_bounded(op: Op, static: Mapping[str, Any]) -> bool:
         return bool(np.isfinite(op.forward(*points, **static)).all())
 
 
+def plain(subject: Subject) -> Subject:
+    """Return what is exported, without what is about the program rather than about numbers."""
+    return _interpreted(subject, _Plain(subject.value.graph))
+
+
 def _interpreted(subject: Subject, domain: Rebuilding) -> Subject:
     table = interpret(reachable(subject.roots), domain)
     return subject.rebuilt(table, [table[root] for root in subject.roots])
@@ -186,7 +191,7 @@ def _interpreted(subject: Subject, domain: Rebuilding) -> Subject:
 
 def writable(subject: Subject, target: str, writes: Writes) -> Subject:
     """Return what is exported, folded, of operations that a target has. Raises UnsupportedInTargetError for those that it lacks."""
-    subject = _composed(_interpreted(subject, _Plain(subject.value.graph)), target, writes)
+    subject = _composed(plain(subject), target, writes)
     folder = Guarding(subject.value.graph)
     roots = folder.fold(subject.roots)
     return _composed(subject.rebuilt(folder.done, roots), target, writes)

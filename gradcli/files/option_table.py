@@ -39,7 +39,7 @@ class Number(NamedTuple):
 
 _COUNT, _SECONDS, _TOLERANCE = Number(True, 1), Number(above=True), Number()
 CONVENTIONS = ("torch", "jax", "min-norm")
-REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")
+REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown", "html")
 
 # The values of options by their names; those of one command, which go before, by COMMAND.NAME.
 VALUES: dict[str, Number | tuple[str, ...] | type[bool]] = {

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import text_lines
-from gradcli.inert import display_width, html_text, latex_comment, padded, printable, shown
+from gradcli.inert import display_width, html_text, latex_comment, padded, printable, shown, xml_text
 
 _LABELS = 9  # columns of labels, where they are short
 
@@ -182,6 +182,21 @@ def size(value: Any) -> float:
 
 
 # -- HTML --------------------------------------------------------------------------------------------------------------
+
+
+def html_page(title: str, style: str, content: Iterable[str], program: str = "") -> str:
+    """A page that fetches nothing, and runs nothing but a program of ours; in ASCII, which every encoding has."""
+    scripts, icon = (" script-src 'unsafe-inline';", '<link rel="icon" href="data:,"/>') if program else ("", "")
+    policy = f"default-src 'none'; style-src 'unsafe-inline';{scripts} img-src data:; base-uri 'none'; form-action 'none'"
+    page = "\n".join([
+        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8"/>',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>', '<meta name="referrer" content="no-referrer"/>',
+        icon, f"<title>{xml_text(title)}</title>", f"<style>{style}</style>", "</head>", "<body>",
+        *content, "<footer>Made by gradcli. This file is complete: it loads nothing, and works offline.</footer>",
+        *([f"<script>{program}</script>"] if program else []), "</body>", "</html>", "",
+    ])  # fmt: skip
+    return page.encode("ascii", "xmlcharrefreplace").decode()
 
 
 def html_of(lines: Sequence[Line | Table]) -> str:

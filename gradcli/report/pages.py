@@ -1,4 +1,4 @@
-"""Reports for people: text, and what is wrong, the worst first, as a page in Markdown and as annotations of GitHub Actions."""
+"""Reports for people: text, and pages of what is wrong, the worst first, in Markdown, as annotations of GitHub Actions and in HTML."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from gradcli.inert import markdown_block, markdown_code, markdown_link, one_line, printable, shown, workflow_command
+from gradcli.inert import markdown_block, markdown_code, markdown_link, one_line, printable, shown, workflow_command, xml_text
 from gradcli.report.data import id_text
 from gradcli.report.describing import Place, address_of, block, id_of, location, message, notes, place_of, remark
+from gradcli.report.lines import html_page
 from gradcli.report.outcomes import Outcome, Report, Summary
 
 _MOST_NOTES = 100  # of claims that are right
@@ -222,3 +223,60 @@ def _properties(place: Place) -> dict[str, str | int]:
     elif place.column is not None and place.end_column is not None:
         found |= {"col": place.column, "endColumn": place.end_column}
     return found
+
+
+# -- HTML ------------------------------------------------------------------------------------------
+
+_STYLE = """
+:root { color-scheme: light dark; --text: #1f2328; --back: #ffffff; --line: #d0d7de; --dim: #59636e; --bad: #b42318; --good: #1a7f37; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e6edf3; --back: #0d1117; --line: #30363d; --dim: #9198a1; --bad: #ff7b72; --good: #56d364; }
+}
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); }
+body { margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+h1 { font-size: 1.4rem; } h1.bad, h2 { color: var(--bad); } h1.good { color: var(--good); }
+h2 { font-size: 1.05rem; margin: 0; overflow-wrap: anywhere; }
+article { border: 1px solid var(--line); border-radius: 6px; padding: .75rem 1rem; margin: 1rem 0; }
+article p { margin: 0; color: var(--dim); overflow-wrap: anywhere; }
+pre { font: 14px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0; }
+pre.command { border-left: 3px solid var(--line); padding-left: .75rem; }
+summary { cursor: pointer; }
+.picture { overflow: auto; }
+footer { color: var(--dim); margin-top: 2rem; }
+"""
+
+
+class HtmlReport(Report):
+    """Each case in full, with its explanation where there is one: a file of HTML that fetches and runs nothing."""
+
+    MOST = 200
+
+    def finding(self, outcome: Outcome) -> str:
+        where = xml_text(location(outcome, in_repository=True) + id_of(outcome.record))
+        address = address_of(place_of(outcome))
+        parts = [
+            "<article>", f"<h2>{xml_text(one_line(outcome.headline, 500))}</h2>",
+            f"<p>{where}</p>" if address is None else f'<p><a href="{xml_text(address)}">{where}</a></p>',
+            f"<pre>{xml_text(block(replace(outcome, repeat=None)))}</pre>",
+        ]  # fmt: skip
+        if outcome.repeat is not None:
+            parts.append(f'<pre class="command">{xml_text(shown(outcome.repeat))}</pre>')
+        return "\n".join([*parts, *_explanation(outcome), "</article>"])
+
+    def text(self, summary: Summary) -> str:
+        title = f"gradcli check: {summary.came_of or 'nothing to check'}"
+        left_out = f"<p>and {self.worst.left_out:,} more, none of them graver</p>"
+        content = [
+            "<main>", f'<h1 class="{"bad" if summary.bad or summary.interrupted else "good"}">{xml_text(title)}</h1>',
+            f"<p>{xml_text(summary.line())}</p>", *([f"<p>Verdicts: {summary.listed_verdicts}</p>"] if summary.verdicts else []),
+            *self.worst, *([left_out] if self.worst.left_out else []), "</main>",
+        ]  # fmt: skip
+        return html_page(title, _STYLE, content)
+
+
+def _explanation(outcome: Outcome) -> list[str]:
+    """The right gradient, step by step: the graph with its numbers, and the same in words."""
+    explanation = outcome.record.explanation
+    if explanation is None:
+        return []
+    return ["<details>", "<summary>Where the numbers come from</summary>", explanation.to_html(), "</details>"]

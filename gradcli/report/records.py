@@ -281,6 +281,7 @@ class Record(Answer):
     point: dict[str, Array] = field(default_factory=dict)  # values that were chosen for names without one
     at: dict[str, Array] = field(default_factory=dict)  # the values of the names with derivatives, where a report shows them
     uncertainty: Uncertainty | None = None  # of the value, where values are not exact
+    explanation: Any = None  # the Explanation of a case that is wrong, where a report shows it
 
     @property
     def seed_chosen(self) -> str | None:

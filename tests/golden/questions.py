@@ -76,7 +76,7 @@ def questions() -> dict[str, list[Question]]:
         "plot": [{"argv": ["plot", r["expr"], f"{next(iter(r['at']))}=0.5..2", "--format", "json"]} for r in _some(one, 40, 9)],
         "export": [
             {"argv": ["export", r["expr"], *_bindings(r), "--to", target]}
-            for target in ("numpy", "torch", "jax", "c", "javascript")
+            for target in ("numpy", "torch", "jax", "c", "javascript", "sympy", "latex")
             for r in _some(line, 30, 10)
         ],
         "hessian": [{"argv": ["eval", r["expr"], *_bindings(r), "--hessian", *seeded]} for r in _some(scalar, 60, 11)],

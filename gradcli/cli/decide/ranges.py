@@ -127,7 +127,7 @@ def _log(request: PlotRequest, box: dict[str, Ends]) -> str:
 
 
 _OF_PLOTS = {
-    **{suffix: (suffix[1:], "text") for suffix in (".svg", ".png", ".pdf")}, ".csv": ("csv",), ".json": ("json",),
+    **{suffix: (suffix[1:], "text") for suffix in (".svg", ".png", ".pdf", ".html")}, ".csv": ("csv",), ".json": ("json",),
 }  # fmt: skip
 
 
@@ -253,9 +253,10 @@ def _write_file(records: Sequence[PlotRecord], request: PlotRequest, out: str) -
     if suffix == ".csv":
         write_whole(Path(out), plot_rows(records).encode())
         return
-    from gradcli.report.plot_picture import picture
+    from gradcli.report.plot_picture import page, picture
 
-    write_whole(Path(out), picture(records, suffix.removeprefix("."), request.width, request.height))
+    size = request.width, request.height
+    write_whole(Path(out), page(records, *size).encode() if suffix == ".html" else picture(records, suffix.removeprefix("."), *size))
 
 
 def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:

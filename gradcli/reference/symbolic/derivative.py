@@ -6,6 +6,7 @@ or Dirac functions; whoever asks has made sure that the point is not on a kink.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.deadline import in_time
 from gradcli.reference.scalars import Arithmetic, Differentiated, Power, Traced, Tracing, behind, plain
-from gradcli.reference.symbolic.translate import Smooth, Steps, smooth_function
+from gradcli.reference.symbolic.translate import Smooth, Steps, expression_of, smooth_function
 from gradcli.reference.tape import ReferenceTape, exact_array
 
 _HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy may have to look at
@@ -160,3 +161,41 @@ class WholeDerivative:
         numbers = [m.mpf(value) if known is None else known.reference(m) for value, known in self.inputs]
         results = iter(self.program.run(m, tuple(numbers)))
         return [Algebra.map(lambda _: next(results), np.empty(shape)) for shape in self.shapes]
+
+
+# -- Operations as text of Python with sympy's functions: what their records say that they are in
+# sympy, printed.
+
+
+_NAMES = re.compile(r"\b([A-Za-z]\w*)(?=\()|\b(pi|E|oo|zoo|nan|EulerGamma|Catalan)\b|\b_(\d+)\b")
+
+
+def written_for_sympy(op: Any, count: int, static: Mapping[str, Any]) -> str:
+    """A template of operands by their places; empty where sympy has no such function."""
+    if op.algebra == "choice":
+        return "sympy.Piecewise(({1}, {0}), ({2}, True))"
+    places = [sympy.Symbol(f"_{place}", real=True) for place in range(count)]
+    try:
+        found = sympy.sympify(expression_of(op, places, static))
+        found = found.replace(_has_formula, lambda part: part.formula(part.args[0], int(part.args[1])))
+    except Exception:  # a reference that compares, or calls what sympy does not have
+        return ""
+    if any(not _is_sympys(part) for part in sympy.preorder_traversal(found)):
+        return ""
+    text = _NAMES.sub(_named, sympy.sstr(found))
+    return f"({text})" if not text.endswith(")") or text[0] in "(-{" or " " in text else text
+
+
+def _has_formula(part: Any) -> bool:
+    """Tell whether a record has made a function that sympy can write otherwise."""
+    return getattr(part, "formula", None) is not None
+
+
+def _is_sympys(part: Any) -> bool:
+    return type(part).__module__.startswith("sympy.") and not type(part).__name__.startswith("_")
+
+
+def _named(found: re.Match[str]) -> str:
+    if found[3]:
+        return f"{{{found[3]}:atom}}"
+    return f"sympy.{found[1] or found[2]}"

@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.inert import one_line, printable, xml_text
 from gradcli.report.data import encoded, grouped, plain
 from gradcli.report.explanation import DIGITS, LARGEST, Contribution, ExplainedGradient, ExplainedNode, Explanation, Step, count_text
-from gradcli.report.lines import Line, short, size, text_of
+from gradcli.report.lines import Line, html_page, short, size, text_of
 from gradcli.report.pictures import svg
 from gradcli.report.shown_explanation import ShownExplanation
 
@@ -350,17 +350,7 @@ def page(explanations: Sequence[ShownExplanation], digits: int | None = None) ->
         before, _chooser(explanations) if len(explanations) > 1 else "", between,
         *(element("section", text, class_="query", id=f"q{place}") for place, text in enumerate(sections)), after,
     ]  # fmt: skip
-    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-    whole = "\n".join([
-        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8"/>',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>', '<meta name="referrer" content="no-referrer"/>',
-        '<link rel="icon" href="data:,"/>', f"<title>{xml_text(_title(explanations))}</title>", f"<style>{_asset('page.css')}</style>",
-        "</head>", "<body>", *content,
-        "<footer>Made by gradcli. This file is complete: it loads nothing, and works offline.</footer>",
-        f"<script>{_asset('page.js')}</script>", "</body>", "</html>", "",
-    ])  # fmt: skip
-    return whole.encode("ascii", "xmlcharrefreplace").decode()  # which every encoding has
+    return html_page(_title(explanations), _asset("page.css"), content, _asset("page.js"))
 
 
 def _title(explanations: Sequence[Explanation]) -> str:

@@ -1,0 +1,65 @@
+"""Exports to LaTeX: equations of the value and of its partial derivatives, with parts that they share under names of their own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from gradcli.exports.subject import Subject, conventions, described, plain
+from gradcli.formulas.printing import Latex
+from gradcli.formulas.textbook import simplify
+from gradcli.graph.interpret import interpret
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.inert import printable
+from gradcli.notation import name
+from gradcli.ops.spec import Op
+from gradcli.ops.text import ATOM, LatexPiece
+
+_LONGEST = 240  # characters of a formula that is not given a name of its own
+_SHORT = 40  # and of one that is repeated rather
+
+
+class LatexFile:
+    """Files of LaTeX: one environment for each query."""
+
+    def file(self, subjects: Sequence[Subject]) -> str:
+        """The text of a file."""
+        return "\n\n".join(map(self._equations, subjects)) + "\n"
+
+    def _equations(self, subject: Subject) -> str:
+        kinks = conventions(subject)
+        subject = plain(subject)
+        roots = simplify(subject.roots, subject.value.graph)
+        shared = _Shared(roots, subject.labels)
+        table = interpret(reachable(roots), shared)
+        texts = [table[root][0] for root in roots]
+        names = [name(parameter.name) for parameter in subject.parameters]
+        head = f"f\\left({', '.join(names)}\\right)" if names else "f"
+        lines = [f"{sign} &= {text}" for sign, text in shared.lines]
+        lines.append(f"{head} &= {texts[0]}")
+        for by, text in zip(subject.gradients, texts[1:], strict=True):
+            above = "f" if not subject.value.shape else "\\sum f" if subject.seed == "ones" else "\\left\\langle v, f\\right\\rangle"
+            lines.append(f"\\frac{{\\partial {above}}}{{\\partial {name(by)}}} &= {text}")
+        comment = [f"% {printable(line)}".rstrip() for line in described(subject, kinks, {p.name: p.name for p in subject.parameters})]
+        return "\n".join([*comment, "\\begin{align*}", *(f"    {line} \\\\" for line in lines[:-1]), f"    {lines[-1]}", "\\end{align*}"])
+
+
+class _Shared(Latex):
+    """Formulas whose long parts that stand in several places are equations of their own."""
+
+    def __init__(self, roots: Sequence[Expr], labels: dict[Expr, str]) -> None:
+        self.labels = labels
+        order = reachable(roots)
+        self.uses = Counter(operand for node in order for operand in node.operands if operand is not None)
+        self.lines: list[tuple[str, str]] = []
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> LatexPiece:
+        piece = super().operation(node, op, operands)
+        is_shared = self.uses[node] > 1 and len(piece[0]) > _SHORT
+        if not is_shared and len(piece[0]) <= _LONGEST and node not in self.labels:
+            return piece
+        label = self.labels.get(node)
+        sign = name(label) if label is not None else f"t_{{{len(self.lines) + 1}}}"
+        self.lines.append((sign, piece[0]))
+        return LatexPiece((sign, ATOM))
