@@ -48,11 +48,6 @@ class UsedNames:
             if binding.name not in self.bound and not shared:
                 line, _ = binding.source.position(binding.span.start)
                 self.bound[binding.name] = _place(line, binding.source.name)
-        held = scope.held
-        self.had |= held.places.keys()
-        for name, line in zip(held.places, held.lines, strict=True):
-            if name not in self.mentioned and name not in self.bound:
-                self.bound[name] = _place(line, held.name)
 
     def merge(self, other: UsedNames) -> None:
         """Add what another process has gathered."""
@@ -79,6 +74,10 @@ class UsedNames:
         if several:
             had = self.had.union(given)
             refuse_unknown(options, had | self.mentioned if free else had, self.mentioned)
+        for name in options.over:
+            if name not in self.mentioned:
+                help = did_you_mean(name, sorted(self.mentioned), f"write --over with a name of the formula, or leave {name} out")
+                raise MissingValueError(f"nothing that is checked mentions '{name}', whose range is given by --over", help=help)
         return self.unmentioned(given, options)
 
     def unmentioned(self, given: Iterable[str], options: Options) -> list[str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from gradcli.cli.inputs import Inputs, assignment, check_inputs, is_stream, limits_of, options_of, programs_of
 from gradcli.cli.request import CheckRequest
+from gradcli.cli.write.reports import wanted_reports
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
@@ -19,8 +21,9 @@ from gradcli.files.jsonl import ClaimInput
 from gradcli.files.npy import folder_of, is_handed_over
 from gradcli.files.option_table import option_value
 from gradcli.files.settings import Configuration, Settings, verdicts
+from gradcli.graph.nodes import Expr
 from gradcli.inert import shell_command
-from gradcli.language.run import Program, statements
+from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
@@ -33,6 +36,7 @@ from gradcli.query.options import CHECKING, Options, Policy, policy_of
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.outcomes import Outcome, given_of
 from gradcli.report.records import Record
+from gradcli.report.verdicts import Verdict
 from gradcli.spelling import words
 from gradcli.storage.whole_files import here, shown
 
@@ -254,6 +258,15 @@ def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[B
         yield Batch(path, batch, error)
 
 
+def _explain_what_is_wrong(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
+    """Add the explanation of the right gradient to a record whose verdict is another."""
+    if record.check is not None and record.check.worst is not Verdict.AGREE:
+        from gradcli.explanations.explaining import AskedExplanation, explained
+
+        with suppress(Exception):  # the verdict is told without it
+            record.explanation = explained(program, lowered, wrt, record, AskedExplanation(steps=True))
+
+
 def _claims_of(request: CheckRequest, programs: Programs) -> Iterator[ClaimInput]:
     """Return what is said of the gradient of the command line's expression. Raises UsageError for two claims of one name."""
     met: set[str] = set()
@@ -273,7 +286,14 @@ class Cases(Work):
 
     def __init__(self, request: CheckRequest, functions: Work | None = None) -> None:
         usual = Configuration(request.config).of()
-        super().__init__(request, check_inputs(request, usual), CHECKING)
+        checking = CHECKING
+        if request.over:
+            from gradcli.cli.inputs import box_of
+
+            checking = replace(checking, over=box_of(request.over, limits_of(request)))
+        if any(kind == "html" for kind, _ in wanted_reports(request, usual)):
+            checking = replace(checking, observer=_explain_what_is_wrong)
+        super().__init__(request, check_inputs(request, usual), checking)
         targets, policy = targets_of(request.save), self.policies.of(None)
         for path in self.inputs.files:
             self.policies.of(path)  # what is wrong in a project's settings is said before anything is done
@@ -465,5 +485,5 @@ def _said(request: CheckRequest, names: str) -> Iterator[str]:
 # The options that say what is decided, and those that what is computed, and how it is judged, depends on.
 _ALONE = "expression grad grad_formula function gradient jvp_of adjoint by implicit fixed_point parameters at forward order"
 _OPTIONS = (
-    "input_format wrt seed fail_on rtol atol convention points random_state timeout dialect dtype backend threads config freeze limit"
+    "input_format wrt seed fail_on rtol atol convention points random_state timeout dialect dtype backend threads config freeze over limit"
 )
