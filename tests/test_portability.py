@@ -88,7 +88,7 @@ def test_addresses_of_files_on_windows(path: str, uri: str, monkeypatch: pytest.
 
 @pytest.mark.parametrize(("path", "name"), [("C:/a/b.grad", "a.b.grad"), ("//server/share/a/b.grad", "a.b.grad"), ("a/b.grad", "a.b.grad")])
 def test_classes_have_no_drive(path: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcli.report.junit.relative", lambda suite: suite)
+    monkeypatch.setattr("gradcli.report.machine_reports.relative", lambda suite: suite)
     monkeypatch.setattr(os.path, "splitdrive", ntpath.splitdrive)
     assert _class(path) == name
 
