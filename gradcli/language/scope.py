@@ -71,6 +71,7 @@ class Scope:
         self.static_uses: dict[str, dict[StaticUse, None]] = {}  # leaves whose values a name's binding has taken beforehand
         self.outside: dict[str, Any] = {}  # values that replace the program's own bindings
         self.free: dict[str, Expr] = {}  # names without values, where these may move: the leaves that stand for them
+        self.decisive: set[str] = set()  # free names of which a number was taken beforehand
         self.lost: dict[str, Expr] = {}  # what names meant before a binding that has failed
         self.imported: dict[str, Any] = {}  # what import lines have bound names to: modules, functions, constants
         self.everything: list[str] = []  # modules all of whose names were imported
@@ -179,6 +180,8 @@ class Scope:
 
     def evaluate(self, node: Expr) -> Any:
         """The value of a node under the bindings so far. Raises EvaluationError, with the node, where it cannot be computed."""
+        if self.free:
+            self.decisive |= {leaf.payload.name for leaf in self.free.values() if leaf in reachable([node])}
         return forward([node], self.values, self.precision)[node]
 
     def is_integral(self, node: Expr) -> bool:
