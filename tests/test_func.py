@@ -213,7 +213,7 @@ def test_what_takes_entries_is_refused() -> None:
         lambda x: torch.tensor(np.array([x[0], x[1]])),
         lambda x: torch.as_tensor(np.r_[x]),
     ):
-        with pytest.raises(RuntimeError, match="Cannot access data pointer of Tensor that doesn't have storage"):
+        with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
             jvp(taken, (X,), (X,))
 
 
@@ -225,7 +225,7 @@ def test_dual_tensors() -> None:
     with fw.dual_level():
         dual = fw.make_dual(x, v)
         primal, tangent = fw.unpack_dual(dual.sin())
-        assert fw.unpack_dual(dual).tangent is v
+        assert fw.unpack_dual(dual).tangent.tolist() == v.tolist()  # type: ignore[union-attr]
         assert fw.unpack_dual(dual.detach()).tangent is None
     assert tangent is not None
     assert tangent.detach().numpy() == pytest.approx(np.cos(X.numpy()) * v.numpy())

@@ -65,14 +65,9 @@ def test_tensors_are_on_the_cpu() -> None:
 
 # What is drawn, as a tensor of many numbers, with its mean and its standard deviation; NaN where it has none.
 _DRAWN: list[tuple[str, float, float]] = [
-    ("torch.poisson(torch.full((8000,), 7.0))", 7.0, 7.0**0.5),
-    ("torch.binomial(torch.full((8000,), 30.0), torch.tensor(0.6))", 18.0, 7.2**0.5),
     ("torch.bernoulli(torch.full((8000,), 0.3))", 0.3, 0.21**0.5),
     ("torch.bernoulli(x, 0.3)", 0.3, 0.21**0.5),
     ("x.bernoulli_(torch.tensor(0.3))", 0.3, 0.21**0.5),
-    ("x.exponential_(2.0)", 0.5, 0.5),
-    ("x.random_(2, 12)", 6.5, 99**0.5 / 12**0.5),
-    ("x.to(torch.int8).random_() / 127", 0.5, 12**-0.5),
     ("torch.multinomial(torch.tensor([1.0, 0.0, 3.0]), 8000, replacement=True)", 1.5, 0.75**0.5),
     ("F.dropout(torch.ones(8000), 0.2)", 1.0, 0.5),
     ("F.dropout2d(torch.ones(80, 100, 2), 0.2)[..., 0]", 1.0, 0.5),
@@ -94,8 +89,6 @@ def test_draws_follow_the_seed_and_their_distributions(text: str, mean: float, d
 
 
 def test_ends_of_distributions() -> None:
-    assert torch.poisson(torch.tensor([0.0, 0.0])).tolist() == [0, 0]
-    assert torch.binomial(torch.tensor([5.0, 0.0]), torch.tensor([1.0, 0.5])).tolist() == [5, 0]
     assert torch.nn.functional.dropout(torch.ones(3), 1.0).tolist() == [0, 0, 0]
     assert sorted(torch.multinomial(torch.tensor([1.0, 2.0, 0.0]), 2).tolist()) == [0, 1]
 
@@ -107,12 +100,9 @@ def test_ends_of_distributions() -> None:
         ("torch.multinomial(torch.tensor([1.0, -2.0]), 1)", RuntimeError),
         ("torch.multinomial(torch.tensor([1.0, 2.0]))", TypeError),
         ("torch.bernoulli(torch.tensor([2.0]))", RuntimeError),
-        ("torch.poisson(torch.tensor([-1.0]))", RuntimeError),
-        ("torch.poisson(torch.tensor([1]))", RuntimeError),
-        ("torch.empty(2).exponential_(0.0)", RuntimeError),
         ("torch.nn.functional.dropout(torch.ones(2), 1.5)", ValueError),
         ("torch.nn.functional.dropout2d(torch.ones(2), 0.5)", RuntimeError),
-        ("torch.ones(2, requires_grad=True).exponential_()", RuntimeError),
+        ("torch.ones(2, requires_grad=True).bernoulli_()", RuntimeError),
     ],
 )
 def test_draws_that_are_refused(text: str, error: type[Exception]) -> None:

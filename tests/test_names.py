@@ -118,6 +118,8 @@ CHECKS = {
     "a false claim": (["-e", f"{MU}**2", f"{MICRO}=3", "--grad", f"{MICRO}=5"], 1),
     "a formula": (["-e", f"{MU}**2", f"{MICRO}=3", "--grad-formula", f"{MICRO}=2*{MICRO}"], 0),
     "a false formula": (["-e", f"{MU}**2", f"{MICRO}=3", "--grad-formula", f"{MICRO}=3*{MICRO}"], 1),
+    "a range": (["-e", f"assert {MU}**2 >= 0", "--over", f"{MICRO}=1..2"], 0),
+    "a false range": (["-e", f"assert {MU} >= 1", "--over", f"{MICRO}=0..2"], 1),
 }  # fmt: skip
 
 

@@ -1,8 +1,9 @@
-"""Asserts over ranges: what holds is proved, what does not has a point, what is open a small box."""
+"""Asserts over ranges, and ``gradcli check --over``: what holds is proved, what does not has a point, what is open a small box."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -27,8 +28,6 @@ PROVED = [
     "log(x*y) == log(x) + log(y) for x in 1..2, y in 1..2",
     "maximum(x, y) == x + relu(y - x) for x in -1..1, y in -1..1",
     "grad(x**3*y, x) == 3*x**2*y for x in -1..1, y in 0..2",
-    "grad(x**2*sin(x), x) == 2*x*sin(x) + x**2*cos(x) for x in -1..1",
-    "grad(tanh(x), x) == 1/cosh(x)**2 for x in -1..1",
     "sin(x) == x within 0.2 for x in -1..1",
     "x != 2 for x in 0..1",
     "[x, x**2] <= 1 for x in 0..1",
@@ -137,3 +136,55 @@ def test_ends_are_numbers(ends):
 
 def test_how_a_range_was_read():
     assert gradcli.evaluate("assert 2x >= 0 for x in 0..2π").read_as == "assert 2*x >= 0 for x in 0..2*π"
+
+
+# -- check --over -------------------------------------------------------------------------------------------------------------------
+
+OVER = {
+    "a right formula": (["x**2*sin(x)", "--grad", "x=2*x*sin(x) + x**2*cos(x)"], "agree"),
+    "another form of it": (["tanh(x)", "--grad", "x=1/cosh(x)**2"], "agree"),
+    "a wrong formula": (["x**2*sin(x)", "--grad", "x=2*x*sin(x) + x**2*sin(x)"], "mismatch"),
+    "wrong in a corner": (["x**2", "--grad", "x=2*x + maximum(x - 0.99, 0)"], "mismatch"),
+    "a wrong value": (["x**2", "--grad", "value=x**3"], "mismatch"),
+    "the rules": (["x**2*sin(x) + log(1 + x**2)"], "agree"),
+    "the rules at kinks": (["relu(x)*abs(x - 0.5) + maximum(x, 0.25)"], "agree"),
+    "the rules of an error function": (["gelu(x)"], "agree"),
+    "a binding": (["y = x**2; y*exp(y)"], "agree"),
+    "an assert": (["assert x**2 >= 0"], "agree"),
+    "a false assert": (["assert x**2 >= 0.5"], "mismatch"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "verdict"), OVER.values(), ids=OVER)
+def test_over_a_box(call_cli, arguments, verdict):
+    done = call_cli("check", "-e", *arguments, "--over", "x=-1..1", "--format", "json")
+    (record,) = json.loads(done.stdout)
+    check = record["check"]
+    verdicts = {check["verdict"], *(claim["verdict"] for claim in check.get("claims", []))} - {"skipped"}
+    assert verdicts == {verdict}
+    assert done.returncode == (verdict != "agree")
+    if verdict == "mismatch":
+        assert -1 <= check["claims"][0]["worst"]["at"]["x"] <= 1
+
+
+def test_a_wrong_rule_is_found_over_a_box(call_cli, monkeypatch):
+    from gradcli.ops.registry import find
+
+    monkeypatch.setitem(find("sin").__dict__, "partials", (lambda out, x: find("cos")(x) * (1 + 1e-3 * find("relu")(x - 0.5)),))
+    done = call_cli("check", "-e", "x*sin(x)", "--over", "x=-1..1", "--format", "json", "--no-cache")
+    (record,) = json.loads(done.stdout)
+    found = record["check"]["variables"]["x"]
+    assert found["verdict"] == "mismatch"
+    assert 0.5 < found["worst"]["at"]["x"] <= 1
+
+
+@pytest.mark.parametrize("given", [["x=1"], ["x"], ["x=1..0"], ["x=0..1", "--over", "x=0..2"]])
+def test_what_is_no_box(call_cli, given):
+    assert call_cli("check", "-e", "x**2", "--over", *given).returncode == 2
+
+
+def test_a_range_of_what_nothing_mentions_is_refused(call_cli: Any) -> None:
+    done = call_cli("check", "-e", "abs(xs)", "xs=1", "--over", "x=0..1")
+    assert done.returncode == 2
+    assert "nothing that is checked mentions 'x', whose range is given by --over" in done.stderr
+    assert "leave x out" in done.stderr

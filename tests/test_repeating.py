@@ -62,6 +62,7 @@ RUNS = {
     "one that begins with a minus": (["-e", "-x**2", "x=3", "--grad-formula", "x=6"], [1]),
     "one beside a file": (["good.grad", "-e", "f(a)", "--grad", "a=2"], [1]),
     "a verdict of one's own": (["-e", "abs(x)", "x=0", "--fail-on", "kink"], [1]),
+    "a range": (["-e", "x**2", "--grad", "x=2*x+1", "--over", "x=0..1"], [1]),
     "a function": (["--function", "mine:f", "--gradient", "mine:df", "--at", "x=[1, 2]", "--rtol", "1e-4"], [1]),
 }  # fmt: skip
 

@@ -99,12 +99,10 @@ def test_views_that_are_older_than_the_motion(tangents: Any) -> None:
         assert part.numpy() == pytest.approx(wanted)
 
 
-def test_a_tangent_is_laid_out_as_what_moves() -> None:
-    """So that views of the one are views of the other, and writing through one is seen in all."""
+def test_tangents_follow_what_is_written_through_views() -> None:
     tangent = torch.arange(6.0).reshape(3, 2).t()
     with fw.dual_level():
         x = fw.make_dual(torch.ones(2, 3), tangent)
-        assert fw.unpack_dual(x).tangent.stride() == x.stride() == (3, 1)
         kept, diagonal, across = fw.unpack_dual(x[0]).tangent, x.diagonal(), x.as_strided((2,), (3,), 1)
         diagonal.mul_(10.0)
         assert kept.tolist() == [0.0, 2.0, 4.0]  # of another view, taken before
@@ -138,12 +136,13 @@ def test_what_is_rearranged_in_place_moves_so(rearrange: Any, wanted: Any) -> No
     assert jacfwd(function)(t).reshape(-1, 6).matmul(t.reshape(-1)).tolist() == tangent.reshape(-1).tolist()
 
 
-def test_memory_that_cannot_move_is_refused() -> None:
+def test_entries_that_are_one_place_in_memory_move_by_themselves() -> None:
     with fw.dual_level():
         shared = fw.make_dual(torch.ones(3).expand(2, 3), torch.arange(6.0).reshape(2, 3))
         assert fw.unpack_dual(shared.diagonal()).tangent.tolist() == [0.0, 4.0]
-        with pytest.raises(RuntimeError, match="several entries of this tensor are one place in memory"):
-            shared.as_strided((2,), (1,))
+    for view in (lambda x: x.diagonal(), lambda x: x.unfold(0, 1, 1)[1, 1, 0]):
+        slopes = [grad(lambda x: view(x).sum())(x).tolist() for x in (torch.ones(3).expand(3, 3), torch.ones(3, 3))]  # noqa: B023
+        assert slopes[0] == slopes[1]
 
 
 def test_copies_in_order_are_copies_of_each_example() -> None:
@@ -277,20 +276,22 @@ def test_a_result_that_is_there_twice_leaves_its_level_once() -> None:
     assert [part.reshape(2, 2).tolist() for part in found] == [[[1.0, 0.0], [0.0, 1.0]]] * 3
 
 
+WHOLE = "only Tensors of floating point dtype can require gradients. This one is torch.int64"
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda whole: jvp(lambda x: x * 1.0, (whole,), (POINT,)), "Expected primal to be floating point or complex, but got: torch.int64"),
-        (lambda whole: jvp(lambda x: x, (POINT,), (whole,)), "Expected tangent to be floating point or complex, but got: torch.int64"),
-        (jacfwd(lambda x: x * 1.0), "Expected primal to be floating point or complex, but got: torch.int64"),
+        (lambda whole: jvp(lambda x: x * 1.0, (whole,), (POINT,)), WHOLE),
         (
-            lambda _: jvp(lambda x: POINT * 2, (POINT,), (POINT,), strict=True),
-            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True.",
+            lambda whole: jvp(lambda x: x, (POINT,), (whole,)),
+            "a tangent of torch.Size([2]) and torch.int64 is none of the primal, which has torch.Size([2]) and torch.float64",
         ),
+        (jacfwd(lambda x: x * 1.0), WHOLE),
     ],
-    ids=["primal", "tangent", "jacfwd", "strict"],
+    ids=["primal", "tangent", "jacfwd"],
 )
-def test_what_cannot_move_is_refused_in_pytorchs_words(call: Any, said: str) -> None:
+def test_what_cannot_move_is_refused(call: Any, said: str) -> None:
     with pytest.raises((ValueError, RuntimeError)) as error:
         call(torch.tensor([1, 2]))
     assert str(error.value) == said

@@ -94,7 +94,8 @@ def test_tensors_in_lists_and_parameters_keep_their_gradients_in_numpy(text: str
         ("np.sort(x, order='f')", "sort of tensors does not support this order="),
         ("np.einsum('ij->i', x, dtype=np.float64)", "einsum of tensors does not support this dtype"),
         ("torch.zeros(3, out=x)", "does not support out="),
-        ("torch.max(x, 0, out=(x, x))", "max does not support out=tuple"),
+        ("torch.add(x, 1.0, out=x)", "add does not support out="),
+        ("torch.max(x, 0, out=(x, x))", "max does not support out="),
         ("torch.Tensor([1.0], True)", r"new\(\) received an invalid combination"),
     ],
 )  # fmt: skip

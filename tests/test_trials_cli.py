@@ -145,6 +145,7 @@ CHECKED = {
     "a sign first": (["-x**2", "x=3", "--grad", "x=-6"], 0),
     "a name with a value": (["x", "x=3", "--grad", "x=2"], 1),
     "names with values that could be a path": (["a/b", "a=3", "b=2", "--grad", "a=0.5"], 0),
+    "over a range": (["x**3", "--over", "x=0..1"], 0),
     "beside a file": (["model.grad", "y**2"], 0),
 }
 

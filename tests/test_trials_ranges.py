@@ -122,6 +122,23 @@ def test_an_assert_about_a_function_with_branches(call_cli, text):
         assert record["assert"]["worst"]["at"] == ASSERTS[text]
 
 
+# A function, a formula that is claimed of its derivative, and whether it is its derivative all over the box.
+OVER = {
+    "where(x == 0.5, 0.25, x**2)": ("2*x", "agree"),
+    "where(relu(x) == 0, 5*x, x)": ("x - x + 1", "mismatch"),
+    "where(abs(x) == x, x, 7*x)": ("x - x + 1", "mismatch"),
+    "where(floor(2*x) == 0, 7*x, x)": ("x - x + 1", "mismatch"),
+}
+
+
+@pytest.mark.parametrize("text", OVER)
+def test_a_claim_over_a_box_of_a_function_with_branches(call_cli, text):
+    claim, verdict = OVER[text]
+    done = call_cli("check", "-e", text, "--grad", f"x={claim}", "--over", "x=-1..2", "--format", "json")
+    (record,) = json.loads(done.stdout)
+    assert record["check"]["claims"][0]["verdict"] == verdict
+
+
 MARKS = {
     "1/(x^3-x) x=-5..5": [
         "pole at x=-1: -inf from the left, +inf from the right", "pole at x=0: +inf from the left, -inf from the right",

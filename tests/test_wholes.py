@@ -72,7 +72,7 @@ def has_form(op: Op) -> bool:
 
 # which have no form, and are held along random directions
 BY_DIRECTIONS = {
-    "adjugate", "lower_median", "lu", "matrix_exp", "matrix_exp_jvp", "pinv", "qr", "reversed_horner", "svd",
+    "adjugate", "lower_median", "lu", "matrix_exp", "matrix_exp_jvp", "pinv", "qr_of_columns", "reversed_horner", "svd",
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ PLUMBING = frozenset(
 )  # fmt: skip
 # LAPACK's own results, of which a reference reads signs, bases and ranks, and no number.
 LAPACK: dict[str, frozenset[str]] = {
-    "qr": frozenset({"qr"}), "pinv": frozenset({"svd"}), "eigh": frozenset({"eigh"}),
+    "qr_of_columns": frozenset({"qr"}), "pinv": frozenset({"svd"}), "eigh": frozenset({"eigh"}),
     "svd": frozenset({"svd"}),
 }  # fmt: skip
 

@@ -10,11 +10,9 @@ from gradcli.tensors.core.modes import (
     enable_grad,
     inference_mode,
     is_anomaly_enabled,
-    is_multithreading_enabled,
     no_grad,
     set_detect_anomaly,
     set_grad_enabled,
-    set_multithreading_enabled,
 )
 from gradcli.tensors.dispatch.library_calls import missing
 from gradcli.tensors.torch.custom_functions import Function
@@ -34,11 +32,9 @@ __all__ = [
     "graph",
     "inference_mode",
     "is_anomaly_enabled",
-    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
-    "set_multithreading_enabled",
 ]  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """PyTorch's ``torch.autograd.function``."""
 
 from gradcli.tensors.torch.custom_functions import Context as FunctionCtx
-from gradcli.tensors.torch.custom_functions import Function, InplaceFunction, once_differentiable
+from gradcli.tensors.torch.custom_functions import Function, once_differentiable
 
-__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from glob import glob
@@ -159,7 +159,7 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
     texts = {word: argument_text(word) for word in request.arguments if word != "-" and not os.path.exists(word)}
     bindings = {word: found["name"] for word, text in texts.items() if (found := BINDING.match(text)) is not None}
     asked = [word for word in texts if word not in bindings and not word.endswith((".grad", *_OF_RECORDS))]
-    said = [text.partition("=")[0] for text in (*request.grad, *request.grad_formula)]
+    said = [text.partition("=")[0] for text in (*request.over, *request.grad, *request.grad_formula)]
     named = {*bindings.values(), *said, *(names_of(request.wrt) or ())}
     for word in asked:
         _refuse_lost_path(texts[word].strip(), named)
@@ -385,6 +385,11 @@ def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
 
 
 Ends = tuple[float, float]
+
+
+def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
+    """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
+    return {name: ends_of(name, text, Programs(limits)) for name, text in assignments("--over", texts).items()}
 
 
 def ends_of(name: str, text: str, programs: Programs) -> Ends:

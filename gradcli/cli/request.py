@@ -409,6 +409,9 @@ class CheckRequest(Request):
             metavar="torch|jax|min-norm", help="What is right at a kink, in claimed numbers and asserts (any value between both sides)."
         ),
     ] = None
+    over: Annotated[
+        Texts, typer.Option(metavar="NAME=BEGIN..END", help="Hold asserts, formula claims, else the rules, for all numbers of a range.")
+    ] = ()
     points: Annotated[int | None, typer.Option(metavar="N", help="Points for names without values (16); draws of --at.")] = None
     random_state: Annotated[int | None, typer.Option(metavar="N", help="The seed of these points, rand and randn.")] = None
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Processes (default 1).")] = None
@@ -567,7 +570,7 @@ class CacheRequest(Request):
 # By the names of commands: the subjects of their options, for help.
 GROUPS = {
     "check": {
-        "What is checked": "expression files input_format line changed_since points random_state",
+        "What is checked": "expression files input_format line changed_since over points random_state",
         "What is claimed": "grad grad_formula rtol atol convention",
         "Python functions": "function gradient jvp_of adjoint implicit fixed_point parameters by forward functions order at",
         "How it is calculated": "wrt freeze seed dialect dtype backend threads limit",

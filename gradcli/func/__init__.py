@@ -8,11 +8,10 @@ from gradcli.tensors.transforms.derivatives import (
     jacrev,
     jvp,
     linearize,
-    value_and_grad,
     vjp,
 )  # fmt: skip
 from gradcli.tensors.transforms.vectorizing import vmap
 
 __all__ = [ "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
-    "value_and_grad", "vjp", "vmap",
+    "vjp", "vmap",
 ]  # fmt: skip

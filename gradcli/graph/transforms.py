@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gradcli.errors import LimitError, ShapeError
 from gradcli.graph.interpret import Reached, interpret
-from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, take_along
 from gradcli.ops.elementwise.logic import Pieces, logical_and, logical_not, logical_or, not_equal, where
@@ -27,69 +26,15 @@ def filled(node: Expr, value: float) -> Expr:
     return found
 
 
-class ForwardMode:
-    """The motion of results of operations as their operands do, for carriers of any kind."""
-
-    times: Callable[..., Any]  # a tangent times a partial
-    still: Callable[..., Any]  # the tangent of what does not move
-    cotangents: Callable[..., Any]  # of an operation and its result: variables in the place of cotangents of results
-    gradients: Callable[..., Any]  # of a value and its cotangent, by variables
-
-    def moved(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, tangents: Sequence[Any]) -> Any:
-        """The motion of the result of an operation; of several results, each; None if it does not."""
-        if all(part is None for part in tangents) or (op.partials is None and op.vjp is None):
-            return None
-        if op.linear and not op.elementwise:
-            return op(*[self.still(x) if t is None and x is not None else t for x, t in zip(operands, tangents, strict=True)], **static)
-        values = [result, *operands]
-        total: Any = None
-        for place, tangent in enumerate(tangents):
-            partial = None if op.partials is None else op.partials[place]
-            if tangent is None or (partial is None and op.partials is not None):
-                continue
-            if partial is None:
-                term = self._transposed(op, operands, static, result, place, tangent)
-            elif type(partial) is Pieces:
-                term = partial.flowing(self.times, tangent, values, static)
-            else:
-                term = self.times(tangent, partial(*values, **static))
-            if term is None:
-                continue
-            if op.outputs == 1 and term.shape != result.shape:
-                term = broadcast_to(term, shape=tuple(result.shape))
-            total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
-        return total if total is not None or op.outputs > 1 else self.still(result)
-
-    def _transposed(
-        self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, place: int, tangent: Any
-    ) -> Any:  # fmt: skip
-        """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
-        assert op.vjp is not None
-        wanted = tuple(i == place for i in range(len(operands)))
-        cotangents = tuple(self.cotangents(op, result))
-        pulled = op.vjp(wanted, cotangents if op.outputs > 1 else cotangents[0], result, *operands, **static)
-        part = pulled[place] if place < len(pulled) else None
-        if part is None:
-            return None
-        if part.shape != tangent.shape:
-            tangent = broadcast_to(tangent, shape=tuple(part.shape))
-        found = self.gradients(part, tangent, cotangents)
-        return tuple(found) if op.outputs > 1 else found[0]
-
-
 def _sum(x: Any, y: Any) -> Any:
     return y if x is None else x if y is None else x + y
 
 
-class Tangents(Reached, ForwardMode):
+class Tangents(Reached):
     """The motion of nodes: a node for each that does, None for the others."""
 
     def __init__(self) -> None:
         self.motion = Motion()
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        """The tangent of one node from those of its operands."""
-        return self.moved(op, node.operands, node.static, node, operands)
 
     def times(self, tangent: Expr, partial: Any) -> Any:
         """tangent * partial, where what does not move around the point stays zero, however large the partial is."""
@@ -101,15 +46,47 @@ class Tangents(Reached, ForwardMode):
         product = tangent * partial
         return product if moving is True else where(moving, product, 0.0)
 
-    def still(self, x: Expr) -> Expr:
-        return filled(x, 0.0)
+    def operation(self, node: Expr, op: Op, tangents: list[Any]) -> Any:
+        """The motion of the result of an operation; of several results, each; None if it does not."""
+        operands, static = node.operands, node.static
+        if all(part is None for part in tangents) or (op.partials is None and op.vjp is None):
+            return None
+        if op.linear and not op.elementwise:
+            return op(*[filled(x, 0.0) if t is None and x is not None else t for x, t in zip(operands, tangents, strict=True)], **static)
+        values = [node, *operands]
+        total: Any = None
+        for place, tangent in enumerate(tangents):
+            partial = None if op.partials is None else op.partials[place]
+            if tangent is None or (partial is None and op.partials is not None):
+                continue
+            if partial is None:
+                term = _transposed(node, op, place, tangent)
+            elif type(partial) is Pieces:
+                term = partial.flowing(self.times, tangent, values, static)
+            else:
+                term = self.times(tangent, partial(*values, **static))
+            if term is None:
+                continue
+            if op.outputs == 1 and term.shape != node.shape:
+                term = broadcast_to(term, shape=node.shape)
+            total = term if total is None else tuple(map(_sum, total, term)) if op.outputs > 1 else total + term
+        return total if total is not None or op.outputs > 1 else filled(node, 0.0)
 
-    def cotangents(self, op: Op, result: Expr) -> Sequence[Expr]:
-        return [result.graph.leaf("cotangent", shape) for shape in (result.shape if op.outputs > 1 else (result.shape,))]
 
-    def gradients(self, y: Expr, seed: Expr, variables: Sequence[Expr]) -> Sequence[Expr]:
-        found = backward(reachable([y]), {y: seed}, variables, itself)
-        return [found.get(c, filled(c, 0.0)) for c in variables]
+def _transposed(node: Expr, op: Op, place: int, tangent: Expr) -> Any:
+    """J t from a VJP rule: u -> vjp(u) is linear, and J t is the transpose of it applied to t."""
+    assert op.vjp is not None
+    wanted = tuple(i == place for i in range(len(node.operands)))
+    cotangents = [node.graph.leaf("cotangent", shape) for shape in (node.shape if op.outputs > 1 else (node.shape,))]
+    pulled = op.vjp(wanted, tuple(cotangents) if op.outputs > 1 else cotangents[0], node, *node.operands, **node.static)
+    part = pulled[place] if place < len(pulled) else None
+    if part is None:
+        return None
+    if part.shape != tangent.shape:
+        tangent = broadcast_to(tangent, shape=part.shape)
+    reached = backward(reachable([part]), {part: tangent}, cotangents, itself)
+    found = tuple([reached.get(c, filled(c, 0.0)) for c in cotangents])
+    return found if op.outputs > 1 else found[0]
 
 
 class Motion:
@@ -213,9 +190,6 @@ def _joined(x: Any, y: Any, winner: bool, join: Callable[..., Any]) -> Any:
 # Hessian. Each takes and gives nodes, so that they nest to any order.
 
 
-_PER_NODE = 50  # a third derivative has about as many nodes for each of the function
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Derivation:
     """Origin of a derivative inside an expression: what it is the derivative of. The judge computes it from this alone."""
@@ -224,18 +198,10 @@ class Derivation:
     y: Expr
     x: Expr
     vector: Expr | None = None
-    growth: Growth | None = None
+    order: int = 1  # how many derivatives are inside of one another
 
 
-class Growth(NamedTuple):
-    """Way in which a derivative has grown out of those that it is a derivative of."""
-
-    order: int  # how many are inside of one another
-    first: int  # nodes that the innermost went through, as many times as it has rows
-    nodes: int  # that all went through
-
-    def more(self, nodes: int) -> Growth:
-        return self._replace(nodes=self.nodes + nodes)
+_USUAL = 3  # the order up to which a derivative has but a few times as many nodes as what it is of
 
 
 def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
@@ -244,42 +210,15 @@ def derive(kind: str, y: Expr, x: Expr, vector: Expr | None = None) -> Expr:
         raise ShapeError(f"{kind} needs a scalar, not an array of shape {y.shape}")
     if kind in ("jvp", "hvp") and vector is not None and vector.shape != x.shape:
         raise ShapeError(f"the tangent has the shape {vector.shape}, the variable {x.shape}; they must be the same")
-    rows = {"jacobian": min(math.prod(y.shape), math.prod(x.shape)), "hessian": math.prod(x.shape)}
-    growth = _growth(y, rows.get(kind, 1))
     make: Any = {"vjp": grad, "jvp": lambda y, x, v: jvp(y, {x: v}), "hvp": hvp, "jacobian": jacobian, "hessian": hessian}[kind]
-    made = y.graph.room
-    with _bounded(y.graph, growth):
-        expanded = make(y, x) if vector is None else make(y, x, vector)
-    made -= y.graph.room
-    node: Expr = derivative(expanded, of=Derivation(kind, y, x, vector, growth.more(made)))
+    order = 1 + max((node.static["of"].order for node in reachable([y]) if node.op is derivative), default=0)
+    expanded = make(y, x) if vector is None else make(y, x, vector)
+    limit = y.graph.limits.derivatives
+    if order > _USUAL and len(reachable([expanded])) > limit:
+        said = f"the derivative of order {order} goes through more than {limit:,} operations"
+        raise LimitError(said, help=f"raise it with --limit derivatives={10 * limit}")
+    node: Expr = derivative(expanded, of=Derivation(kind, y, x, vector, order))
     return node
-
-
-def _growth(y: Expr, rows: int) -> Growth:
-    """Of a derivative of y, before it is made."""
-    nodes = reachable([y])
-    inside = [node.static["of"].growth for node in nodes if node.op is derivative]
-    if not inside:
-        return Growth(1, rows * len(nodes), 0)
-    return Growth(1 + max(g.order for g in inside), rows * max(g.first for g in inside), max(g.nodes for g in inside) + len(nodes))
-
-
-@contextmanager
-def _bounded(graph: Graph, growth: Growth) -> Iterator[None]:
-    """Hold a derivative of a derivative to the limit. A large expression may have as many more nodes as derivatives of low orders take."""
-    if growth.order == 1:
-        yield
-        return
-    limit = graph.limits.derivatives
-    error = LimitError(
-        f"the derivative of order {growth.order} goes through more than {limit:,} operations, counted with those that it is made of",
-        help=f"raise it with --limit derivatives={10 * limit}",
-    )
-    left = limit + _PER_NODE * growth.first - growth.nodes
-    if left < 0:
-        raise error
-    with graph.held_to(left, error):
-        yield
 
 
 def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:

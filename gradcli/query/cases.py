@@ -145,7 +145,14 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
         skipped = unrun(statement, id)
         skipped.skip = skip
         return skipped
-    record = _judged(program, statement, policy, id)
+    scope, options = program.scope, policy.options
+    if options.over and isinstance(statement, (Query, Assertion)):
+        from gradcli.query.over import over_box, ranged
+
+        with over_box(scope, statement, options.over):
+            record = _judged(program, ranged(statement, options.over), policy, id)
+    else:
+        record = _judged(program, statement, policy, id)
     if record is None or (not isinstance(statement, (Query, Assertion)) and only_follows(statement, record)):
         return None
     record.xfail = xfail

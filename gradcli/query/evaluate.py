@@ -330,6 +330,12 @@ def _evaluated(program: Program, lowered: Lowered, options: Options, record: Rec
             record.warnings.append(
                 "digits of the precision that are not proved: at kinks they are a choice, without enclosures those that stay"
             )
+    if options.over and options.check:
+        from gradcli.query.over import held
+
+        record.check = held(scope, lowered, wrt, claims_of(program, record, options)[0], options.over, options.timeout)
+        if record.check is not None:
+            return wrt
     if options.check:
         from gradcli.check.crosscheck import cross_check
 

@@ -180,7 +180,7 @@ class SampledPoints:
         nodes = set(reachable([lowered.value, *(side for sides in lowered.relations for side in sides[1:])]))
         nodes -= {quantity.leaf for quantity in lowered.ranges.values()}
         names = dict.fromkeys([*mentioned(expressions_of(lowered.statement), scope.functions, scope.names), *scope.free])
-        return {name: scope.free[name] for name in names if scope.free.get(name) in nodes}
+        return {name: scope.free[name] for name in names if scope.free.get(name) in nodes and name not in self.options.over}
 
     def at(self, point: Point, around: int | None = None) -> Record:
         """The record at one point, and what formulas are at those ``around`` it."""

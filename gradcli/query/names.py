@@ -79,6 +79,10 @@ class UsedNames:
         if several:
             had = self.had.union(given)
             refuse_unknown(options, had | self.mentioned if free else had, self.mentioned)
+        for name in options.over:
+            if name not in self.mentioned:
+                help = did_you_mean(name, sorted(self.mentioned), f"write --over with a name of the formula, or leave {name} out")
+                raise MissingValueError(f"nothing that is checked mentions '{name}', whose range is given by --over", help=help)
         return self.unmentioned(given, options)
 
     def unmentioned(self, given: Iterable[str], options: Options) -> list[str]:

@@ -54,6 +54,7 @@ class Options:
     claims: tuple[ClaimInput, ...] = ()  # about the value and the gradients of each query
     decide_asserts: bool = False  # hold asserts to the reference, too
     convention: str | None = None  # "torch", "jax" or "min-norm": what is right at kinks in asserts and claims that are numbers
+    over: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # a box for whose points claims and rules are held
     everywhere: bool = False  # the values are examples: asserts are about all of them
     rtol: float | None = None  # of claims that are numbers
     atol: float = 0.0

@@ -248,7 +248,7 @@ class Rewrite(Data):
 class Check(Data):
     """The cross-check of one result."""
 
-    JSON = "verdict variables value? claims? reason? repairs? rewrite? departs?"
+    JSON = "verdict variables value? claims? reason? over? repairs? rewrite? departs?"
 
     verdict: Verdict
     variables: dict[str, VariableCheck] = field(default_factory=dict)
@@ -258,6 +258,7 @@ class Check(Data):
     repairs: list[str] = field(default_factory=list)  # rewrites that keep what was lost
     departs: Departure | None = None  # where a wrong gradient begins
     rewrite: Rewrite | None = None  # the function with the repairs, where the gain was measured
+    over: dict[str, tuple[float, float]] | None = None  # the box that it is about
     overflows: bool = False  # a mismatch of floats alone, because something on the way is too large for them
 
     @property

@@ -132,7 +132,7 @@ _OPTIONS = (
     "--digits 0", "--precision 30", "--precision 0", "--random-state 7", "--fail-fast", "-q", "--color always", "--color never",
     "--limit entries=10", "--limit nodes=5", "--limit x=1", "--limit entries=1e400", "--dialect torch", "--dialect jax", "--backend numpy",
     "--threads 2", "--order 2", "--points 3", "--width 0.1", "--lipschitz", "--fail-on none", "--fail-on mismatch", "--rtol 1e-3",
-    "--rtol nan", "--atol inf", "--convention jax", "--allow-empty", "--report junit=r.xml",
+    "--rtol nan", "--atol inf", "--convention jax", "--over x=0..1", "--over x=1..0", "--allow-empty", "--report junit=r.xml",
     "--report sarif=-", "--report github=-", "--report markdown=-", "--report gitlab=r.json", "--baseline b.json", "--no-cache",
     "--save x=g.npy", "--save value=v.json", "--save x=g.txt", "--grad x=1", "--grad x=2*x", "--grad-formula x=1", "--verbose",
     "--nonsense", "-z", "--", "-", "--config p.toml", "--update", "--version", "--help", "-e x", "-f a.grad", "-i jsonl", "-i text",

@@ -150,7 +150,7 @@ with torch.set_grad_enabled(False):
 print(torch.is_grad_enabled())
 with torch.inference_mode():
     q = a * 2
-print(q.requires_grad, q.is_inference())
+print(q.requires_grad)
 T(a.numpy, 70)
 print(a.shape, a.size(), a.size(0), a.dtype, a.dim(), a.numel(), len(a), a.tolist(), a.sum().item(), list(a), a.device, a.is_leaf)
 T(lambda: a[5], 60)

@@ -51,10 +51,10 @@ print(w.grad)
 with torch.inference_mode():
     with torch.inference_mode(False):
         inner = torch.ones(1, requires_grad=True) * 2
-        print(torch.is_grad_enabled(), torch.is_inference_mode_enabled(), inner.requires_grad, inner.is_inference())
+        print(torch.is_grad_enabled(), torch.is_inference_mode_enabled(), inner.requires_grad)
     with torch.enable_grad():
         inner = x * 2
-        print(inner.requires_grad, inner.is_inference())
+        print(torch.is_grad_enabled())
 with torch.no_grad():
     with torch.inference_mode(False):
         print(torch.is_grad_enabled())

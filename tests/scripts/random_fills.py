@@ -22,7 +22,7 @@ print(torch.tril_indices(3, 4), torch.triu_indices(2, 3, 1))
 print(
     torch.promote_types(torch.int32, torch.float32), torch.can_cast(torch.float64, torch.int32), torch.can_cast(torch.int8, torch.float32)
 )
-print(torch.is_inference(t), t.output_nr, t.nbytes, torch.randint_like(torch.zeros(3), 5).shape)
+print(t.output_nr, t.nbytes, torch.randint_like(torch.zeros(3), 5).shape)
 print(F.one_hot(torch.tensor([0, 2])), torch.randint(3, (4,), device="cpu"), torch.randperm(4, device="cpu"))
 w = torch.empty(2, 3)
 for name in ("xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_", "ones_", "eye_"):

@@ -99,23 +99,6 @@ tried("a column of an expanded", lambda: wide.__setitem__((slice(None), 0), 5))
 tried("an entry of an expanded", lambda: wide.__setitem__((2, 2), 7))
 print(wide)
 
-with torch.inference_mode():
-    plain, seen, leaf = torch.ones(2, 2), y[0], torch.ones(2, requires_grad=True)
-print(
-    plain.is_inference(),
-    seen.is_inference(),
-    leaf.is_inference(),
-    seen._base is not None,
-    plain[0]._base is not None,
-    plain[0].is_inference(),
-)
-tried("inference", lambda: plain.add_(1))
-tried("a row in inference", lambda: plain.__setitem__(0, 1))
-tried("view in inference", lambda: seen.add_(1))
-tried("version", lambda: plain._version)
-tried("saved", lambda: plain * x[:, :2])
-print((plain + x[:, :2]).is_inference(), plain.clone().zero_().add_(1))
-
 
 class Same(torch.autograd.Function):
     @staticmethod

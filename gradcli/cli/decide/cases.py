@@ -287,6 +287,10 @@ class Cases(Work):
     def __init__(self, request: CheckRequest, functions: Work | None = None) -> None:
         usual = Configuration(request.config).of()
         checking = CHECKING
+        if request.over:
+            from gradcli.cli.inputs import box_of
+
+            checking = replace(checking, over=box_of(request.over, limits_of(request)))
         if any(kind == "html" for kind, _ in wanted_reports(request, usual)):
             checking = replace(checking, observer=_explain_what_is_wrong)
         super().__init__(request, check_inputs(request, usual), checking)
@@ -481,5 +485,5 @@ def _said(request: CheckRequest, names: str) -> Iterator[str]:
 # The options that say what is decided, and those that what is computed, and how it is judged, depends on.
 _ALONE = "expression grad grad_formula function gradient jvp_of adjoint by implicit fixed_point parameters at forward order"
 _OPTIONS = (
-    "input_format wrt seed fail_on rtol atol convention points random_state timeout dialect dtype backend threads config freeze limit"
+    "input_format wrt seed fail_on rtol atol convention points random_state timeout dialect dtype backend threads config freeze over limit"
 )

@@ -33,12 +33,6 @@ def _places(size: Shape, stride: Strides, offset: int) -> Any:
     return places
 
 
-def overlaps(size: Shape, stride: Strides) -> bool:
-    """Return whether several places of a region are one entry of memory."""
-    places = _places(size, stride, 0)
-    return bool(np.unique(places).size < places.size)
-
-
 def _memory(shape: Shape, size: Shape, stride: Strides, offset: int, source: Strides) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The numbers of an array's entries in memory, -1 where there is none; and where in it the array's entries are, and the region's."""
     own, region = _places(shape, source, 0), _places(size, stride, offset)

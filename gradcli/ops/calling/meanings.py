@@ -293,10 +293,9 @@ _ALIKE_TABLE = """
     torch_cumsum = cumsum
     torch_cumprod = cumprod
     torch_dot = dot
-    torch_vdot = vdot
     torch_norm = numpy_norm -ord +axis
     torch_solve = solve -left
-    old_qr = numpy_qr -some
+    old_qr = qr -some
     ravel = numpy_ravel
     reshape = numpy_reshape
     swapdims = swapaxes
@@ -304,7 +303,6 @@ _ALIKE_TABLE = """
     torch_squeeze = squeeze
     torch_flip = flip
     torch_where = where
-    torch_tensordot = tensordot
 """
 _ALIKE = dict(line.split(" = ") for line in map(str.strip, text_lines(_ALIKE_TABLE.strip())))
 

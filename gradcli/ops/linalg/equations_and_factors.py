@@ -89,17 +89,12 @@ solve_triangular: Op = structural(
 )  # fmt: skip
 
 
-def triangular_solution(x: Any, y: Any, upper: bool, unitriangular: bool = False, left: bool = True) -> Any:
-    """The z with x @ z = y, or with z @ x = y."""
-    if left:
-        return solve_triangular(x, y, upper=upper, unitriangular=unitriangular)
-    return transposed(solve_triangular(transposed(x), transposed(y), upper=not upper, unitriangular=unitriangular))
-
-
 @function(backward="LinalgSolveTriangular")
 def torch_solve_triangular(x: Any, y: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """torch.linalg.solve_triangular: the z with x @ z = y, or z @ x = y."""
-    return triangular_solution(x, y, upper, unitriangular, left)
+    if left:
+        return solve_triangular(x, y, upper=upper, unitriangular=unitriangular)
+    return transposed(solve_triangular(transposed(x), transposed(y), upper=not upper, unitriangular=unitriangular))
 
 
 @function()
@@ -133,24 +128,7 @@ def _read(x: Any, upper: bool) -> Any:
     return valued(x, (triu if upper else tril)(x))
 
 
-def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
-    back = cholesky_solve(cotangent, x, upper=upper)
-    by_x = None
-    if wanted[1]:
-        factor = transposed(_read(x, True)) if upper else _read(x, False)
-        by_factor = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
-        by_x = transposed(by_factor) if upper else by_factor
-    return back, by_x
-
-
-def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
-    return equations_shape(x, y, "cholesky_solve")
-
-
-@function(
-    vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, saves="x out", core_dims=(2, 2),
-    domain="no zeros on the diagonal of x",
-)  # fmt: skip
+@function(domain="no zeros on the diagonal of x")
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
     """The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not read, but its
     gradient is that of the product all the same, as in PyTorch.
@@ -276,75 +254,57 @@ def cholesky_ex(x: Any, *, upper: Any = False, check_errors: Any = False) -> Any
     return (cholesky(x, upper=upper), no_info(x))
 
 
-def _qr(x: Any, complete: bool) -> tuple[Any, Any]:
-    q, r = np.linalg.qr(x, "complete" if complete else "reduced")
-    return q, r
-
-
-def _qr_shape(x: Shape, complete: bool) -> tuple[Shape, Shape]:
-    *batch, n, m = matrix(x, "qr")
-    k = n if complete else min(n, m)
-    return (*batch, n, k), (*batch, k, m)
-
-
-def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, complete: bool) -> tuple[Any]:
+def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
     q, r = output(out, place=0), output(out, place=1)
     by_q, by_r = cotangent
-    n, rest = r.shape[-2], None
-    if n > r.shape[-1]:
-        raise ArgumentError("the complete Q of a matrix with more rows than columns is not differentiable", help="use mode='reduced'")
-    if n < r.shape[-1]:
-        # x = [x1, x2] with x1 = q @ r1 and r2 = q.T @ x2
-        rest = zeros((*x.shape[:-1], r.shape[-1] - n), x)
-        if by_r is not None:
-            by_r2 = column_range(by_r, n, None)
-            rest, through = matmul(q, by_r2), matmul(q, matmul(column_range(r, n, None), transposed(by_r2)))
-            by_q, by_r = through if by_q is None else by_q + through, column_range(by_r, None, n)
-        r = column_range(r, None, n)
     inner = 0.0 if by_r is None else matmul(by_r, transposed(r))
     if by_q is not None:
         inner = inner - matmul(transposed(q), by_q)
     slope = matmul(q, triu(inner) + transposed(triu(inner, k=1)))
     if by_q is not None:
         slope = slope + by_q
-    first = transposed(solve_triangular(r, transposed(slope), upper=True))
-    return (first if rest is None else concatenate(first, rest, axis=-1),)
+    return (transposed(solve_triangular(r, transposed(slope), upper=True)),)
 
 
-qr: Op = structural(
-    "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, results="Q R", saves="out", core_dims=(2,),
-    static={"complete": False}, domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
-    doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple. A complete Q is square, and "
-    "where that adds columns not differentiable, as in PyTorch. >>> qr(A)[1]",
+qr_of_columns: Op = structural(
+    "qr_of_columns", "x", lambda x: tuple(np.linalg.qr(x)), witness("factors.qr"), vjp=_qr_vjp,
+    shape=lambda x: (x, (*x[:-2], x[-1], x[-1])), results="Q R", saves="out", core_dims=(2,), public=False,
+    domain="independent columns", backward="LinalgQr", written="qr({x})",
+    doc="Q with orthonormal columns and upper triangular R with x = Q @ R, x having no more columns than rows.",
 )  # fmt: skip
 
 
-def _factors(x: Any, complete: bool) -> tuple[Any, Any]:
-    q, r = parts_of(qr, x)
-    rows, columns = x.shape[-2:]
-    if not complete or rows <= columns:
-        return q, r
-    return parts_of(qr, x, complete=True)[0], concatenate(r, zeros((*x.shape[:-2], rows - columns, columns), x), axis=-2)
+@function(results="Q R", domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr")
+def qr(x: Any, *, mode: str = "reduced") -> Any:
+    """Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple; with mode='r', R alone. Of a
+    matrix with more rows than columns Q has as many columns as that.
 
-
-@function(results="Q R")
-def numpy_qr(x: Any, *, mode: str = "reduced") -> Any:
-    """NumPy's qr: Q and R; with mode='r', R alone."""
+    >>> qr(A)[1]
+    """
     if mode not in ("reduced", "economic", "complete", "full", "r"):
         raise ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}")
-    return parts_of(qr, x)[1] if mode == "r" else _factors(x, mode in ("complete", "full"))
+    rows, columns = matrix(x.shape, "qr")[-2:]
+    if mode in ("complete", "full") and rows > columns:
+        raise ArgumentError("the complete Q of a matrix with more rows than columns is not differentiable", help="use mode='reduced'")
+    if rows >= columns:
+        q, r = parts_of(qr_of_columns, x)
+    else:
+        q, r = parts_of(qr_of_columns, column_range(x, None, rows))
+        r = concatenate(r, matmul(transposed(q), column_range(x, rows, None)), axis=-1)
+    return r if mode == "r" else (q, r)
 
 
 @function(results="Q R", backward="LinalgQr")
 def torch_qr(x: Any, *, mode: str = "reduced") -> tuple[Any, Any]:
     """torch.linalg.qr: Q and R; with mode='r', nothing and R."""
-    return (nothing(x), parts_of(qr, x)[1]) if mode == "r" else numpy_qr(x, mode=mode)
+    found = qr(x, mode=mode)
+    return (nothing(x), found) if mode == "r" else found
 
 
 @function(results="Q R", backward="LinalgQr")
 def old_qr(x: Any, *, some: Any = True) -> Any:
     """torch.qr: Q and R, complete unless some."""
-    return _factors(x, not some)
+    return qr(x, mode="reduced" if some else "complete")
 
 
 @function()
@@ -369,12 +329,12 @@ declare(f"""
     numpy:
         solve_triangular = scipy_solve_triangular({_SCIPY})
         solve(x, y|b)
-        qr = numpy_qr(x, mode)
+        qr(x, mode)
     scipy:
         solve_triangular = scipy_solve_triangular({_SCIPY})
         solve = scipy_solve(x, y|b, -lower, -overwrite_a, -overwrite_b, -check_finite, -assume_a, transpose|transposed)
         cholesky = scipy_cholesky(x, lower, -overwrite_a, -check_finite)
-        qr = numpy_qr(x, -overwrite_a, -lwork, mode='full', -pivoting, -check_finite)
+        qr(x, -overwrite_a, -lwork, mode='full', -pivoting, -check_finite)
 """)
 
 

@@ -244,16 +244,6 @@ matrix_exp_jvp: Op = function(
 )(_matrix_exp_jvp)  # fmt: skip
 
 
-def _vander(x: Any, count: int | None, increasing: bool) -> Any:
-    count = x.shape[-1] if count is None else count
-    if count < 0:
-        raise ArgumentError(f"vander: N must be at least 0, not {count}")
-    room_for(*x.shape, count)
-    column, exponents = as_column(x), np.arange(1, count)
-    ones = where(np.ones((*x.shape, min(count, 1)), dtype=bool), 1.0, column)
-    return concatenate(ones, column**exponents, axis=-1) if increasing else concatenate(column ** exponents[::-1], ones, axis=-1)
-
-
 @function(numpy="x, power|n", memory="own")
 def matrix_power(x: Any, *, power: int) -> Any:
     """The product of n copies of a matrix, or of its inverse if n is negative.
@@ -296,16 +286,14 @@ def vander(x: Any, *, count: int | None = None, increasing: bool = False) -> Any
 
     >>> vander(x, 3)
     """
-    need_axes("vander", x, 1, 1)
-    return _vander(x, count, increasing)
-
-
-@function()
-def torch_vander(x: Any, *, count: int | None = None) -> Any:
-    """torch.linalg.vander: the powers of the entries along the last axis, the exponents ascending."""
-    if count is not None and count < 2:
-        raise ArgumentError(f"linalg.vander: N must be greater than 1, not {count}")
-    return _vander(x if x.shape else reshape(x, shape=(1,)), count, True)
+    need_axes("vander", x, 1)
+    count = x.shape[-1] if count is None else count
+    if count < 0:
+        raise ArgumentError(f"vander: N must be at least 0, not {count}")
+    room_for(*x.shape, count)
+    column, exponents = as_column(x), np.arange(1, count)
+    ones = where(np.ones((*x.shape, min(count, 1)), dtype=bool), 1.0, column)
+    return concatenate(ones, column**exponents, axis=-1) if increasing else concatenate(column ** exponents[::-1], ones, axis=-1)
 
 
 @function("householder_product orgqr", backward="LinalgHouseholderProduct")
@@ -331,7 +319,7 @@ declare(f"""
         matrix_power({_A}, power|n)
         matrix_exp linalg.matrix_exp = matrix_exp({_A})
         chain_matmul = multi_dot(**arrays|matrices)
-        linalg.vander = torch_vander(x, *, count|N)
+        linalg.vander = vander(x, *, count|N; increasing=True)
     numpy:
         slogdet = named_slogdet(x)
     scipy:

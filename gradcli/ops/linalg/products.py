@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import string
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +13,27 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import diagonal, movedim
+from gradcli.ops.arrays.reshaping import diagonal, inverse, matrices_last, movedim, permuted
 from gradcli.ops.arrays.shapes import getitem, reshape, stack, transpose
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
-from gradcli.ops.linalg.matrices import as_column, as_row, transposed
+from gradcli.ops.linalg.matrices import as_column, as_matrix, as_row, transposed
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import Alike, Number, Op, Shape, axes_of, declare, function, is_number, one_axis, room_for, structural, witness
+from gradcli.ops.registry import (
+    Alike,
+    Function,
+    Op,
+    Shape,
+    axes_of,
+    composite,
+    declare,
+    function,
+    is_number,
+    one_axis,
+    room_for,
+    structural,
+    witness,
+)
 from gradcli.ops.text import TERM, Form
 
 
@@ -36,24 +50,23 @@ def _matmul_shape(x: Shape, y: Shape) -> Shape:
 
 
 def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    if len(x.shape) > 1 and len(y.shape) > 1:
-        return matmul(cotangent, transposed(y)) if wanted[0] else None, matmul(transposed(x), cotangent) if wanted[1] else None
+    by_x = by_y = None
     if len(x.shape) == len(y.shape) == 1:
         return cotangent * y if wanted[0] else None, cotangent * x if wanted[1] else None
     if len(x.shape) == 1:
-        by_x = None
         if wanted[0]:
-            by_x = matmul(y, cotangent) if len(y.shape) == 2 else reshape(matmul(y, as_column(cotangent)), shape=y.shape[:-1])
-        if not wanted[1]:
-            return by_x, None
-        return by_x, outer(x, cotangent) if len(y.shape) == 2 else as_column(x) * as_row(cotangent)
-    by_y = None
-    if wanted[1]:
-        batched = (*cotangent.shape[:-1], x.shape[-1])
-        by_y = matmul(cotangent, x) if len(x.shape) == 2 else reshape(matmul(as_row(cotangent), x), shape=batched)
-    if not wanted[0]:
-        return None, by_y
-    return outer(cotangent, y) if len(x.shape) == 2 else as_column(cotangent) * y, by_y
+            by_x = matmul(y, cotangent) if len(y.shape) == 2 else matvec(y, cotangent)
+        if wanted[1]:
+            by_y = outer(x, cotangent) if len(y.shape) == 2 else as_column(x) * as_row(cotangent)
+    elif len(y.shape) == 1:
+        if wanted[0]:
+            by_x = outer(cotangent, y) if len(x.shape) == 2 else as_column(cotangent) * y
+        if wanted[1]:
+            by_y = matmul(cotangent, x) if len(x.shape) == 2 else vecmat(cotangent, x)
+    else:
+        by_x = matmul(cotangent, transposed(y)) if wanted[0] else None
+        by_y = matmul(transposed(x), cotangent) if wanted[1] else None
+    return by_x, by_y
 
 
 matmul: Op = structural(
@@ -97,24 +110,15 @@ def outer(x: Any, y: Any) -> Any:
     return reshape(x, shape=(-1, 1)) * reshape(y, shape=(1, -1))
 
 
-def _diagonal_axes(shape: Shape, axis1: int, axis2: int) -> tuple[int, int]:
-    if len(shape) < 2:
-        raise ShapeError(f"trace needs a matrix, not an array of shape {shape}")
-    first, second = axes_of((axis1, axis2), len(shape))
-    return first, second
-
-
 def _trace_shape(x: Shape, offset: int, axis1: int, axis2: int) -> Shape:
-    gone = _diagonal_axes(x, axis1, axis2)
-    return tuple(n for i, n in enumerate(x) if i not in gone)
+    return tuple(x[axis] for axis in matrices_last(len(x), axis1, axis2)[:-2])
 
 
 def _trace_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, offset: int, axis1: int, axis2: int) -> tuple[Any]:
-    rows, columns = _diagonal_axes(x.shape, axis1, axis2)
-    room_for(x.shape[rows], x.shape[columns])
-    diagonal = np.eye(x.shape[rows], x.shape[columns], offset)
-    spread = [tuple(n if (i in (rows, columns)) == inside else 1 for i, n in enumerate(x.shape)) for inside in (False, True)]
-    return (reshape(cotangent, shape=spread[0]) * (diagonal if rows < columns else diagonal.T).reshape(spread[1]),)
+    order = matrices_last(len(x.shape), axis1, axis2)
+    rows, columns = (x.shape[axis] for axis in order[-2:])
+    room_for(rows, columns)
+    return (permuted(as_matrix(cotangent) * np.eye(rows, columns, offset), inverse(order)),)
 
 
 @function(
@@ -130,42 +134,19 @@ def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return sum_(diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1)
 
 
-def _product(x: Any, y: Any, *ranks: int) -> Any:
+@function()
+def torch_product(x: Any, y: Alike, *, left: int, right: int) -> Any:
     """A product that PyTorch has for arrays of these numbers of axes alone."""
-    if (len(x.shape), len(y.shape)) != ranks:
+    if (len(x.shape), len(y.shape)) != (left, right):
         shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
-        raise ShapeError(f"the product needs arrays of {ranks[0]} and {ranks[1]} axes, not the shapes {shapes}")
+        raise ShapeError(f"the product needs arrays of {left} and {right} axes, not the shapes {shapes}")
     return matmul(x, y)
-
-
-@function()
-def torch_mm(x: Any, y: Alike) -> Any:
-    """The product of matrices."""
-    return _product(x, y, 2, 2)
-
-
-@function()
-def torch_mv(x: Any, y: Alike) -> Any:
-    """The product of a matrix and a vector."""
-    return _product(x, y, 2, 1)
-
-
-@function()
-def torch_bmm(x: Any, y: Alike) -> Any:
-    """The products of batches of matrices."""
-    return _product(x, y, 3, 3)
 
 
 @function()
 def torch_dot(x: Any, y: Alike) -> Any:
     """The product of vectors."""
-    return _product(x, y, 1, 1)
-
-
-@function()
-def torch_vdot(x: Any, y: Any) -> Any:
-    """The product of vectors, which may have two dtypes."""
-    return _product(x, y, 1, 1)
+    return torch_product(x, y, left=1, right=1)
 
 
 @function()
@@ -204,7 +185,7 @@ def chain_matmul(*matrices: Any) -> Any:
 
     >>> chain_matmul([x, y], [[1], [2], [3]])
     """
-    return functools.reduce(matmul, matrices)
+    return reduce(matmul, matrices)
 
 
 @function()
@@ -231,67 +212,38 @@ _TWO = "x|x1|input|self|vec1|mat1, y|x2|other|tensor|vec2|mat2|vec"
 # -- PyTorch's fused forms
 
 
-def _added(x: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """beta*x + alpha*product; with beta = 0 the array x is not read."""
-    scaled = product if is_number(alpha) and alpha == 1 else product * alpha
-    if is_number(beta) and beta == 0:
-        return scaled
-    found = (x if is_number(beta) and beta == 1 else x * beta) + scaled
-    if tuple(found.shape) != tuple(product.shape):
-        raise ShapeError(f"an array of shape {tuple(x.shape)} cannot be added to a product of shape {tuple(product.shape)}")
-    return found
+def _declare_sum(name: str, factors: str, multiply: Function, words: str) -> None:
+    """Register a sum of an array and a product; with beta = 0 the array is not read."""
+
+    def added(input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
+        product = multiply(x, y)
+        scaled = product if is_number(alpha) and alpha == 1 else product * alpha
+        if is_number(beta) and beta == 0:
+            return scaled
+        found = (input if is_number(beta) and beta == 1 else input * beta) + scaled
+        if tuple(found.shape) != tuple(product.shape):
+            raise ShapeError(f"an array of shape {tuple(input.shape)} cannot be added to a product of shape {tuple(product.shape)}")
+        return found
+
+    composite(
+        name, f"input {factors} beta:number alpha:number", added, static={"beta": 1, "alpha": 1},
+        doc=f"beta*input + alpha times {words}; with beta=0 the input is not read.",
+    )  # fmt: skip
+    declare(f"torch:\n{name}(input, {factors.replace(' ', ', ')}, *, beta, alpha)")
 
 
-@function(torch="input, mat1, mat2, *, beta, alpha")
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
-    """beta*input + alpha times a product of matrices; with beta=0 the input is not read."""
-    return _added(input, _product(mat1, mat2, 2, 2), beta, alpha)
-
-
-@function(torch="input, mat, vec, *, beta, alpha")
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
-    """beta*input + alpha times a product of a matrix and a vector; with beta=0 the input is not read."""
-    return _added(input, _product(mat, vec, 2, 1), beta, alpha)
-
-
-@function(torch="input, batch1, batch2, *, beta, alpha")
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
-    """beta*input + alpha times the sum of a batch's products of matrices; with beta=0 the input is not read."""
-    return _added(input, sum_(_product(batch1, batch2, 3, 3), axis=0), beta, alpha)
-
-
-@function(torch="input, batch1, batch2, *, beta, alpha")
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
-    """beta*input + alpha times a batch's products of matrices; with beta=0 the input is not read."""
-    return _added(input, _product(batch1, batch2, 3, 3), beta, alpha)
-
-
-@function(torch="input, vec1, vec2, *, beta, alpha")
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Number = 1, alpha: Number = 1) -> Any:
-    """beta*input + alpha times the outer product of vectors; with beta=0 the input is not read."""
-    return _added(input, outer(vec1, vec2), beta, alpha)
+_of_matrices, _of_batches = partial(torch_product, left=2, right=2), partial(torch_product, left=3, right=3)
+_declare_sum("addmm", "mat1 mat2", _of_matrices, "a product of matrices")
+_declare_sum("addmv", "mat vec", partial(torch_product, left=2, right=1), "a product of a matrix and a vector")
+_declare_sum("addbmm", "batch1 batch2", lambda x, y: sum_(_of_batches(x, y), axis=0), "the sum of a batch's products of matrices")
+_declare_sum("baddbmm", "batch1 batch2", _of_batches, "a batch's products of matrices")
+_declare_sum("addr", "vec1 vec2", outer, "the outer product of vectors")
 
 
 # -- The vector product of three-dimensional space -------------------------------------------------
 
 
-def _cross_shape(x: Shape, y: Shape) -> Shape:
-    if x[-1:] != (3,) or y[-1:] != (3,):
-        raise ShapeError(f"cross needs vectors of 3 entries, not the shapes {x} and {y}")
-    return np.broadcast_shapes(x, y)
-
-
-def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    return vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
-
-
-@function(
-    shape=_cross_shape, saves="x y", core_dims=(1, 1), public=False,
-    vjp=_vector_product_vjp,
-    backward="LinalgCross", ulps=4,
-    numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
-)  # fmt: skip
-def vector_product(x: Any, y: Any) -> Any:
+def _vector_product(x: Any, y: Any) -> Any:
     """The vector product of vectors along the last axis."""
     (a, b, c), (d, e, f) = ([getitem(v, index=(..., i)) for i in range(3)] for v in (x, y))
     return stack(b * f - c * e, c * d - a * f, a * e - b * d, axis=-1)
@@ -315,7 +267,7 @@ def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, 
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = movedim(x, source=axisa, destination=-1), movedim(y, source=axisb, destination=-1)
-    result = vector_product(_in_space(x, y), _in_space(y, x))
+    result = _vector_product(_in_space(x, y), _in_space(y, x))
     if x.shape[-1] == y.shape[-1] == 2:
         return getitem(result, index=(..., 2))
     return movedim(result, source=-1, destination=axisc)
@@ -334,11 +286,11 @@ def torch_cross(x: Any, y: Any, *, axis: int | None = None) -> Any:
 
 declare(f"""
     torch:
-        mm = torch_mm({_TWO})
-        mv = torch_mv({_TWO})
-        bmm = torch_bmm({_TWO})
+        mm = torch_product({_TWO}; left=2, right=2)
+        mv = torch_product({_TWO}; left=2, right=1)
+        bmm = torch_product({_TWO}; left=3, right=3)
         dot = torch_dot({_TWO})
-        vdot = torch_vdot({_TWO})
+        vdot({_TWO})
         outer ger = outer({_TWO})
         trace(x)
         cross = torch_cross(x, y|other, axis)
@@ -478,8 +430,22 @@ def einsum(*operands: Any, subscripts: str = "") -> Any:
     return _arranged(_summed(left[0], result), result)
 
 
-def _tensordot(x: Any, y: Any, axes: Any) -> Any:
-    over = _contracted(x, y, axes)
+@function(numpy="x|a, y|b, axes|dims", torch="x|a|input, y|b|other, axes|dims")
+def tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
+    """The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists.
+
+    >>> tensordot(x, y, axes=1)
+    """
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(len(x.shape), len(y.shape)):
+            raise ShapeError(f"tensordot: there are no {axes} axes in both shapes {tuple(x.shape)} and {tuple(y.shape)}")
+        over = tuple(range(len(x.shape) - axes, len(x.shape))), tuple(range(axes))
+    elif not isinstance(axes, tuple) or len(axes) != 2:
+        raise ArgumentError("tensordot: axes must be a number or a pair", help="write axes=([1, 0], [0, 1]) or axes=2")
+    else:
+        over = axes_of(axes[0], len(x.shape)), axes_of(axes[1], len(y.shape))
+    if [x.shape[a] for a in over[0]] != [y.shape[a] for a in over[1]]:
+        raise ShapeError(f"tensordot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along {axes}")
     letters = iter(string.ascii_letters)
     terms = [[next(letters) for _ in z.shape] for z in (x, y)]
     for first, second in zip(*over, strict=True):
@@ -488,42 +454,7 @@ def _tensordot(x: Any, y: Any, axes: Any) -> Any:
     return einsum(x, y, subscripts=f"{''.join(terms[0])},{''.join(terms[1])}->{''.join(kept)}")
 
 
-def _contracted(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The axes of x and of y that a tensordot sums over."""
-    if isinstance(axes, int):
-        if not 0 <= axes <= min(len(x.shape), len(y.shape)):
-            raise ShapeError(f"tensordot: there are no {axes} axes in both shapes {tuple(x.shape)} and {tuple(y.shape)}")
-        return tuple(range(len(x.shape) - axes, len(x.shape))), tuple(range(axes))
-    if not isinstance(axes, tuple) or len(axes) != 2:
-        raise ArgumentError("tensordot: axes must be a number or a pair", help="write axes=([1, 0], [0, 1]) or axes=2")
-    return axes_of(axes[0], len(x.shape)), axes_of(axes[1], len(y.shape))
-
-
-@function(numpy="x|a, y|b, axes|dims")
-def tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
-    """The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists.
-
-    >>> tensordot(x, y, axes=1)
-    """
-    over_x, over_y = _contracted(x, y, axes)
-    if [x.shape[a] for a in over_x] != [y.shape[a] for a in over_y]:
-        raise ShapeError(f"tensordot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along {axes}")
-    return _tensordot(x, y, axes)
-
-
-@function()
-def torch_tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
-    """torch.tensordot: as tensordot, and one entry along an axis goes with any number of them."""
-    return _tensordot(x, y, axes)
-
-
 @function(numpy="x|x1|a|input, y|x2|b|other, -out")
 def inner(x: Any, y: Any) -> Any:
     """The inner products over the last axis of both; a product with a number."""
     return tensordot(x, y, axes=(-1, -1)) if x.shape and y.shape else x * y
-
-
-declare("""
-    torch:
-        tensordot = torch_tensordot(x|a|input, y|b|other, axes|dims)
-""")

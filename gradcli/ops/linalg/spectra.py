@@ -32,7 +32,7 @@ from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import max_, min_, norm, sum_
 from gradcli.ops.registry import Function, Kink, Op, Shape, axes_of, declare, function, need_axes, structural, witness
-from gradcli.ops.structure import detach, output, to_int
+from gradcli.ops.structure import output, to_int
 
 # where references are no enclosures
 _EQUAL_VALUES = "where eigenvalues are equal to the program's precision: those are the end of an iteration"
@@ -212,23 +212,15 @@ def _pinv_shape(x: Shape, **_: Any) -> Shape:
     return (*batch, m, n)
 
 
-def _tolerances(shape: Shape, rtol: float | None, atol: float | None, epsilon: float) -> tuple[float, float]:
-    """Return how far singular values, relative to the largest and absolutely, count as zero."""
-    if rtol is None:
-        rtol = 0.0 if atol else max(shape[-2:]) * epsilon
-    return rtol, atol or 0.0
-
-
 def _pinv(x: Any, rtol: Any, atol: Any) -> Any:
-    if not x.size:
-        return np.zeros(_pinv_shape(x.shape), x.dtype)
     if not np.isfinite(x).all():
         raise EvaluationError("the matrix has entries that are not finite: it has no pseudoinverse")
-    u, s, vh = np.linalg.svd(x, full_matrices=False)
-    rtol, atol = _tolerances(x.shape, rtol, atol, float(np.finfo(x.dtype).eps))
-    kept = s > np.maximum(atol, rtol * s[..., :1])
-    inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(x.dtype)
-    return np.swapaxes(vh, -1, -2) * inverse[..., None, :] @ np.swapaxes(u, -1, -2)
+    if rtol is None:
+        rtol = 0.0 if atol else max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
+    if atol and x.size:
+        sizes = np.linalg.norm(x, 2, axis=(-2, -1))
+        rtol = np.maximum(rtol, atol / np.where(sizes > 0, sizes, 1))
+    return np.linalg.pinv(x, rtol)
 
 
 def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: Any) -> tuple[Any]:
@@ -270,18 +262,10 @@ def numpy_pinv(x: Any, *, rcond: Any = None, rtol: Any = None) -> Any:
 
 @function(results="solution residuals rank singular_values:", backward="LinalgLstsq")
 def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None) -> tuple[Any, Any, Any, Any]:
-    """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's driver tells."""
-    driver = driver or "gelsy"
-    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+    """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what LAPACK's drivers tell."""
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise ArgumentError(f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}")
-    vector = len(y.shape) == len(x.shape) - 1 and tuple(y.shape) == tuple(x.shape[:-1])
-    solution, residuals, rank, sizes = _least_squares(x, y, rcond if driver != "gels" else None, vector)
-    return (
-        solution,
-        nothing(x) if driver == "gelsy" else residuals,
-        nothing(x) if driver == "gels" else rank,
-        detach(sizes if driver in ("gelsd", "gelss") else nothing(x)),
-    )
+    return _least_squares(x, y, rcond if driver != "gels" else None, tuple(y.shape) == tuple(x.shape[:-1]))
 
 
 @function(

@@ -1,6 +1,6 @@
 """Images: windows over their axes, convolutions, pooling, and images in other sizes or read at other places.
 
-A table says which entry each place of each window along one axis reads, -1 where that lies outside. Windows are read by one table an
+A table says which entry each place of each window along one axis reads, which may lie outside. Windows are read by one table an
 axis; the transpose of reading adds every place back to the entry that it came from. Convolutions are products of filters with windows,
 pooling takes means and largest entries of windows over the last axes, and an entry of an image in another size is a weighted sum of a
 few neighbours along every axis.
@@ -19,8 +19,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, getitem, reshape, scatter_add, swapaxes, take_along, transpose
-from gradcli.ops.elementwise.arithmetic import abs_, floor, rint
-from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
+from gradcli.ops.elementwise.arithmetic import floor, rint
+from gradcli.ops.elementwise.logic import greater_equal, less_equal, logical_and, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.order import argmax
 from gradcli.ops.reductions.sums import sum_
@@ -66,26 +66,28 @@ def sliding(
             windows -= 1
         if windows < 1:
             raise ShapeError(f"{name}: no window of size {steps[0]} fits into the axes {tuple(lengths)}")
-        tables.append(strided(length, windows, size, stride, before, dilation))
+        tables.append(strided(windows, size, stride, before, dilation))
     return tables
 
 
-def strided(length: int, windows: int, size: int, stride: int, before: int, dilation: int = 1) -> Table:
+def strided(windows: int, size: int, stride: int, before: int, dilation: int) -> Table:
     """The table of evenly spaced windows, the first of which begins before the first entry."""
     room_for(3, windows, size)
-    table = np.arange(windows)[:, None] * stride + np.arange(size) * dilation - before
-    return np.where((table >= 0) & (table < length), table, -1)
+    return np.arange(windows)[:, None] * stride + np.arange(size) * dilation - before
 
 
 def adaptive(length: int, windows: int) -> Table:
     """The table of windows that cover all entries, as evenly as whole numbers allow."""
-    room_for(3, windows, max(1, -(-length // max(1, windows)) + 1))
-    if not windows:
-        return np.zeros((0, 1), int)
+    room_for(3, windows, length // max(1, windows) + 2)
     first = np.arange(windows)[:, None] * length // windows
     last = -(-(np.arange(1, windows + 1)[:, None] * length) // windows)
-    table = first + np.arange(max(1, (last - first).max(initial=0)))
+    table = first + np.arange((last - first).max(initial=1))
     return np.where(table < last, table, -1)
+
+
+def within(tables: Sequence[Table], lengths: Sequence[int]) -> list[np.ndarray]:
+    """Return which places of tables lie inside of axes of these lengths."""
+    return [(table >= 0) & (table < length) for table, length in zip(tables, lengths, strict=True)]
 
 
 def outer(parts: Sequence[np.ndarray], combine: np.ufunc) -> np.ndarray:
@@ -100,25 +102,27 @@ def outer(parts: Sequence[np.ndarray], combine: np.ufunc) -> np.ndarray:
 def read(x: Any, tables: Sequence[Table], outside: float) -> Any:
     """The entries in windows over the last axes: axes of places, then axes of windows, in place of these."""
     n, lead = len(tables), len(x.shape) - len(tables)
+    inside = outer([held.T for held in within(tables, x.shape[lead:])], np.logical_and)
     for i, table in enumerate(tables):
-        x = getitem(x, index=(*(ALL,) * (lead + 2 * i), StaticArray(np.maximum(table.T, 0))))
+        axis = lead + 2 * i
+        x = getitem(x, index=(*(ALL,) * axis, StaticArray(np.clip(table.T, 0, x.shape[axis] - 1))))
     order = (*range(lead), *range(lead, lead + 2 * n, 2), *range(lead + 1, lead + 2 * n, 2))
     x = transpose(x, axes=order) if n > 1 else x
-    inside = outer([table.T >= 0 for table in tables], np.logical_and)
     return x if inside.all() else where(inside, x, outside)
 
 
-def add_up(places: Any, tables: Sequence[Table], shape: tuple[int, ...]) -> Any:
-    """The transpose of reading windows that lie inside: an array whose last axes have this shape."""
+def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
+    """The transpose of reading windows: an array whose last axes have these lengths. What lies outside is left out."""
     n = len(tables)
     lead = len(places.shape) - 2 * n
     order = (*range(lead), *(lead + i + n * part for i in range(n) for part in range(2)))
     x = transpose(places, axes=order) if n > 1 else places
-    for i in reversed(range(n)):
+    for i, held in reversed(list(enumerate(within(tables, lengths)))):
         kept = x.shape[: lead + 2 * i]
-        index = (*(ALL,) * len(kept), StaticArray(tables[i].T))
-        x = scatter_add(x, index=index, shape=(*kept, shape[i], *x.shape[len(kept) + 2 :]))
-    return x
+        # what lies outside is added to one entry more, the last
+        index = (*(ALL,) * len(kept), StaticArray(np.where(held, tables[i], lengths[i]).T))
+        x = scatter_add(x, index=index, shape=(*kept, lengths[i] + 1, *x.shape[len(kept) + 2 :]))
+    return getitem(x, index=(..., *((0, length, None) for length in lengths)))
 
 
 def nested(entries: str, depth: int) -> str:
@@ -129,14 +133,6 @@ def nested(entries: str, depth: int) -> str:
 def small_image(n: int) -> str:
     """Text of an image of n dimensions with one channel, for examples."""
     return nested("x" if n == 1 else "x, y", n)
-
-
-def inner(x: Any, around: Sequence[int]) -> Any:
-    """The last axes without their padding."""
-    if not any(around):
-        return x
-    cut = tuple((p, n - p, None) for p, n in zip(around, x.shape[-len(around) :], strict=True))
-    return getitem(x, index=(*(ALL,) * (len(x.shape) - len(around)), *cut))
 
 
 @function(torch="x, kernel_size, dilation, padding, stride", backward="Im2Col")
@@ -163,9 +159,7 @@ def fold(x: Any, *, output_size: Any, kernel_size: Any, dilation: Any = 1, paddi
     if len(x.shape) not in (2, 3) or x.shape[-2] % math.prod(places) or x.shape[-1] != math.prod(windows):
         raise ShapeError(f"fold: an array of shape {tuple(x.shape)} does not hold {math.prod(windows)} windows of {places}")
     lead = (*x.shape[:-2], x.shape[-2] // math.prod(places))
-    # what the padding holds is added to one entry more, the last
-    whole = add_up(reshape(x, shape=(*lead, *places, *windows)), tables, tuple(n + 1 for n in lengths))
-    return getitem(whole, index=(..., *((0, n, None) for n in lengths)))
+    return add_up(reshape(x, shape=(*lead, *places, *windows)), tables, lengths)
 
 
 # -- Convolutions ----------------------------------------------------------------------------------
@@ -241,20 +235,17 @@ def _convolutions(n: int) -> None:
         around, further = each(transposed, "padding", padding, n), each(transposed, "output_padding", output_padding, n)
         if any(f >= max(step, gap) for f, step, gap in zip(further, steps, gaps, strict=True)):
             raise ArgumentError(f"{transposed}: output_padding must be smaller than the stride or the dilation")
-        padded = tuple(
-            (count - 1) * step + gap * (size - 1) + 1 + f
-            for count, step, gap, size, f in zip(windows, steps, gaps, sizes, further, strict=True)
+        lengths = tuple(
+            (count - 1) * step + gap * (size - 1) + 1 + f - 2 * p
+            for count, step, gap, size, f, p in zip(windows, steps, gaps, sizes, further, around, strict=True)
         )
-        if any(length <= 2 * p for length, p in zip(padded, around, strict=True)):
-            raise ShapeError(f"{transposed}: nothing is left of the axes {padded} without a padding of {around}")
+        if min(lengths) < 1:
+            raise ShapeError(f"{transposed}: nothing is left of axes of {windows} entries with a padding of {around}")
         rows = reshape(images, shape=(images.shape[0], groups, per_group, math.prod(windows)))
         filters = swapaxes(reshape(weight, shape=(groups, per_group, -1)), axis1=1, axis2=2)
         columns = reshape(matmul(filters, rows), shape=(images.shape[0], channels, *sizes, *windows))
-        tables = [
-            strided(length, count, size, step, 0, gap)
-            for length, count, size, step, gap in zip(padded, windows, sizes, steps, gaps, strict=True)
-        ]
-        return _finished(transposed, inner(add_up(columns, tables, padded), around), bias, n, len(input.shape) == n + 2)
+        tables = [strided(*along) for along in zip(windows, sizes, steps, around, gaps, strict=True)]
+        return _finished(transposed, add_up(columns, tables, lengths), bias, n, len(input.shape) == n + 2)
 
 
 # -- Pooling -----------------------------------------------------------------------------------------
@@ -273,9 +264,7 @@ def _windows(
     if any(2 * pad > size for (pad, _), size in zip(around, steps[0], strict=True)):
         raise ArgumentError(f"{name}: the padding may be at most half of the kernel_size, not {padding} of {kernel_size}")
     tables = sliding(name, lengths, steps, around, ceil_mode)
-    starts = [np.arange(len(table)) * stride for table, stride in zip(tables, steps[1], strict=True)]
-    ends = [length + 2 * pad for length, (pad, _) in zip(lengths, around, strict=True)]
-    return tables, [np.minimum(size, end - start) for size, end, start in zip(steps[0], ends, starts, strict=True)]
+    return tables, [(table < length + pad).sum(axis=1) for table, length, (pad, _) in zip(tables, lengths, around, strict=True)]
 
 
 def _summed(x: Any, tables: Sequence[Table]) -> Any:
@@ -283,9 +272,9 @@ def _summed(x: Any, tables: Sequence[Table]) -> Any:
     return sum_(read(x, tables, 0.0), axis=tuple(range(-2 * n, -n)))
 
 
-def _inside(tables: Sequence[Table]) -> list[np.ndarray]:
+def _inside(x: Any, tables: Sequence[Table]) -> list[np.ndarray]:
     """Return how many entries windows have along each axis."""
-    return [(table >= 0).sum(axis=1) for table in tables]
+    return [held.sum(axis=1) for held in within(tables, x.shape[-len(tables) :])]
 
 
 def _largest(x: Any, tables: Sequence[Table]) -> tuple[Any, Any]:
@@ -311,7 +300,7 @@ def _covering(name: str, x: Any, n: int, output_size: Any) -> list[Table]:
 
 
 def covering_means(x: Any, tables: Sequence[Table]) -> Any:
-    return _summed(x, tables) / outer(_inside(tables), np.multiply).astype(float)
+    return _summed(x, tables) / outer(_inside(x, tables), np.multiply).astype(float)
 
 
 _FIRST = (noted("equal largest entries", "the whole gradient to the first of them"),)
@@ -336,7 +325,7 @@ def _pooling(n: int) -> None:
         tables, counts = _windows(average, input, n, kernel_size, stride, padding, 1, ceil_mode)
         if divisor_override == 0:
             raise ArgumentError(f"{average}: divisor_override must not be 0")
-        whole = outer(counts if count_include_pad else _inside(tables), np.multiply)
+        whole = outer(counts if count_include_pad else _inside(input, tables), np.multiply)
         return _summed(input, tables) / (whole.astype(float) if divisor_override is None else float(divisor_override))
 
     @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", example=example(largest))
@@ -456,10 +445,6 @@ def interpolate(
     return input
 
 
-def _rearranged(x: Any, split: tuple[int, ...], axes: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    return reshape(transpose(reshape(x, shape=split), axes=axes), shape=shape)
-
-
 @function(memory="own")
 def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
     """Channels rearranged into images that are larger by a factor.
@@ -469,9 +454,9 @@ def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
     r = upscale_factor
     need_axes("pixel_shuffle", input, 3)
     *lead, channels, height, width = input.shape
-    n, fewer = len(lead), channels // (r * r)
-    axes = (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return _rearranged(input, (*lead, fewer, r, r, height, width), axes, (*lead, fewer, height * r, width * r))
+    fewer = math.prod(lead) * channels // (r * r)
+    parts = transpose(reshape(input, shape=(fewer, r, r, height, width)), axes=(0, 3, 1, 4, 2))
+    return reshape(parts, shape=(*lead, channels // (r * r), height * r, width * r))
 
 
 @function(memory="own")
@@ -482,10 +467,9 @@ def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
     """
     r = downscale_factor
     need_axes("pixel_unshuffle", input, 3)
-    *lead, channels, height, width = input.shape
-    n, high, wide = len(lead), height // r, width // r
-    axes = (*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return _rearranged(input, (*lead, channels, high, r, wide, r), axes, (*lead, channels * r * r, high, wide))
+    *lead, height, width = input.shape
+    parts = transpose(reshape(input, shape=(math.prod(lead), height // r, r, width // r, r)), axes=(0, 2, 4, 1, 3))
+    return reshape(parts, shape=(*lead[:-1], lead[-1] * r * r, height // r, width // r))
 
 
 declare("""
@@ -500,27 +484,14 @@ declare("""
 # back where they were found.
 
 
-_PADDINGS = ("zeros", "border", "reflection")
+_PADDINGS = ("zeros", "border")
 _SAMPLING_MODES = ("bilinear", "nearest", "bicubic")
 
 
-def _reflected(at: Any, length: int, corners: bool) -> Any:
-    """Coordinates mirrored at the first and last entries (corners), or at the outer edges of these."""
-    low, high = (0.0, length - 1.0) if corners else (-0.5, length - 0.5)
-    if low == high:
-        return at * 0
-    far = abs_(at - low)
-    turns = floor(far / (high - low))
-    rest = far - turns * (high - low)
-    return where(equal(turns, 2 * floor(turns / 2)), rest + low, (high - low) - rest + low)
-
-
-def _within(at: Any, length: int, padding: str, corners: bool) -> Any:
-    """Coordinates brought back to the image, as the padding says; constant on its border and beyond."""
+def _within(at: Any, length: int, padding: str) -> Any:
+    """Coordinates brought back to the border of the image, as the padding says; constant on its border and beyond."""
     if padding == "zeros":
         return at
-    if padding == "reflection":
-        at = _reflected(at, length, corners)
     return where(less_equal(at, 0), 0.0, where(greater_equal(at, length - 1), length - 1.0, at))
 
 
@@ -561,9 +532,9 @@ def grid_sample(
         unit = getitem(points, index=(..., n - 1 - i)) + 1
         at = unit * ((length - 1) / 2) if corners else (unit * length - 1) / 2
         if mode == "bicubic":
-            taps.append([(rint(_within(place, length, padding_mode, corners)), weight) for place, weight in _neighbours(at, True)])
+            taps.append([(rint(_within(place, length, padding_mode)), weight) for place, weight in _neighbours(at, True)])
             continue
-        at = _within(at, length, padding_mode, corners)
+        at = _within(at, length, padding_mode)
         taps.append([(rint(at), None)] if mode == "nearest" else _neighbours(at, False))
     terms = []
     for corner in itertools.product(*taps):

@@ -17,7 +17,7 @@ from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, take_along
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
-from gradcli.ops.elementwise.logic import clip, equal, greater, greater_equal, less, logical_or, maximum, minimum, where
+from gradcli.ops.elementwise.logic import clip, equal, greater, greater_equal, maximum, minimum, where
 from gradcli.ops.nn.activations import _log_softmax, log_softmax, relu
 from gradcli.ops.reductions.cumulative import cumprod
 from gradcli.ops.reductions.sums import mean, norm, sum_
@@ -41,6 +41,7 @@ from gradcli.ops.registry import (
     witness,
 )
 from gradcli.ops.special.gamma import sigmoid, softplus
+from gradcli.ops.special.integrals import rel_entr
 from gradcli.ops.structure import detach, to_int, valued
 
 
@@ -273,9 +274,7 @@ def kl_div(input: Any, target: Any, *, log_target: bool = False, reduction: str 
 @function(domain="x > 0 and y > 0")
 def scipy_kl_div(x: Any, y: Any) -> Any:
     """scipy.special.kl_div: x*log(x/y) - x + y, entry by entry; y where x is 0."""
-    none = equal(x, 0)
-    inside = xlogy(x, x / where(none, 1, y)) - x + y
-    return where(logical_or(less(x, 0), less(y, 0)), math.inf, where(none, y, inside))
+    return rel_entr(x, y) - x + y
 
 
 declare("""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
@@ -55,22 +56,9 @@ def number(value: Any) -> Array:
     return array([value], ())
 
 
-def whole(x: Any) -> list[int]:
-    """The entries of an array of indices."""
-    return [int(v) for v in entries(x)]
-
-
-def size_of(shape: Iterable[int]) -> int:
-    total = 1
-    for n in shape:
-        total = total * n
-    return total
-
-
-def picked(x: Any, places: Iterable[int], shape: Sequence[int]) -> Array:
-    """The entries at places, in another shape."""
-    flat = entries(x)
-    return array([flat[place] for place in places], shape)
+def picked(x: Any, places: Any) -> Array:
+    """The entries of an array at places, which are numbers in its order."""
+    return np.asarray(x, dtype=object).ravel()[np.ravel(places)].reshape(np.shape(places))
 
 
 def which(axis: Any, ndim: int) -> list[int]:
@@ -81,30 +69,22 @@ def which(axis: Any, ndim: int) -> list[int]:
     return [a + ndim if a < 0 else a for a in named] if ndim else []
 
 
-def rows(x: Any, axis: Any) -> tuple[list[list[Any]], list[int]]:
-    """The entries along some axes, one list for each place on the others, and the order of axes in which these stand, the others first."""
-    inside = sorted(which(axis, np.ndim(x)))
-    kept = [a for a in range(np.ndim(x)) if a not in inside]
-    moved = np.asarray(x, dtype=object).transpose([*kept, *inside])
-    return moved.reshape(size_of(moved.shape[: len(kept)]), size_of(moved.shape[len(kept) :])).tolist(), [*kept, *inside]
-
-
 def reduced(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], Any]) -> Array:
     """One scalar made of the entries along some axes."""
-    lists, _ = rows(x, axis)
-    inside = which(axis, np.ndim(x))
-    shape = [1 if a in inside else n for a, n in enumerate(np.shape(x)) if keepdims or a not in inside]
-    return array([make(row) for row in lists], shape)
+    shape, inside = np.shape(x), sorted(which(axis, np.ndim(x)))
+    others = [a for a in range(len(shape)) if a not in inside]
+    lines = np.asarray(x, dtype=object).transpose([*others, *inside])
+    lines = lines.reshape(math.prod(shape[a] for a in others), math.prod(shape[a] for a in inside))
+    left = [1 if a in inside else n for a, n in enumerate(shape) if keepdims or a not in inside]
+    return array([make(line) for line in lines.tolist()], left)
 
 
-def lined(x: Any, axis: Any, change: Callable[[list[Any]], list[Any]]) -> Array:
-    """Each line along axes replaced by another, which may be shorter or longer where there is one axis."""
-    lists, order = rows(x, axis)
-    made = [change(row) for row in lists]
-    shape = [np.shape(x)[a] for a in order]
-    if len(which(axis, np.ndim(x))) == 1:
-        shape[-1] = len(made[0]) if made else len(change([]))
-    return array([v for row in made for v in row], shape).transpose([order.index(a) for a in range(len(order))])
+def lined(x: Any, axis: int, change: Callable[[list[Any]], list[Any]]) -> Array:
+    """Each line along an axis replaced by another, which may be shorter or longer."""
+    lines = np.asarray(x, dtype=object).swapaxes(axis, -1)
+    made = [change(line) for line in lines.reshape(math.prod(lines.shape[:-1]), lines.shape[-1]).tolist()]
+    length = len(made[0]) if made else lines.shape[-1]
+    return array([v for line in made for v in line], (*lines.shape[:-1], length)).swapaxes(axis, -1)
 
 
 def total(m: Any, values: Sequence[Any]) -> Any:
@@ -119,11 +99,6 @@ def product(m: Any, values: Sequence[Any]) -> Any:
 def inner(m: Any, x: Sequence[Any], y: Sequence[Any]) -> Any:
     """The sum of products of scalars, pair by pair."""
     return total(m, [v * w for v, w in zip(x, y, strict=True)])
-
-
-def spread(x: Any, shape: Sequence[int]) -> list[Any]:
-    """The entries of an array repeated to a shape, in order."""
-    return entries(np.broadcast_arrays(np.asarray(x, object), np.empty(tuple(shape)))[0])
 
 
 _MANY = 64  # products of entries from which on they are summed by products of whole matrices
@@ -200,18 +175,15 @@ def same(m: Any, x: Any, **_: Any) -> Any:
 
 
 def reshape(m: Any, x: Any, shape: Any) -> Array:
-    extents = list(shape) if isinstance(shape, (tuple, list)) else [shape]
-    known = size_of(n for n in extents if n != -1)
-    return array(entries(x), [np.size(x) // known if n == -1 else n for n in extents])
+    return np.asarray(x, dtype=object).reshape(shape)
 
 
 def broadcast_to(m: Any, x: Any, shape: Any) -> Array:
-    return array(spread(x, shape), shape)
+    return np.broadcast_to(np.asarray(x, dtype=object), tuple(shape))
 
 
 def transpose(m: Any, x: Any, axes: Any) -> Array:
-    places = range(np.ndim(x))
-    return np.moveaxis(np.asarray(x, object), places[::-1] if axes is None else axes, places)
+    return np.asarray(x, dtype=object).transpose(axes)
 
 
 def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
@@ -223,43 +195,41 @@ def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
 
 def _numbers(shape: Sequence[int], index: Sequence[Any]) -> Any:
     """The numbers of the entries of x[index] among those of x: what an index means is NumPy's to say."""
-    numbers = np.arange(size_of(shape)).reshape(tuple(shape))
+    numbers = np.arange(math.prod(shape)).reshape(tuple(shape))
     return numbers[tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)]
 
 
-def _sums(m: Any, places: Sequence[int], values: Sequence[Any], shape: Sequence[int]) -> Array:
+def _sums(m: Any, places: Any, values: Any, shape: Sequence[int]) -> Array:
     """Zeros of a shape with values added at the numbers of their places."""
     sums: dict[int, Any] = {}
-    for place, value in zip(places, values, strict=True):
+    for place, value in zip(np.ravel(places).tolist(), entries(broadcast_to(m, values, np.shape(places))), strict=True):
         sums[place] = sums[place] + value if place in sums else value
-    return array([sums.get(place, m.zero) for place in range(size_of(shape))], shape)
+    return array([sums.get(place, m.zero) for place in range(math.prod(shape))], shape)
 
 
 def getitem(m: Any, x: Any, index: Any) -> Array:
-    places = _numbers(np.shape(x), index)
-    return picked(x, whole(places), np.shape(places))
+    return picked(x, _numbers(np.shape(x), index))
 
 
 def scatter_add(m: Any, x: Any, index: Any, shape: Any) -> Array:
-    places = _numbers(shape, index)
-    return _sums(m, whole(places), spread(x, np.shape(places)), shape)
+    return _sums(m, _numbers(shape, index), x, shape)
 
 
-def _columns(index: Any, shape: Sequence[int], axis: int) -> list[int]:
+def _columns(index: Any, shape: Sequence[int], axis: int) -> Any:
     """Return where in an array of a shape the entry of each index along an axis stands."""
     if not shape:
-        return [0]
-    numbers = np.arange(size_of(shape)).reshape(tuple(shape))
+        return np.asarray(index, int) * 0
+    numbers = np.arange(math.prod(shape)).reshape(tuple(shape))
     others = numbers[tuple(slice(None if a == axis % len(shape) else n) for a, n in enumerate(np.shape(index)))]
-    return whole(np.take_along_axis(others, np.asarray(index, int), axis))
+    return np.take_along_axis(others, np.asarray(index, int), axis)
 
 
 def take_along(m: Any, x: Any, index: Any, axis: int) -> Array:
-    return picked(x, _columns(index, np.shape(x), axis), np.shape(index))
+    return picked(x, _columns(index, np.shape(x), axis))
 
 
 def add_along(m: Any, x: Any, index: Any, axis: int, shape: Any) -> Array:
-    return _sums(m, _columns(index, shape, axis), spread(x, np.shape(index)), shape)
+    return _sums(m, _columns(index, shape, axis), x, shape)
 
 
 # -- Reductions: what one scalar is made of many, line by line -------------------------------------

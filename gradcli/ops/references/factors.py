@@ -7,12 +7,13 @@ returns (a sign, a basis of what is left over) is read off LAPACK's own result; 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.ops.references.arrays import Matrix, array, lined, matmul, over_batches, total
+from gradcli.ops.references.arrays import Matrix, lined, matmul, over_batches, total
 
 GUARD = 6  # digits that rounding may take
 _FEW = 3  # rows up to which single steps are as good as functions of whole matrices, and exact where numbers are
@@ -77,101 +78,46 @@ def quotient(m: Any, x: Any, y: Any) -> Any:
         return m.inf * m.sign(x)
 
 
-def berkowitz(m: Any, x: Matrix) -> Any:
-    """The determinant without a division (S. J. Berkowitz, Information Processing Letters 18, 1984)."""
+def determinant(m: Any, x: Matrix) -> Any:
+    """The determinant without a division: by minors of the last rows, of more and more of them."""
     n = len(x)
-    if n == 0:
-        return m.one
     if n > _FEW and (found := m.of_matrices("determinant", x)) is not None:
         return found[0][()]
-    vector = [m.one, -x[0, 0]]
-    for r in range(1, n):
-        corner, row, column, block = x[r, r], x[r, :r], x[:r, r], x[:r, :r]
-        entries = [m.one, -corner]
-        power = column
-        for _ in range(r):
-            entries.append(-(row @ power))
-            power = block @ power
-        vector = [
-            sum((entries[i - j] * vector[j] for j in range(max(0, i - r - 1), min(i, r) + 1)), m.zero) for i in range(r + 2)
-        ]
-    return vector[-1] if n % 2 == 0 else -vector[-1]
+    minors: dict[tuple[int, ...], Any] = {(): m.one}
+    for count in range(1, n + 1):
+        row, smaller, minors = x[n - count], minors, {}
+        for columns in combinations(range(n), count):
+            terms = [row[c] * smaller[columns[:i] + columns[i + 1 :]] for i, c in enumerate(columns)]
+            minors[columns] = total(m, [-term if i % 2 else term for i, term in enumerate(terms)])
+    return minors[tuple(range(n))]
 
 
 def eliminate(m: Any, x: Matrix, rhs: Matrix) -> Matrix:
-    """The solution of x @ z = rhs by Gauss-Jordan elimination with row pivoting."""
-    n = len(x)
-    if n > _FEW and (found := m.of_matrices("solution", x, rhs)) is not None:
+    """The solution of x @ z = rhs by factors of x and substitution."""
+    if len(x) > _FEW and (found := m.of_matrices("solution", x, rhs)) is not None:
         solution: Matrix = found[0]
         return solution
-    x, rhs = x.copy(), rhs.copy()
-    for i in range(n):
-        sizes = [abs(m.plain(v)) for v in x[i:, i]]
-        pivot = i + sizes.index(max(sizes))
-        if m.plain(x[pivot, i]) == 0:
-            raise EvaluationError("the matrix is singular")
-        x[[i, pivot]], rhs[[i, pivot]] = x[[pivot, i]], rhs[[pivot, i]]
-        rhs[i], x[i] = rhs[i] / x[i, i], x[i] / x[i, i]
-        for r in range(n):
-            if r != i:
-                rhs[r], x[r] = rhs[r] - x[r, i] * rhs[i], x[r] - x[r, i] * x[i]
-    return rhs
-
-
-def cholesky_factor(m: Any, x: Matrix) -> Matrix:
-    """The lower factor of a symmetric matrix, row by row (Cholesky-Banachiewicz)."""
-    n = len(x)
-    out = np.full((n, n), m.zero, dtype=object)
-    for i in range(n):
-        for j in range(i):
-            out[i, j] = (x[i, j] - out[i, :j] @ out[j, :j]) / out[j, j]
-        square = x[i, i] - out[i, :i] @ out[i, :i]
-        if not m.plain(square) > 0:
-            raise EvaluationError("the matrix is not positive definite")
-        out[i, i] = m.sqrt(square)
-    return out
+    factors, order, _ = doolittle(m, x)
+    if any(m.plain(pivot) == 0 for pivot in factors.diagonal()):
+        raise EvaluationError("the matrix is singular")
+    half = substituted(m, factors, rhs[order], upper=False, unitriangular=True)
+    return substituted(m, factors, half, upper=True, unitriangular=False)
 
 
 def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix, list[int]]:
     """The factors L and U in one matrix, the order of its rows, by the largest entry of each column, and the exchanges,
     from 1.
-
-    Where no entry is left to divide by, they have no derivatives.
     """
     x, order, pivots = x.copy(), np.arange(len(x)), list[int]()
-    tiny = rounding(m, largest(m, x))
     for k in range(min(x.shape)):
         sizes = [abs(m.plain(v)) for v in x[k:, k]]
         best = k + sizes.index(max(sizes))
         pivots.append(best + 1)
         x[[k, best]], order[[k, best]] = x[[best, k]], order[[best, k]]
-        if k + 1 < len(x) and abs(m.plain(x[k, k])) <= tiny:
-            x = blurred(m, x, x)
         if m.plain(x[k, k]) != 0:
             x[k + 1 :, k] = x[k + 1 :, k] / x[k, k]
         x[k + 1 :, k + 1 :] = x[k + 1 :, k + 1 :] - np.outer(x[k + 1 :, k], x[k, k + 1 :])
     return x, order, pivots
-
-
-def gram_schmidt(m: Any, x: Matrix, like: Matrix, signs: Any) -> tuple[Matrix, Matrix]:
-    """Orthonormal columns Q and upper triangular R with x = Q @ R, for no more columns than rows.
-
-    Where a column depends on those before it, that of a library takes its place, and there are no derivatives.
-    """
-    columns = x.shape[1]
-    q, r = x.copy(), np.full((columns, columns), m.zero, dtype=object)
-    tiny, dependent = rounding(m, largest(m, x)) ** 2, False
-    for j in range(columns):
-        for i in range(j):
-            r[i, j] = q[:, i] @ q[:, j]
-            q[:, j] = q[:, j] - q[:, i] * r[i, j]
-        square = q[:, j] @ q[:, j]
-        if m.plain(square) > tiny:
-            r[j, j] = m.sqrt(square) * int(signs[j])
-            q[:, j] = q[:, j] / r[j, j]
-        else:
-            q[:, j], r[j, j], dependent = completed(m, q[:, :j], like[:, j : j + 1])[:, 0], m.zero, True
-    return (blurred(m, q, x), blurred(m, r, x)) if dependent else (q, r)
 
 
 def completed(m: Any, basis: Matrix, others: Matrix) -> Matrix:
@@ -263,15 +209,10 @@ def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Ma
     return left, sizes, right
 
 
-def one_triangle(x: Matrix, upper: bool) -> Matrix:
-    """The values of one triangle of a matrix, and their mirror image."""
-    places = range(len(x))
-    return array([x[i, j] if (j >= i) == upper or i == j else x[j, i] for i in places for j in places], x.shape)
-
-
 def symmetric(m: Any, x: Matrix, upper: bool) -> Matrix:
     """Scalars with the values of one triangle, and the derivatives shared evenly by both."""
-    return valued(m, (x + x.T) / (2 * m.one), one_triangle(x, upper))
+    above = np.arange(len(x))[:, None] <= np.arange(len(x))
+    return valued(m, (x + x.T) / (2 * m.one), np.where(above if upper else above.T, x, x.T))
 
 
 def _same(*shapes: Any, **_: Any) -> Any:
@@ -279,19 +220,16 @@ def _same(*shapes: Any, **_: Any) -> Any:
 
 
 
-
 def substituted(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) -> Matrix:
     """The z with x @ z = y, row by row."""
-    n, columns = y.shape
-    found: dict[tuple[int, int], Any] = {}
+    found, n = y.copy(), len(y)
     for i in range(n - 1, -1, -1) if upper else range(n):
-        known = range(i + 1, n) if upper else range(i)
-        for c in range(columns):
-            rest = y[i, c]
-            if known:
-                rest = rest - total(m, [x[i, k] * found[k, c] for k in known])
-            found[i, c] = rest if unitriangular else quotient(m, rest, x[i, i])
-    return array([found[i, c] for i in range(n) for c in range(columns)], (n, columns))
+        known = slice(i + 1, n) if upper else slice(0, i)
+        if x[i, known].size:
+            found[i] = found[i] - x[i, known] @ found[known]
+        if not unitriangular:
+            found[i] = [quotient(m, value, x[i, i]) for value in found[i]]
+    return found
 
 
 solve_triangular = over_batches(substituted, _same)
@@ -306,13 +244,15 @@ def solve(m: Any, x: Any, y: Any) -> Any:
 
 
 def _lu(m: Any, x: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """The factors of a matrix, without derivatives where no entry is left to divide by."""
     factors, order, _ = doolittle(m, x)
     n, columns = x.shape
-    k = min(n, columns)
-    p = array([m.one if order[j] == i else m.zero for i in range(n) for j in range(n)], (n, n))
-    below = [factors[i, j] if j < i else m.one if j == i else m.zero for i in range(n) for j in range(k)]
-    above = [factors[i, j] if j >= i else m.zero for i in range(k) for j in range(columns)]
-    return p, array(below, (n, k)), array(above, (k, columns))
+    tiny = rounding(m, largest(m, x))
+    if any(abs(m.plain(pivot)) <= tiny for pivot in factors.diagonal()[: n - 1]):
+        factors = blurred(m, factors, x)
+    k, row, column = min(n, columns), np.arange(n)[:, None], np.arange(columns)
+    lower = np.where(row > column, factors, np.where(row == column, m.one, m.zero))
+    return np.where(row == order, m.one, m.zero), lower[:, :k], np.where(row > column, m.zero, factors)[:k]
 
 
 lu = over_batches(_lu, lambda x: [(x[0], x[0]), (x[0], min(x)), (min(x), x[1])])
@@ -334,38 +274,48 @@ def permutation(m: Any, pivots: Any, n: int) -> Any:
 
 
 def _cholesky(m: Any, x: Matrix, upper: bool) -> Matrix:
-    factor = cholesky_factor(m, symmetric(m, x, upper))
-    return factor.T if upper else factor
+    """The factor of a symmetric matrix, row by row (Cholesky-Banachiewicz)."""
+    n, x = len(x), symmetric(m, x, upper)
+    out = np.full((n, n), m.zero, dtype=object)
+    for i in range(n):
+        for j in range(i):
+            out[i, j] = (x[i, j] - out[i, :j] @ out[j, :j]) / out[j, j]
+        square = x[i, i] - out[i, :i] @ out[i, :i]
+        if not m.plain(square) > 0:
+            raise EvaluationError("the matrix is not positive definite")
+        out[i, i] = m.sqrt(square)
+    return out.T if upper else out
 
 
 cholesky = over_batches(_cholesky, _same)
 
 
-def _orthogonal(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
-    """Q and R of a matrix with no more columns than rows, signs as LAPACK has them."""
-    like, r = np.linalg.qr(floats(m, x))
-    return gram_schmidt(m, x, like, [-1 if r[i, i] < 0 else 1 for i in range(len(r))])
+def _qr(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
+    """Orthonormal columns Q and upper triangular R with x = Q @ R, by the method of Gram and Schmidt, signs as LAPACK has them.
+
+    Where a column depends on those before it, that of a library takes its place, and there are no derivatives.
+    """
+    like, signs = np.linalg.qr(floats(m, x))
+    columns = x.shape[1]
+    q, r = x.copy(), np.full((columns, columns), m.zero, dtype=object)
+    tiny, dependent = rounding(m, largest(m, x)) ** 2, False
+    for j in range(columns):
+        for i in range(j):
+            r[i, j] = q[:, i] @ q[:, j]
+            q[:, j] = q[:, j] - q[:, i] * r[i, j]
+        square = q[:, j] @ q[:, j]
+        if m.plain(square) > tiny:
+            r[j, j] = m.sqrt(square) * (-1 if signs[j, j] < 0 else 1)
+            q[:, j] = q[:, j] / r[j, j]
+        else:
+            q[:, j], r[j, j], dependent = completed(m, q[:, :j], like[:, j : j + 1])[:, 0], m.zero, True
+    return (blurred(m, q, x), blurred(m, r, x)) if dependent else (q, r)
 
 
-def _qr(m: Any, x: Matrix, complete: bool) -> tuple[Matrix, Matrix]:
-    n = min(x.shape)
-    q, r = _orthogonal(m, x[:, :n])
-    r = np.column_stack([r, q.T @ x[:, n:]])
-    if complete and n < len(x):
-        rest = completed(m, q, np.linalg.qr(floats(m, x), mode="complete")[0][:, n:])
-        q, r = np.column_stack([q, rest]), np.concatenate([r, np.full((len(x) - n, n), m.zero)])
-    return q, r
+qr = over_batches(_qr, lambda x: [x, (x[1], x[1])])
 
 
-def _qr_shapes(x: Any, complete: bool) -> Any:
-    k = x[0] if complete else min(x)
-    return [(x[0], k), (k, x[1])]
-
-
-qr = over_batches(_qr, _qr_shapes)
-
-
-det = over_batches(berkowitz, lambda x: ())
+det = over_batches(determinant, lambda x: ())
 
 
 matrix_exp = over_batches(exponential, _same)

@@ -1,4 +1,6 @@
-"""Families of distributions, declared in standard form: from it their functions follow, with SciPy's loc and scale."""
+"""Families of distributions, declared in standard form: from it their functions follow, with SciPy's loc and scale; PyTorch's names and
+parameters of these, distributions of vectors and of labels, and the divergences between two of a family.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,12 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
-from gradcli.ops.calling.meanings import declare_class
+import numpy as np
+
+from gradcli.errors import ArgumentError
+from gradcli.ops.arrays.reshaping import diag_embed, diagonal, expand_dims
+from gradcli.ops.arrays.shapes import swapaxes
+from gradcli.ops.calling.meanings import declare_class, refuse_classes
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.constants import (
     EULER_GAMMA,
@@ -22,9 +29,13 @@ from gradcli.ops.constants import (
     exactly,
 )
 from gradcli.ops.elementwise.arithmetic import abs_, floor, square
-from gradcli.ops.elementwise.exponential import exp, exp_square, expm1, log, log1p, pow_, sqrt, xlog1py, xlogy
-from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, where
+from gradcli.ops.elementwise.exponential import exp, exp_square, expm1, log, log1p, pow_, xlog1py, xlogy
+from gradcli.ops.elementwise.logic import clip, equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, where
 from gradcli.ops.elementwise.trigonometric import atan2, sin, tan
+from gradcli.ops.linalg.equations_and_factors import cholesky, solve_triangular
+from gradcli.ops.linalg.matrix_functions import inv
+from gradcli.ops.nn.activations import log_softmax
+from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import Composite, Function, composite, declare
 from gradcli.ops.special.gamma import betaln, digamma, gamma, lgamma, sigmoid, softplus
 from gradcli.ops.special.incomplete import betainc, entr, erf, erfc, gammainc, gammaincc, log_ndtr, logit, ndtr, ndtri
@@ -32,12 +43,12 @@ from gradcli.ops.special.integrals import i0e, i1e
 
 MADE: dict[str, Composite] = {}  # the functions of all families
 INF, NAN = float("inf"), float("nan")
-_MOMENTS = ("mean", "var", "std", "entropy", "variance", "stddev", "probs", "logits")  # which take no x
+_MOMENTS = ("mean", "entropy", "probs", "logits")  # which take no x
 _QUANTILES = ("ppf", "icdf")
 _ENDS = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-INF, 0.0), "logsf": (0.0, -INF)}  # below and above the support
 _MIRRORED = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf"}
 _FOLLOWS: dict[str, tuple[str, Function]] = {
-    "std": ("var", sqrt), "logcdf": ("cdf", log), "logsf": ("sf", log),
+    "logcdf": ("cdf", log), "logsf": ("sf", log),
 }  # fmt: skip
 
 
@@ -84,8 +95,7 @@ class Family:
         self._low, self._high, self._valid, self._symmetric, self._discrete = low, high, valid, symmetric, "logpmf" in functions
         names = ["logpmf", "pmf"] if self._discrete else ["logpdf", "pdf"]
         names += _ENDS if _ENDS.keys() & functions else ()
-        names += [name for name in ("ppf", "mean", "var", "entropy") if name in functions]
-        names += ["std"] if "var" in functions else ()
+        names += [name for name in ("ppf", "mean", "entropy") if name in functions]
         parameters = ", ".join([*shapes.split(), "loc?"] + ["scale?"] * (not self._discrete))
         declare_family(SCIPY, name, parameters, {method: self._method(method) for method in names}, "k" if self._discrete else "x")
 
@@ -151,7 +161,7 @@ class Family:
         if name == "mean":
             return _spread(value, loc, scale)
         if scale is not None:
-            value = value + log(scale) if name == "entropy" else value * (scale**2 if name == "var" else scale)
+            value = value + log(scale)
         return value if loc is None else value + 0 * loc  # which has a shape
 
 
@@ -169,30 +179,30 @@ def _spread(z: Any, loc: Any, scale: Any) -> Any:
 # and by k as the formulas say.
 
 
-def _chance(p: Any) -> Any:
+def _is_probability(p: Any) -> Any:
     return logical_and(greater_equal(p, 0), less_equal(p, 1))
 
 
 Family("poisson", "mu", {
     "logpmf": lambda k, mu: xlogy(k, mu) - lgamma(k + 1) - mu, "cdf": lambda k, mu: gammaincc(k + 1, mu),
-    "sf": lambda k, mu: gammainc(k + 1, mu), "mean": lambda mu: mu, "var": lambda mu: mu,
+    "sf": lambda k, mu: gammainc(k + 1, mu), "mean": lambda mu: mu,
 }, 0, valid=lambda mu: greater_equal(mu, 0))  # fmt: skip
 Family("binom", "n p", {
     "logpmf": lambda k, n, p: xlogy(k, p) + xlog1py(n - k, -p) - log(n + 1) - betaln(n - k + 1, k + 1),
     "cdf": lambda k, n, p: betainc(n - k, k + 1, 1 - p), "sf": lambda k, n, p: betainc(k + 1, n - k, p),
-    "mean": lambda n, p: n * p, "var": lambda n, p: n * p * (1 - p),
-}, 0, lambda n, p: n, valid=lambda n, p: logical_and(greater_equal(n, 0), _chance(p)))  # fmt: skip
+    "mean": lambda n, p: n * p,
+}, 0, lambda n, p: n, valid=lambda n, p: logical_and(greater_equal(n, 0), _is_probability(p)))  # fmt: skip
 Family("bernoulli", "p", {
     "logpmf": lambda k, p: xlogy(k, p) + xlog1py(1 - k, -p), "cdf": lambda k, p: 1 - p, "sf": lambda k, p: p,
-    "mean": lambda p: p, "var": lambda p: p * (1 - p), "entropy": lambda p: entr(p) + entr(1 - p),
-}, 0, 1, valid=_chance)  # fmt: skip
+    "mean": lambda p: p, "entropy": lambda p: entr(p) + entr(1 - p),
+}, 0, 1, valid=_is_probability)  # fmt: skip
 Family("geom", "p", {
     "logpmf": lambda k, p: xlog1py(k - 1, -p) + log(p), "cdf": lambda k, p: -expm1(k * log1p(-p)), "sf": lambda k, p: (1 - p) ** k,
-    "mean": lambda p: 1 / p, "var": lambda p: (1 - p) / p**2,
+    "mean": lambda p: 1 / p,
 }, 1, valid=lambda p: logical_and(greater(p, 0), less_equal(p, 1)))  # fmt: skip
 Family("nbinom", "n p", {
     "logpmf": lambda k, n, p: n * log(p) + xlog1py(k, -p) - log(n + k) - betaln(n, k + 1), "cdf": lambda k, n, p: betainc(n, k + 1, p),
-    "sf": lambda k, n, p: betainc(k + 1, n, 1 - p), "mean": lambda n, p: n * (1 - p) / p, "var": lambda n, p: n * (1 - p) / p**2,
+    "sf": lambda k, n, p: betainc(k + 1, n, 1 - p), "mean": lambda n, p: n * (1 - p) / p,
 }, 0, valid=lambda n, p: logical_and(greater(n, 0), logical_and(greater(p, 0), less_equal(p, 1))))  # fmt: skip
 
 
@@ -201,10 +211,7 @@ Family("nbinom", "n p", {
 
 _LN_TWO_BY_PI = exactly("log(2/pi)", lambda m: m.log(2 / m.pi))
 OF_BELL = exactly("((1 + log(2*pi))/2)", lambda m: (1 + m.log(2 * m.pi)) / 2)
-_OF_GUMBEL = {
-    "var": exactly("(pi**2/6)", lambda m: m.pi * m.pi / 6),
-    "entropy": exactly("(1 - digamma(1))", lambda m: 1 + m.euler),
-}  # fmt: skip
+_OF_GUMBEL = exactly("(1 - digamma(1))", lambda m: 1 + m.euler)
 
 
 def _normal(z: Any) -> Any:
@@ -213,26 +220,24 @@ def _normal(z: Any) -> Any:
 
 Family("norm", "", {
     "logpdf": _normal, "pdf": lambda z: exp_square(z, c=-0.5) / SQRT_TWO_PI, "cdf": ndtr, "logcdf": log_ndtr,
-    "ppf": ndtri, "var": 1.0, "entropy": OF_BELL,
+    "ppf": ndtri, "entropy": OF_BELL,
 }, symmetric=True)  # fmt: skip
 Family("uniform", "", {
     "logpdf": lambda z: 0 * z, "cdf": lambda z: z, "sf": lambda z: 1 - z, "ppf": lambda q: q, "mean": 0.5,
-    "var": exactly("(1/12)", lambda m: m.mpf(1) / 12),
     "entropy": 0.0,
 }, 0, 1)  # fmt: skip
 Family("expon", "", {
     "logpdf": lambda z: -z, "logsf": lambda z: -z, "ppf": lambda q: -log1p(-q),
-    "mean": 1.0, "var": 1.0, "entropy": 1.0,
+    "mean": 1.0, "entropy": 1.0,
 }, 0)  # fmt: skip
 Family("gamma", "a", {
     "logpdf": lambda z, a: xlogy(a - 1, z) - z - lgamma(a), "cdf": lambda z, a: gammainc(a, z), "sf": lambda z, a: gammaincc(a, z),
-    "mean": lambda a: a, "var": lambda a: a, "entropy": lambda a: a + lgamma(a) + (1 - a) * digamma(a),
+    "mean": lambda a: a, "entropy": lambda a: a + lgamma(a) + (1 - a) * digamma(a),
 }, 0)  # fmt: skip
 Family("beta", "a b", {
     "logpdf": lambda z, a, b: xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b), "cdf": lambda z, a, b: betainc(a, b, z),
     # beside 0 the distance to 1 has no digits of z left
     "sf": lambda z, a, b: where(less(betainc(a, b, z), 0.5), 1 - betainc(a, b, z), betainc(b, a, 1 - z)), "mean": lambda a, b: a / (a + b),
-    "var": lambda a, b: a * b / (square(a + b) * (a + b + 1)),
     "entropy": lambda a, b: betaln(a, b) - (a - 1) * digamma(a) - (b - 1) * digamma(b) + (a + b - 2) * digamma(a + b),
 }, 0, 1)  # fmt: skip
 
@@ -246,82 +251,75 @@ def _student_below(z: Any, df: Any) -> Any:
 Family("t", "df", {
     "logpdf": lambda z, df: -(df + 1) / 2 * log1p(square(z) / df) - log(df) / 2 - betaln(df / 2, 0.5), "cdf": _student_below,
     "mean": lambda df: where(greater(df, 1), 0.0, INF),
-    "var": lambda df: where(greater(df, 2), df / (df - 2), where(greater(df, 1), INF, NAN)),
     "entropy": lambda df: (df + 1) / 2 * (digamma((df + 1) / 2) - digamma(df / 2)) + log(df) / 2 + betaln(df / 2, 0.5),
 }, symmetric=True)  # fmt: skip
 Family("chi2", "df", {
     "logpdf": lambda z, df: xlogy(df / 2 - 1, z) - z / 2 - lgamma(df / 2) - df * LN2 / 2, "cdf": lambda z, df: gammainc(df / 2, z / 2),
-    "sf": lambda z, df: gammaincc(df / 2, z / 2), "mean": lambda df: df, "var": lambda df: 2 * df,
+    "sf": lambda z, df: gammaincc(df / 2, z / 2), "mean": lambda df: df,
     "entropy": lambda df: df / 2 + LN2 + lgamma(df / 2) + (1 - df / 2) * digamma(df / 2),
 }, 0)  # fmt: skip
 
 
 Family("lognorm", "s", {
-    "logpdf": lambda z, s: where(less_equal(z, 0), -INF, -square(log(z) / s) / 2 - log(s) - log(z) - HALF_LN_TWO_PI), "cdf": lambda z,
-    s: ndtr(log(z) / s),
+    "logpdf": lambda z, s: where(less_equal(z, 0), -INF, -square(log(z) / s) / 2 - log(s) - log(z) - HALF_LN_TWO_PI),
+    "cdf": lambda z, s: ndtr(log(z) / s),
     "sf": lambda z, s: ndtr(-log(z) / s), "logcdf": lambda z, s: log_ndtr(log(z) / s), "logsf": lambda z, s: log_ndtr(-log(z) / s),
     "ppf": lambda q, s: exp(s * ndtri(q)), "mean": lambda s: exp(square(s) / 2),
-    "var": lambda s: expm1(square(s)) * exp(square(s)), "entropy": lambda s: log(s) + OF_BELL,
+    "entropy": lambda s: log(s) + OF_BELL,
 }, 0)  # fmt: skip
 Family("laplace", "", {
     "logpdf": lambda z: -abs_(z) - LN2, "cdf": lambda z: where(less(z, 0), exp(-abs_(z)) / 2, 1 - exp(-abs_(z)) / 2),
     "ppf": lambda q: where(less(q, 0.5), log(2 * q), -log(2 * (1 - q))),
     "logcdf": lambda z: where(less(z, 0), z - LN2, log1p(-exp(-abs_(z)) / 2)),
-    "var": 2.0,
     "entropy": exactly("(1 + log(2))", lambda m: 1 + m.log(2)),
 }, symmetric=True)  # fmt: skip
 Family("logistic", "", {
     "logpdf": lambda z: -z - 2 * softplus(-z), "pdf": lambda z: sigmoid(z) * sigmoid(-z), "cdf": sigmoid,
     "logcdf": lambda z: -softplus(-z), "ppf": logit,
-    "var": exactly("(pi**2/3)", lambda m: m.pi * m.pi / 3), "entropy": 2.0,
+    "entropy": 2.0,
 }, symmetric=True)  # fmt: skip
 Family("cauchy", "", {
     "logpdf": lambda z: -log1p(square(z)) - LN_PI, "pdf": lambda z: 1 / (PI * (1 + square(z))), "cdf": lambda z: atan2(1.0, -z) / PI,
     "ppf": lambda q: -1 / tan(PI * q),
-    "mean": NAN, "var": NAN, "entropy": exactly("log(4*pi)", lambda m: m.log(4 * m.pi)),
+    "mean": NAN, "entropy": exactly("log(4*pi)", lambda m: m.log(4 * m.pi)),
 }, symmetric=True)  # fmt: skip
 Family("halfnorm", "", {
     "logpdf": lambda z: LN2 + _normal(z), "cdf": lambda z: erf(z / SQRT_2),
     "sf": lambda z: erfc(z / SQRT_2), "ppf": lambda q: ndtri((1 + q) / 2), "mean": SQRT_2_BY_PI,
-    "var": exactly("(1 - 2/pi)", lambda m: 1 - 2 / m.pi),
     "entropy": exactly("((1 + log(pi/2))/2)", lambda m: (1 + m.log(m.pi / 2)) / 2),
 }, 0)  # fmt: skip
 Family("halfcauchy", "", {
     "logpdf": lambda z: _LN_TWO_BY_PI - log1p(square(z)), "cdf": lambda z: 2 * atan2(z, 1.0) / PI,
     "sf": lambda z: 2 * atan2(1.0, z) / PI,
-    "ppf": lambda q: tan(PI * q / 2), "mean": INF, "var": INF,
+    "ppf": lambda q: tan(PI * q / 2), "mean": INF,
     "entropy": LN_TWO_PI,
 }, 0)  # fmt: skip
 Family("pareto", "b", {
     "logpdf": lambda z, b: log(b) - (b + 1) * log(z), "sf": lambda z, b: pow_(z, -b), "logsf": lambda z, b: -b * log(z),
     "ppf": lambda q, b: pow_(1 - q, -1 / b),
-    "mean": lambda b: where(greater(b, 1), b / (b - 1), INF), "var": lambda b: where(greater(b, 2), b / ((b - 2) * square(b - 1)), INF),
+    "mean": lambda b: where(greater(b, 1), b / (b - 1), INF),
     "entropy": lambda b: 1 + 1 / b - log(b),
 }, 1)  # fmt: skip
-
-
-def _weibull_variance(c: Any) -> Any:
-    return gamma(1 + 2 / c) - square(gamma(1 + 1 / c))
 
 
 Family("weibull_min", "c", {
     "logpdf": lambda z, c: log(c) + xlogy(c - 1, z) - pow_(z, c), "logsf": lambda z, c: -pow_(z, c),
     "ppf": lambda q, c: pow_(-log1p(-q), 1 / c),
-    "mean": lambda c: gamma(1 + 1 / c), "var": _weibull_variance,
+    "mean": lambda c: gamma(1 + 1 / c),
     "entropy": lambda c: EULER_GAMMA * (1 - 1 / c) - log(c) + 1,
 }, 0)  # fmt: skip
 Family("gumbel_r", "", {
     "logpdf": lambda z: -z - exp(-z), "logcdf": lambda z: -exp(-z),
-    "ppf": lambda q: -log(-log(q)), "mean": EULER_GAMMA, **_OF_GUMBEL,
+    "ppf": lambda q: -log(-log(q)), "mean": EULER_GAMMA, "entropy": _OF_GUMBEL,
 })  # fmt: skip
 Family("gumbel_l", "", {
     "logpdf": lambda z: z - exp(z), "logsf": lambda z: -exp(z),
-    "ppf": lambda q: log(-log1p(-q)), "mean": exactly("digamma(1)", lambda m: -m.euler), **_OF_GUMBEL,
+    "ppf": lambda q: log(-log1p(-q)), "mean": exactly("digamma(1)", lambda m: -m.euler), "entropy": _OF_GUMBEL,
 })  # fmt: skip
 Family("invgamma", "a", {
-    "logpdf": lambda z, a: -(a + 1) * log(z) - 1 / z - lgamma(a), "cdf": lambda z, a: gammaincc(a, 1 / z), "sf": lambda z,
-    a: gammainc(a, 1 / z),
-    "mean": lambda a: where(greater(a, 1), 1 / (a - 1), INF), "var": lambda a: where(greater(a, 2), 1 / (square(a - 1) * (a - 2)), INF),
+    "logpdf": lambda z, a: -(a + 1) * log(z) - 1 / z - lgamma(a), "cdf": lambda z, a: gammaincc(a, 1 / z),
+    "sf": lambda z, a: gammainc(a, 1 / z),
+    "mean": lambda a: where(greater(a, 1), 1 / (a - 1), INF),
     "entropy": lambda a: a + lgamma(a) - (1 + a) * digamma(a),
 }, 0)  # fmt: skip
 def _mass(a: Any, b: Any) -> Any:
@@ -337,3 +335,299 @@ Family("vonmises", "kappa", {
     "logpdf": lambda z, kappa: -2 * kappa * square(sin(z / 2)) - log(i0e(kappa)) - LN_TWO_PI,
     "entropy": lambda kappa: LN_TWO_PI + log(i0e(kappa)) + kappa * (1 - i1e(kappa) / i0e(kappa)),
 })  # fmt: skip
+
+
+# -- PyTorch's names and parameters, and the divergences between two of a family -------------------
+
+
+_METHODS = {"log_prob": "logpdf", "cdf": "cdf", "icdf": "ppf", "entropy": "entropy", "mean": "mean", }
+
+
+def _declared(name: str, parameters: str, methods: Mapping[str, Any]) -> None:
+    declare_family(TORCH, name, parameters, methods, ignored="-validate_args", properties="mean")
+
+
+def _of_scipy(name: str, family: str, keeps: str, parameters: Function | None = None, lacking: str = "", **methods: Function) -> None:
+    """Declare a family that SciPy has, too.
+
+    keeps       its parameters in PyTorch's order: SciPy's under PyTorch's names, or PyTorch's own
+    parameters  SciPy's shapes, loc and scale of those
+    lacking     methods that PyTorch does not have, or has in another form
+    methods     what is otherwise in PyTorch
+    """
+    count = len(keeps.split(", "))
+    for method, theirs in _METHODS.items():
+        made = MADE.get(f"{family}_{theirs}")
+        if made is not None and method not in lacking.split():
+            methods.setdefault(method, made if parameters is None else _moved(made, count, parameters))
+    _declared(name, keeps, methods)
+
+
+def _moved(function: Function, count: int, parameters: Function) -> Function:
+    return lambda *operands: function(*operands[:-count], *parameters(*operands[-count:]))
+
+
+_of_scipy("Normal", "norm", "loc, scale")
+_of_scipy("Laplace", "laplace", "loc, scale")
+_of_scipy("Cauchy", "cauchy", "loc, scale", lacking="mean")
+_of_scipy("Gumbel", "gumbel_r", "loc, scale")
+_of_scipy("HalfNormal", "halfnorm", "scale")
+_of_scipy("HalfCauchy", "halfcauchy", "scale")
+_of_scipy("StudentT", "t", "df, loc, scale", lacking="cdf icdf")
+_of_scipy("Beta", "beta", "a|concentration1, b|concentration0", lacking="cdf icdf")
+_of_scipy("Chi2", "chi2", "df")
+_of_scipy("Pareto", "pareto", "scale, b|alpha")
+_of_scipy("Weibull", "weibull_min", "scale, c|concentration")
+_of_scipy("InverseGamma", "invgamma", "a|concentration, scale|rate")
+_of_scipy("VonMises", "vonmises", "loc, kappa|concentration", lacking="entropy")
+_of_scipy("Exponential", "expon", "rate", lambda rate: (None, 1 / rate))
+_of_scipy("Gamma", "gamma", "concentration, rate", lambda a, rate: (a, None, 1 / rate))
+_of_scipy("LogNormal", "lognorm", "loc, scale", lambda loc, scale: (scale, None, exp(loc)))
+_of_scipy(
+    "Uniform", "uniform", "low, high", lambda low, high: (low, high - low),
+    log_prob=lambda x, low, high: where(logical_and(greater_equal(x, low), less(x, high)), -log(high - low), -INF),
+)  # fmt: skip
+_declared("Poisson", "rate", {
+    "log_prob": lambda x, rate: xlogy(x, rate) - rate - lgamma(x + 1), "mean": lambda rate: rate,
+
+})  # fmt: skip
+
+_EPSILON = 2.0**-52
+
+
+def held(probs: Any) -> Any:
+    """Probabilities as PyTorch's logarithms take them: away from 0 and 1 by a unit in the last place."""
+    return clip(probs, _EPSILON, 1 - _EPSILON)
+
+
+def _chance(probs: Any, logits: Any) -> Any:
+    return sigmoid(logits) if probs is None else probs
+
+
+def _successes(x: Any, y: Any, probs: Any, logits: Any) -> Any:
+    """The logarithm of the probability of x successes and y failures in one order."""
+    if probs is None:
+        return -x * softplus(-logits) - y * softplus(logits)
+    return xlogy(x, held(probs)) + xlog1py(y, -held(probs))
+
+
+def _choices(n: Any, k: Any) -> Any:
+    return -betaln(n - k + 1, k + 1) - log(n + 1)
+
+
+_declared("Bernoulli", "probs?, logits?", {
+    "log_prob": lambda x, p, logits: _successes(x, 1 - x, p, logits), "mean": _chance,
+    "entropy": lambda p, logits: entr(_chance(p, logits)) + entr(_rest(p, logits)),
+
+
+})  # fmt: skip
+
+
+def _rest(probs: Any, logits: Any) -> Any:
+    return sigmoid(-logits) if probs is None else 1 - probs
+
+
+_declared("Binomial", "total_count?, probs?, logits?", {
+    "log_prob": lambda x, n, p, logits: _choices(_trials(n), x) + _successes(x, _trials(n) - x, p, logits),
+    "mean": lambda n, p, logits: _trials(n) * _chance(p, logits),
+
+})  # fmt: skip
+
+
+def _trials(n: Any) -> Any:
+    return 1.0 if n is None else n
+
+
+_declared("Geometric", "probs?, logits?", {
+    "log_prob": lambda x, p, logits: _successes(1.0, x, p, logits), "mean": lambda p, logits: _rest(p, logits) / _chance(p, logits),
+
+})  # fmt: skip
+_declared("NegativeBinomial", "total_count, probs?, logits?", {
+    "log_prob": lambda x, n, p, logits: _successes(x, n, p, logits) - betaln(n, x + 1) - log(n + x),
+    "mean": lambda n, p, logits: n * _chance(p, logits) / _rest(p, logits),
+
+})  # fmt: skip
+
+
+def declare_divergence(name: str, parameters: str, body: Function) -> None:
+    """The divergence of two distributions of a family, the parameters of the second one marked by other_."""
+    words = parameters.split()
+    both = " ".join([*words, *(f"other_{word}" for word in words)])
+    record = f"kl_{name.lower()}"
+    composite(record, both, body, public=False, doc=f"torch.distributions.kl_divergence of a {name} from another one.")
+    declare(f"torch:\n{name}.kl_{name} = {record}({both.replace('?', '').replace(' ', ', ')})")
+
+
+def _normals(m: Any, s: Any, n: Any, t: Any) -> Any:
+    ratio = square(s / t)
+    return (ratio + square((m - n) / t) - 1 - log(ratio)) / 2
+
+
+def _betas(a: Any, b: Any, c: Any, d: Any) -> Any:
+    both = (c - a + d - b) * digamma(a + b)
+    return betaln(c, d) - betaln(a, b) + (a - c) * digamma(a) + (b - d) * digamma(b) + both
+
+
+def _gammas(a: Any, r: Any, b: Any, s: Any) -> Any:
+    return b * log(r / s) + lgamma(b) - lgamma(a) + (a - b) * digamma(a) + (s - r) * (a / r)
+
+
+def _bernoullis(p: Any, logits: Any, q: Any, others: Any) -> Any:
+    one, rest = _chance(p, logits), _rest(p, logits)
+    return -entr(one) - entr(rest) - _successes(one, rest, q, others)
+
+
+for _each, _operands, _body in (
+    ("Normal", "loc scale", _normals), ("LogNormal", "loc scale", _normals), ("Beta", "a b", _betas),
+    ("Gamma", "concentration rate", _gammas), ("Bernoulli", "probs? logits?", _bernoullis),
+    ("Exponential", "rate", lambda r, s: s / r - 1 - log(s / r)),
+):  # fmt: skip
+    declare_divergence(_each, _operands, _body)
+
+refuse_classes(TORCH, """
+    Independent: distributions.{} is not supported; sum over the last axis: sum(Normal(m, s).log_prob(x), axis=-1)
+    TransformedDistribution MixtureSameFamily RelaxedBernoulli RelaxedOneHotCategorical LowRankMultivariateNormal Wishart LKJCholesky \
+ContinuousBernoulli Kumaraswamy LogisticNormal GeneralizedPareto: distributions.{} is not supported; write its log-density as a formula
+    OneHotCategorical: distributions.{} is not supported; write sum(x*log_softmax(logits), axis=-1)
+""")
+
+
+# -- Distributions of vectors and of labels --------------------------------------------------------
+
+
+def _factor(covariance: Any, precision: Any, triangle: Any) -> Any:
+    """The Cholesky factor of the covariance, however that was given."""
+    if triangle is not None:
+        return triangle
+    if precision is not None:
+        return cholesky(inv(precision))
+    if covariance is None:
+        raise ArgumentError("MultivariateNormal needs a covariance_matrix, a precision_matrix or a scale_tril")
+    return cholesky(covariance)
+
+
+def _half_log_determinant(factor: Any) -> Any:
+    return sum_(log(diagonal(factor, offset=0, axis1=-2, axis2=-1)), axis=-1)
+
+
+def _of_factor(away: Any, factor: Any) -> Any:
+    solved = solve_triangular(factor, expand_dims(away, axis=-1), upper=False)
+    return -sum_(square(solved) + LN_TWO_PI, axis=(-2, -1)) / 2 - _half_log_determinant(factor)
+
+
+def _entropy(factor: Any) -> Any:
+    return sum_(log(diagonal(factor, offset=0, axis1=-2, axis2=-1)) + OF_BELL, axis=-1)
+
+
+def _matrix(cov: Any, n: int) -> Any:
+    """A covariance as SciPy takes it: a number, variances, or a matrix."""
+    if cov is None:
+        return np.eye(n)
+    return cov * np.eye(n) if not cov.shape else diag_embed(cov, offset=0, dim1=-2, dim2=-1) if len(cov.shape) == 1 and n > 1 else cov
+
+
+def _scipy_normal(x: Any, mean: Any, cov: Any) -> Any:
+    sizes = [v.shape[-1] for v in (mean, cov) if v is not None and v.shape]
+    n = sizes[0] if sizes else x.shape[-1] if x.shape and mean is None and cov is None else 1
+    if not x.shape or (n == 1 and x.shape[-1] != 1):
+        x = expand_dims(x, axis=-1)
+    return _of_factor(x if mean is None else x - mean, cholesky(_matrix(cov, n)))
+
+
+def _normal_divergence(m: Any, c: Any, p: Any, t: Any, n: Any, d: Any, q: Any, u: Any) -> Any:
+    one, other = _factor(c, p, t), _factor(d, q, u)
+    spread = sum_(square(solve_triangular(other, one, upper=False)), axis=(-2, -1))
+    apart = sum_(square(solve_triangular(other, expand_dims(n - m, axis=-1), upper=False)), axis=(-2, -1))
+    return _half_log_determinant(other) - _half_log_determinant(one) + (spread + apart - one.shape[-1]) / 2
+
+
+declare_family(
+    TORCH, "MultivariateNormal", "loc, covariance_matrix?, precision_matrix?, scale_tril?", {
+        "log_prob": lambda x, loc, *spread: _of_factor(x - loc, _factor(*spread)),
+        "entropy": lambda loc, *spread: _entropy(_factor(*spread)),
+        "mean": lambda loc, *spread: loc,
+    }, ignored="-validate_args", properties="mean",
+)  # fmt: skip
+declare_divergence("MultivariateNormal", "loc covariance_matrix? precision_matrix? scale_tril?", _normal_divergence)
+
+
+def _scipy_entropy(mean: Any, cov: Any) -> Any:
+    n = next((v.shape[-1] for v in (mean, cov) if v is not None and v.shape), 1)
+    return _entropy(cholesky(_matrix(cov, n)))
+
+
+declare_family(
+    SCIPY, "multivariate_normal", "mean?, cov?",
+    {"pdf": lambda *operands: exp(_scipy_normal(*operands)), "logpdf": _scipy_normal, "entropy": _scipy_entropy},
+    ignored="-allow_singular, -seed",
+)  # fmt: skip
+
+
+# Shares of a whole
+
+
+def _dirichlet(x: Any, alpha: Any) -> Any:
+    return sum_(xlogy(alpha - 1, x), axis=-1) + lgamma(sum_(alpha, axis=-1)) - sum_(lgamma(alpha), axis=-1)
+
+
+def _scipy_dirichlet(x: Any, alpha: Any) -> Any:
+    """SciPy has the shares along the first axis, and takes the last one as what is left where it is missing."""
+    if x.shape and x.shape[0] == alpha.shape[0] - 1:
+        raise ArgumentError("dirichlet: give all shares: the last one is 1 less the others")
+    return _dirichlet(x if len(x.shape) < 2 else swapaxes(x, axis1=0, axis2=-1), alpha)
+
+
+def _dirichlet_entropy(alpha: Any) -> Any:
+    whole, n = sum_(alpha, axis=-1), alpha.shape[-1]
+    return sum_(lgamma(alpha), axis=-1) - lgamma(whole) - (n - whole) * digamma(whole) - sum_((alpha - 1) * digamma(alpha), axis=-1)
+
+
+def _dirichlets(one: Any, other: Any) -> Any:
+    whole = sum_(one, axis=-1)
+    shares = sum_((one - other) * (digamma(one) - expand_dims(digamma(whole), axis=-1)), axis=-1)
+    return lgamma(whole) - sum_(lgamma(one), axis=-1) - lgamma(sum_(other, axis=-1)) + sum_(lgamma(other), axis=-1) + shares
+
+
+declare_family(
+    TORCH, "Dirichlet", "concentration", {
+        "log_prob": _dirichlet, "entropy": _dirichlet_entropy, "mean": lambda alpha: alpha / sum_(alpha, axis=-1, keepdims=True),
+    }, ignored="-validate_args", properties="mean",
+)  # fmt: skip
+declare_divergence("Dirichlet", "concentration", _dirichlets)
+declare_family(
+    SCIPY, "dirichlet", "alpha", {"pdf": lambda x, alpha: exp(_scipy_dirichlet(x, alpha)), "logpdf": _scipy_dirichlet}, ignored="-seed",
+)  # fmt: skip
+
+
+# Labels
+
+
+def _log_shares(probs: Any, logits: Any) -> Any:
+    if probs is None:
+        return log_softmax(logits, axis=-1)
+    return log(held(probs / sum_(probs, axis=-1, keepdims=True)))
+
+
+def _categorical(x: Any, probs: Any, logits: Any) -> Any:
+    logarithms = _log_shares(probs, logits)
+    return sum_(where(equal(expand_dims(x, axis=-1), np.arange(logarithms.shape[-1])), logarithms, 0.0), axis=-1)
+
+
+def _shares(probs: Any, logits: Any) -> Any:
+    return exp(log_softmax(logits, axis=-1)) if probs is None else probs / sum_(probs, axis=-1, keepdims=True)
+
+
+def _information(probs: Any, logits: Any) -> Any:
+    return -sum_(_shares(probs, logits) * _log_shares(probs, logits), axis=-1)
+
+
+def _categoricals(p: Any, logits: Any, q: Any, others: Any) -> Any:
+    return sum_(_shares(p, logits) * (_log_shares(p, logits) - _log_shares(q, others)), axis=-1)
+
+
+declare_family(
+    TORCH, "Categorical", "probs?, logits?",
+    {"log_prob": _categorical, "entropy": _information, "probs": _shares, "logits": _log_shares},
+    ignored="-validate_args", properties="probs logits", first="x:index",
+)  # fmt: skip
+declare_divergence("Categorical", "probs? logits?", _categoricals)

@@ -50,10 +50,11 @@ class Proof:
     """A relation over the box of a region.
 
     confirmed  whether floats refute the relation at a point
+    kinks      whether points on kinks are left out
     """
 
-    def __init__(self, region: Region, confirmed: Callable[[Point], bool]) -> None:
-        self.cells, self.box, self.confirmed = region.cells, region.box, confirmed
+    def __init__(self, region: Region, confirmed: Callable[[Point], bool], kinks: bool = False) -> None:
+        self.cells, self.box, self.confirmed, self.kinks = region.cells, region.box, confirmed, kinks
         self.doubts = 0
 
     def of(self, left: Any, symbol: str, right: Any, within: float = 0.0) -> Outcome:
@@ -105,7 +106,7 @@ class Proof:
     def _confirmed(self, cell: Cell, point: Point, refutes: Callable[[Interval], bool]) -> Point | None:
         """A point, if the relation does not hold there, neither for enclosures nor for floats."""
         value = value_near(cell, thin(point), self.box)
-        refuted = value is None or refutes(value)
+        refuted = not self.kinks if value is None else refutes(value)
         if refuted and self.confirmed(point):
             return point
         self.doubts += refuted and value is not None
@@ -122,7 +123,7 @@ class Proof:
 
         with suppress(Unsupported):
             cell = self.cells.branching(in_a_branch)
-        return cell
+        return self.cells.without_thin_paths(cell) if self.kinks else cell
 
     def _zero(self, cell: Cell, reduced: Cell) -> Outcome:
         """Prove that a cell is defined all over the box, and zero."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from operator import attrgetter
 from typing import Any
@@ -20,20 +20,17 @@ from gradcli.tensors.core.in_place import cast
 from gradcli.tensors.core.levels import (
     Batched,
     BatchLevel,
-    Entered,
     Levels,
     all_along,
     along_level,
     at_level,
+    entered,
     in_front,
-    innermost,
     levels_of,
-    moving_by,
     physical,
     rewrapped,
-    tangent_of,
 )
-from gradcli.tensors.core.modes import ERRORS, IGNORED, Mode, state, warn
+from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn
 from gradcli.tensors.core.node import Hooks, Node, Watch, check_backward, named, watched
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
@@ -270,18 +267,12 @@ def _cast_tensor(part: Any, operand: Node) -> Any:
 
 def called(node: Node, *gradients: Any) -> Any:
     """Return what one node passes on: a Tensor (or None) for each of its `next_functions`, a single one as it is."""
-    count = 1 if node.op is None else node.op.outputs
-    if len(gradients) != count:
-        raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
-    for gradient in gradients:
-        if gradient is not None and not isinstance(gradient, Tensor):
-            raise TypeError(f"expected Tensor or None, but got {type(gradient).__name__}")
     if node.op is None:
         accumulate_at(node, gradients[0], create_graph=False)
         return ()
     if node.saved is FREED:
         raise RuntimeError(SECOND_TIME)
-    cotangent: Any = Parts.like(node, gradients) if count > 1 else gradients[0]
+    (cotangent,) = (Parts.like(node, gradients),) if node.op.outputs > 1 else gradients
     wanted = tuple(operand is not None for operand in node.operands)
     parts = contributions(node, wanted, cotangent, saved_tensors(node, node.saved), guarded)
     fitted = _fitted(node, parts or [None] * len(node.operands))
@@ -309,16 +300,10 @@ def _modified(node: Node, place: int, version: int, expected: int) -> str:
     )
 
 
-# -- Vector-Jacobian products of tensors that are batched or move: products of those that are
-# neither.
+# -- Vector-Jacobian products of tensors that are batched: products of those that are not.
 
 
-Products = Callable[..., list[Tensor | None]]  # of ys, xs and seeds, and of whether the graph is kept, and made (core/backward.py)
-
-
-def of_batch(
-    products: Products, ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool
-) -> list[Tensor | None]:
+def of_batch(ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool) -> list[Tensor | None]:
     """Of batched tensors: the graph is that of the physical ones. Seeds that are batched along further levels stay so."""
     for x in xs:
         if not set(levels_of(ys)) <= set(levels_of([x])):
@@ -339,31 +324,6 @@ def _examples(x: Any, levels: Levels) -> Any:
     if order != sorted(order):
         whole = transpose(whole, axes=(*order, *range(len(order), whole.ndim)))
     return rewrapped(whole, tuple(every[place] for place in order))
-
-
-def of_moving(
-    products: Products, ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool, place: int
-) -> list[Tensor | None]:
-    """Of tensors that move: v J moves by v' J, and as J does, which is what the product with the y' is.
-
-    The second derivative is the same in either order, so that no graph of tangents has to be kept: y' has one of its own.
-    """
-    level = state.forward_levels[place]
-    with Mode(forward_levels=state.forward_levels[:place]):
-        vs = [*map(as_tensor, seeds)]
-        found = products(ys, xs, vs, True, create_graph)
-        pairs = [(y, t) for y, v in zip(ys, vs, strict=True) if (t := tangent_of(v, level)) is not None]
-        pairs += [(t, v) for y, v in zip(ys, vs, strict=True) if (t := tangent_of(y, level)) is not None and t.requires_grad]
-        moved = products([y for y, _ in pairs], xs, [v for _, v in pairs], retain, create_graph) if pairs else [None] * len(xs)
-    results: list[Tensor | None] = []
-    for x, product, tangent in zip(xs, found, moved, strict=True):
-        part = product
-        if part is None and tangent is not None:
-            part = Tensor(np.zeros(x.array.shape, x.array.dtype))
-        if part is not None and tangent is not None:
-            part = moving_by(part, level, tangent)
-        results.append(part)
-    return results
 
 
 _CYCLE = (
@@ -388,6 +348,7 @@ def backward(
     roots, seeds = _roots(outputs, grad_tensors, create_graph)
     if create_graph:
         _warn_of_cycles()
+    create_graph = create_graph or state.forward
     targets = None if inputs is None else {x.gradient_node() for x in inputs}
     seeds = [in_front(as_tensor(s), y.levels, full=True) if isinstance(y, Batched) else s for y, s in zip(outputs, seeds, strict=True)]
     run(roots, seeds, targets, retain=create_graph if retain_graph is None else retain_graph, create_graph=create_graph, accumulate=True)
@@ -414,6 +375,7 @@ def grad(
     """The vector-Jacobian products with respect to inputs, added to nothing."""
     if is_grads_batched:
         return batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
+    create_graph = create_graph or state.forward
     ys, xs = _sequence(outputs), _sequence(inputs)
     if not xs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
@@ -446,12 +408,8 @@ def _warn_of_cycles() -> None:
 
 def products(ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool) -> list[Tensor | None]:
     """The vector-Jacobian products with respect to each x, None where nothing depends on it."""
-    if state.interpreter is not None:
-        place = innermost((*ys, *seeds))
-        if any(isinstance(x, Batched) for x in (*ys, *xs)):
-            return of_batch(products, ys, xs, seeds, retain, create_graph)
-        if place is not None:
-            return of_moving(products, ys, xs, seeds, retain, create_graph, place)
+    if any(isinstance(x, Batched) for x in (*ys, *xs)):
+        return of_batch(ys, xs, seeds, retain, create_graph)
     nodes = [x.gradient_node() for x in xs]
     found = run([y.gradient_node() for y in ys], seeds, set(nodes), retain=retain, create_graph=create_graph, accumulate=False)
     parts = [found.get(node) for node in nodes]
@@ -513,15 +471,8 @@ def batched_grad(
     sizes = {len(seed) for seed in seeds if seed is not None}
     if len(sizes) != 1:
         raise RuntimeError(f"is_grads_batched=True: the gradients must have one first axis, not of {sorted(sizes)} entries")
-    for result, seed in zip(_sequence(outputs), seeds, strict=True):
-        if seed is not None and tuple(seed.shape[1:]) != tuple(result.shape):
-            raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
-                f"remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: grad_output "
-                f"has a shape of {seed.shape} and output has a shape of {result.shape}."
-            )
     level = BatchLevel(sizes.pop())
-    with Entered(batch=level):
+    with entered(level):
         rows = [None if seed is None else at_level(seed, level) for seed in seeds]
         found = grad(outputs, inputs, rows, retain_graph, create_graph, True, allow_unused, materialize_grads=materialize_grads)
         return tuple(None if part is None else along_level(part, level) for part in found)

@@ -316,7 +316,6 @@ class Entries(Operand):
     __slots__ = ()
     array: np.ndarray
     requires_grad: Any  # a property
-    _tangents: Any  # at levels of forward mode
     name: str | None = None
     is_cpu = True
     is_sparse = is_quantized = is_nested = False
@@ -369,11 +368,6 @@ class Entries(Operand):
         """The entries as an array that shares memory."""
         if self.requires_grad and state.recording and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self._tangents is not None and state.transforms and not force:
-            raise RuntimeError(
-                "Cannot access data pointer of Tensor that doesn't have storage: inside of torch.func.jvp or jacfwd, an array would not "
-                "move as the tensor does"
-            )
         if self.array.dtype.kind == "V":
             raise TypeError("Got unsupported ScalarType BFloat16")
         return self.array
@@ -450,25 +444,13 @@ def array_of(data: Any, dtype: Any) -> np.ndarray:
         elif array.dtype.kind in "iu" and not _holds_numpy(data):
             array = array.astype(np.int64)
     if array.dtype.kind not in "fiub" and not is_bfloat16(array.dtype):
-        raise _no_numbers(data, array.dtype)
+        error = RuntimeError if array.dtype.kind == "O" else TypeError  # as PyTorch, of what it knows no dtype of
+        raise error(f"tensors hold real numbers of at most 64 bits and booleans, not {array.dtype}: {data!r:.40}")
     if dtype is None:
         of_numpy(array.dtype)
         return array
     with np.errstate(all="ignore"):
         return array.astype(as_numpy(dtype), copy=False)
-
-
-def _no_numbers(data: Any, dtype: np.dtype[Any]) -> Exception:
-    """The error for entries that are no numbers, which the first such one says."""
-    said = "tensors hold real numbers and booleans, not"
-    if isinstance(data, np.ndarray):
-        return TypeError(f"{said} {dtype}")
-    entries = np.array(data, object).flat
-    entry = next((e for e in entries if isinstance(e, str) or not isinstance(e, (bool, int, float, np.generic))), 0)
-    if isinstance(entry, int):
-        return ValueError("Overflow when unpacking long long")
-    kind = type(entry).__name__
-    return TypeError(f"{said} {kind}") if isinstance(entry, (str, bytes, complex)) else RuntimeError(f"Could not infer dtype of {kind}")
 
 
 def _holds_numpy(data: Any) -> bool:

@@ -24,12 +24,9 @@ from gradcli.tensors.core.levels import (
     levels_of,
     memory_of,
     one_by_one,
-    part_of,
     physical,
-    set_tangent,
-    tangent_of,
 )
-from gradcli.tensors.core.modes import Mode, check_device, state, warn
+from gradcli.tensors.core.modes import check_device, state, warn
 from gradcli.tensors.core.node import Node, remember
 from gradcli.tensors.core.tensor import Origin, Tensor, crowded, node_from_base, rebase, refuse_writing, regraph, repeats, writable
 
@@ -43,7 +40,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
-    """The same entries in another dtype; the gradient is cast back, and the tangents are cast."""
+    """The same entries in another dtype; the gradient is cast back."""
     if isinstance(x, Batched):
         return Batched(cast(x.physical, kind), x.levels)
     with np.errstate(all="ignore"):
@@ -57,8 +54,6 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
             remember(node)
     if state.recorder is not None:
         state.recorder.note(clone, (x,), {}, result)
-    if x._tangents is not None and kind.kind in FLOATS:
-        result._tangents = {level: cast(tangent, kind) for level, tangent in x._tangents.items()}
     return result
 
 
@@ -75,10 +70,6 @@ def clone_of(x: Tensor, *, memory_format: Any = None) -> Tensor:
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 _VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 _INSTEAD = "Wrap it in torch.no_grad(), or write to a clone()."
-_INFERENCE = (
-    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
-    "inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
-)
 NOT_BATCHED = (
     "vmap: {} is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`. This happened due to "
     "`other` being vmapped over but `self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace "
@@ -103,10 +94,6 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
     x._refresh()
     now = Tensor(x.array.copy())
     now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
-    for level in state.forward_levels:
-        moving = tangent_of(x, level)
-        if moving is not None:
-            set_tangent(now, level, before(moving))  # which is overwritten, too
     if x._view is not None and x.node is not None and state.recording:  # who watches the node that it had does not see this
         now.node = node_from_base(x)
     if state.recorder is not None:
@@ -129,8 +116,6 @@ def taken(argument: Any) -> bool:
 
 def check_writable(x: Tensor, *sources: Any) -> bool:
     """Return whether the graph follows that a tensor is written to, by what is computed of these and of itself. Raises if it may not be."""
-    if x._inference and not state.inference:
-        raise RuntimeError(_INFERENCE)
     if not state.recording:
         return False
     own = x.requires_grad
@@ -189,8 +174,6 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
             rebase(x, result.source())
         else:
             regraph(x, result.source())
-    if state.forward_levels:
-        _carry(x, result)
     if state.recorder is not None:
         state.recorder.overwritten(x, result)
     return x
@@ -213,24 +196,6 @@ def _keep_written(x: Tensor, result: Tensor) -> None:
     counter = x._version_counter
     mine = result._version_counter
     node.versions = [(counter, counter[0], place) if kept is mine else (kept, version, place) for kept, version, place in node.versions]
-
-
-def _carry(x: Tensor, result: Tensor) -> None:
-    """A tensor that was overwritten moves as what was written does, and so does what it is a view of."""
-    for place, level in enumerate(state.forward_levels):
-        new, old = tangent_of(result, level), tangent_of(x, level)
-        if new is None and old is None:
-            continue
-        with Mode(forward_levels=state.forward_levels[:place]):
-            if old is None and x._view is not None:
-                base = x._view.base
-                set_tangent(base, level, Tensor(np.zeros_like(base.array)))
-                old = part_of(base, level, x.array)
-                set_tangent(x, level, old)
-            if old is None:
-                set_tangent(x, level, new)
-            else:
-                assign(old, clone(new) if new is not None else Tensor(np.zeros_like(x.array)))
 
 
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
@@ -290,14 +255,6 @@ def replace(x: Tensor, value: Any, label: str) -> Tensor:
 
 _INDEX_KINDS = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.uint8), np.dtype(np.bool_))
 _ALL = (None, None, None)  # the slice of a whole axis
-_NOT_A_TUPLE = (
-    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] instead "
-    "of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in an error or a "
-    "different result"
-)
-_NO_AXIS = (
-    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
-)
 
 
 class Subscript:
@@ -308,31 +265,26 @@ class Subscript:
     """
 
     def __init__(self, x: Tensor, index: Any) -> None:
-        parts = [_part(part) for part in _parts(index)]
-        taken = sum(_axes_taken(part) for part in parts)
-        if taken > x.array.ndim:
-            if not x.array.ndim and len(parts) == 1 and type(parts[0]) is int:
-                raise IndexError(_NO_AXIS)
-            if not x.array.ndim and isinstance(parts[0], tuple):
-                raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        parts = [_part(part) for part in (index if isinstance(index, tuple) else (index,))]
+        if isinstance(index, list) and isinstance(parts[0], StaticArray) and parts[0].array.ndim > 1:
+            raise IndexError("lists in a list are several indices to some, and one array to others: write a tuple, or torch.tensor")
+        left = x.array.ndim - sum(_axes_taken(part) for part in parts)
+        if left < 0:
             raise IndexError(f"too many indices for tensor of dimension {x.array.ndim}")
         place: list[Any] = []
         chosen: list[Any] = []
-        axis = 0
         for part in parts:
-            at, axis = axis, axis + (x.array.ndim - taken if part is ... else _axes_taken(part))
             if part is ...:
-                place.append(...)
-                chosen += [_ALL] * (x.array.ndim - taken)
-            elif isinstance(part, StaticArray):
-                mask = part.array.dtype.kind == "b"
-                place += [_ALL] * part.array.ndim if mask and part.array.ndim else [None] if mask else [_ALL]
-                chosen.append(StaticArray(np.arange(int(part.array))) if mask and not part.array.ndim else part)
-            elif _runs_backwards(part):
+                place.append(part)
+                chosen += [_ALL] * left
+            elif isinstance(part, StaticArray) and part.array.dtype.kind == "b":
+                place += [_ALL] * part.array.ndim if part.array.ndim else [None]
+                chosen.append(part if part.array.ndim else StaticArray(np.arange(int(part.array))))
+            elif isinstance(part, StaticArray) or _runs_backwards(part):
                 place.append(_ALL)
                 chosen.append(part)
             else:
-                place.append(_ALL if _is_whole(part, x.array.shape, at) else part)
+                place.append(part)
                 chosen += [] if type(part) is int else [_ALL]
         self.place = None if all(part is ... or part == _ALL for part in place) else tuple(place)
         while chosen and chosen[-1] == _ALL:
@@ -389,38 +341,14 @@ def one_of_several(part: Tensor, place: int) -> None:
     """A view is one of several results, through which the graph does not follow writing."""
     if part._view is not None:
         part._view.place = place
-        if state.recording and not state.inference:
+        if state.recording:
             part._view.origin = Origin.SEVERAL
-
-
-def _parts(index: Any) -> tuple[Any, ...]:
-    if isinstance(index, tuple):
-        return index
-    if isinstance(index, list) and len(index) < 32 and any(_is_compound(part) for part in index):
-        warn(_NOT_A_TUPLE)
-        return tuple(index)
-    if isinstance(index, str):
-        warn(_NOT_A_TUPLE)
-    return (index,)
-
-
-def _is_compound(part: Any) -> bool:
-    """Return whether a list with this in it is taken as a tuple, as NumPy once did."""
-    return part is None or part is ... or isinstance(part, (slice, Tensor, list, tuple))
 
 
 def _axes_taken(part: Any) -> int:
     if part is None or part is ...:
         return 0
     return part.array.ndim if isinstance(part, StaticArray) and part.array.dtype.kind == "b" else 1
-
-
-def _is_whole(part: Any, shape: tuple[int, ...], axis: int) -> bool:
-    """Return whether a slice says that it is all of an axis: one that only comes to that is a view."""
-    if not isinstance(part, tuple):
-        return False
-    start, stop, step = part
-    return not start and (stop is None or stop >= shape[axis]) and step in (None, 1)
 
 
 def _runs_backwards(part: Any) -> bool:
@@ -431,14 +359,10 @@ def _part(part: Any) -> Any:
     if part is None or part is ...:
         return part
     if isinstance(part, slice):
-        bounds = (part.start, part.stop, part.step)
-        if any(bound is not None and not hasattr(bound, "__index__") for bound in bounds):
-            raise TypeError("slice indices must be integers or None or have an __index__ method")
-        if part.step is not None and not operator.index(part.step):
-            raise ValueError("slice step cannot be zero")
-        if part.step is not None and operator.index(part.step) < 0 and state.recorder is None:  # a function that is read may be NumPy's
+        bounds = tuple(None if bound is None else operator.index(bound) for bound in (part.start, part.stop, part.step))
+        if bounds[2] == 0 or (_runs_backwards(bounds) and state.recorder is None):  # a function that is read may be NumPy's
             raise ValueError("step must be greater than zero")
-        return tuple(None if bound is None else operator.index(bound) for bound in bounds)
+        return bounds
     if isinstance(part, (bool, np.bool_)):
         return StaticArray(np.asarray(part))
     if isinstance(part, (int, np.integer)):
@@ -452,10 +376,8 @@ def _part(part: Any) -> Any:
         if not array.size and array.dtype.kind in FLOATS:
             array = array.astype(np.int64)
     else:
-        kind = type(part).__name__
-        if isinstance(part, str):
-            raise TypeError("new(): invalid data type 'str'")
-        raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})")
+        said = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices"
+        raise (TypeError if isinstance(part, str) else IndexError)(f"{said} (got {type(part).__name__})")
     array = mask_of(array)
     if array.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")

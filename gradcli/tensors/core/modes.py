@@ -52,15 +52,15 @@ class _State(threading.local):
     """Read by every operation; all but ``recording`` are changed by ``change`` only."""
 
     recording = True  # operations on tensors that require grad make nodes
-    inference = False
+    inference = False  # as the mode of that name says, which records nothing
     anomaly = False
     nan_checks = True
-    multithreading = True
     recorder: Any = None  # is told of every operation, while a function is traced
     before_writing: Any = None  # is told of every tensor before it is written to
     run: Any = None  # nodes of the backward pass that is under way, and what hooks on several tensors have received in it
-    interpreter: Any = None  # applies operations in place of the slow path, while some tensors are batched or have tangents
-    forward_levels: tuple[Any, ...] = ()  # at which tensors have tangents, the innermost last
+    interpreter: Any = None  # applies operations in place of the slow path, while some tensors are batched
+    forward = False  # forward mode is under way, which differentiates what backward passes make
+    pushing = False  # a backward pass is under way whose product with the Jacobian is to be transposed
     transforms = 0  # functions of torch.func that are under way, which alone may make inputs
     batch_levels: tuple[Any, ...] = ()  # along which tensors are batched, the innermost last
     usual = True  # none of these is on, whether operations are recorded or not
@@ -70,7 +70,7 @@ class _State(threading.local):
         before = {name: getattr(self, name) for name in fields}
         for name, value in fields.items():
             setattr(self, name, value)
-        self.usual = not (self.inference or self.anomaly or self.recorder is not None or self.interpreter is not None)
+        self.usual = not (self.anomaly or self.recorder is not None or self.interpreter is not None)
         return before
 
 
@@ -91,47 +91,13 @@ class Mode:
         state.change(**self._before.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if inspect.isclass(function):
-            warnings.warn(
-                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
-                "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
-                FutureWarning,
-                stacklevel=2,
-            )
-            function.__init__ = self(function.__init__)  # type: ignore[method-assign]  # as PyTorch does
-            return function
-        if inspect.isgeneratorfunction(function):
-            return self._over_generator(function)
+        if inspect.isclass(function) or inspect.isgeneratorfunction(function):
+            raise TypeError(f"{function.__name__} is no function that ends with its call: enter the mode inside of it")
 
         @functools.wraps(function)
         def run(*arguments: Any, **keywords: Any) -> Any:
             with Mode(**self.fields):
                 return function(*arguments, **keywords)
-
-        return run
-
-    def _over_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The mode holds while the generator runs, not while its user does."""
-
-        @functools.wraps(function)
-        def run(*arguments: Any, **keywords: Any) -> Any:
-            generator = function(*arguments, **keywords)
-            step: Callable[[], Any] = functools.partial(next, generator)
-            while True:
-                try:
-                    with Mode(**self.fields):
-                        value = step()
-                except StopIteration as end:
-                    return end.value
-                try:
-                    sent = yield value
-                    step = functools.partial(generator.send, sent)
-                except GeneratorExit:
-                    with Mode(**self.fields):
-                        generator.close()
-                    raise
-                except BaseException as error:
-                    step = functools.partial(generator.throw, error)
 
         return run
 
@@ -162,7 +128,7 @@ class enable_grad(_Decorator):
 
 
 class inference_mode(_Decorator):
-    """As no_grad; the results can never take part in a graph."""
+    """As no_grad."""
 
     def __init__(self, mode: bool | Callable[..., Any] = True) -> None:
         super().__init__(recording=not mode, inference=bool(mode))
@@ -207,17 +173,6 @@ class detect_anomaly(Mode):
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(anomaly=True, nan_checks=check_nan)
         warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.")
-
-
-class set_multithreading_enabled(_Switch):
-    """Whether backward passes may use several threads: each runs in its caller's here, so that it is the same."""
-
-    def __init__(self, mode: bool) -> None:
-        super().__init__(multithreading=bool(mode))
-
-
-def is_multithreading_enabled() -> bool:
-    return state.multithreading
 
 
 _CAPTURED = (

@@ -100,18 +100,14 @@ def crowded(array: np.ndarray) -> bool:
     return array.size > last_place(array.shape, strides(array)) + 1 and not repeats(array)
 
 
-_CLARIFY = (
-    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-    "inplace either both inside the {0} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
-    "tracked)."
-)
-
-
 class Origin(Enum):
     """The reasons that forbid that the graph follows writing through a view: where it was made. The value is what is said of it."""
 
-    NO_GRAD = _CLARIFY.format("no_grad")
-    INFERENCE = _CLARIFY.format("inference_mode")
+    NO_GRAD = (
+        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
+        "the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
+        "inplace to be tracked)."
+    )
     SEVERAL = (
         " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified "
         "inplace. You should replace the inplace operation by an out-of-place one."
@@ -140,7 +136,7 @@ class View:
     @classmethod
     def of(cls, source: Any) -> View:
         """A view of a tensor, which may be one itself, as an operation makes it now."""
-        origin = Origin.INFERENCE if state.inference else None if state.recording else Origin.NO_GRAD
+        origin = None if state.recording else Origin.NO_GRAD
         before = source._view
         return cls(source, origin) if before is None else cls(before.base, origin or before.origin)
 
@@ -198,11 +194,9 @@ def refuse_writing(x: Any, *, indirect: bool = False) -> None:
     if origin is None:
         return
     modified = "its base or another view of its base has been" if indirect else "is being"
-    if origin in (Origin.NO_GRAD, Origin.INFERENCE) or x.node is None:
+    if origin is Origin.NO_GRAD or x.node is None:
         made = "A view was created in" if x.node is None else f"{_output(x)} is a view of a view which was created in"
-        inference = origin is Origin.INFERENCE
-        modes = ("inference mode", "in normal mode") if inference else ("no_grad mode", "with grad mode enabled")
-        said = f"{made} {modes[0]} and {modified} modified inplace {modes[1]}."
+        said = f"{made} no_grad mode and {modified} modified inplace with grad mode enabled."
     else:
         said = f"{_output(x)} is a view and {modified} modified inplace."
     raise RuntimeError(f"{said}{origin.value}")
@@ -240,12 +234,10 @@ class Tensor(CatalogueMethods):
 
     __slots__ = ("__dict__", "__weakref__", "_requires_grad", "_version_counter", "array", "node")
     __array_priority__ = 1000
-    _tangents: dict[Any, Tensor] | None = None  # at levels of forward mode (transforms/derivatives.py)
     _is_param = False  # whether nn.Parameter made it
     _grad: Tensor | None = None
     _view: View | None = None
     _accumulator: Callable[[], Any] = NoneType  # gives a leaf's node, if there is one
-    _inference = False
 
     def __init__(self, array: Any, requires_grad: bool = False) -> None:
         """Of an array, whose memory it takes. PyTorch's old constructor, too: of nested lists, or of extents."""
@@ -258,8 +250,6 @@ class Tensor(CatalogueMethods):
         self.node: Node | None = None
         self._requires_grad = requires_grad
         self._version_counter = [0, state.transforms]  # writes to its memory, and inside of how many transformations it was made
-        if state.inference:
-            self._inference = True
 
     # -- what it is ------------------------------------------------------------------------------------------------
 
@@ -283,8 +273,6 @@ class Tensor(CatalogueMethods):
             )
         if value and self.array.dtype.kind not in FLOATS:
             raise RuntimeError(f"{_ONLY_FLOATS}. This one is {self.dtype}: make it with dtype=torch.float32, or call .float()")
-        if value and self._inference and not state.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if not isinstance(value, (bool, np.bool_)):
             raise RuntimeError("requires_grad must be a bool")
         self._requires_grad = bool(value)
@@ -354,8 +342,6 @@ class Tensor(CatalogueMethods):
 
     @property
     def _version(self) -> int:
-        if self._inference:
-            raise RuntimeError("Inference tensors do not track version counter.")
         return self._version_counter[0]
 
     @property
@@ -430,7 +416,7 @@ class Tensor(CatalogueMethods):
     def detach(self) -> Tensor:
         """The same memory and version counter, without a graph."""
         alias = Tensor(self.array)
-        alias._version_counter, alias._inference = self._version_counter, self._inference
+        alias._version_counter = self._version_counter
         return alias
 
     def detach_(self) -> Tensor:
@@ -441,7 +427,7 @@ class Tensor(CatalogueMethods):
                 "gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as a "
                 "solution."
             )
-        self.node, self._requires_grad, self._tangents = None, False, None
+        self.node, self._requires_grad = None, False
         return self
 
     # -- copies ------------------------------------------------------------------------------------------------------

@@ -166,11 +166,6 @@ SECOND_TIME = (
     "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
     "backward through the graph a second time or if you need to access saved tensors after calling backward."
 )
-INFERENCE = (
-    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
-    "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead "
-    "of `torch.inference_mode()`."
-)
 _SAVED = {"_saved_result": 0, "_saved_self": 1, "_saved_other": 2, "_saved_exponent": 2, "_saved_mat2": 2}
 
 
@@ -206,8 +201,6 @@ def save(op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list
     for place in keeps:
         tensor = operands[place - 1] if place else result
         if isinstance(tensor, Tensor):
-            if tensor._inference:
-                raise RuntimeError(INFERENCE)
             counter = tensor._version_counter
             versions.append((counter, counter[0], place))
     return versions

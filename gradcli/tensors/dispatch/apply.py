@@ -20,10 +20,10 @@ from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, computed_with, constant_float, is_half
 from gradcli.tensors.core.in_place import common_shape
-from gradcli.tensors.core.levels import Batched, levels_of, physical, rewrapped, same_region, set_tangent, tangent_of
-from gradcli.tensors.core.modes import Mode, silent, state
+from gradcli.tensors.core.levels import Batched, levels_of, physical, rewrapped
+from gradcli.tensors.core.modes import silent, state
 from gradcli.tensors.core.node import Node, Shaped, node_of_part, remember
-from gradcli.tensors.core.tensor import Tensor, View, distance, geometry, placed, start, strides
+from gradcli.tensors.core.tensor import Tensor, View, distance, geometry, in_order, placed, start, strides
 from gradcli.tensors.core.trace import save
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -188,7 +188,7 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
 
 def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """The same of tensors that are neither batched nor have tangents that count.
+    """The same of tensors that are not batched.
 
     Written for speed: nearly always operands are one or two tensors of one float dtype, or a tensor and a number.
     """
@@ -238,14 +238,13 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
                 return _several(op, operands, arrays, static, parts, sources, wanted)
             out = in_own_memory(out, arrays)
         tensor = Tensor(out)
-    usual = state.usual
-    if wanted and (usual or not state.inference) and out.dtype.kind in FLOATS:
+    if wanted and out.dtype.kind in FLOATS:
         values = [out, *arrays]
         versions = save(op, wanted, tensor, operands, values)
         label = name or node_name(op, arrays, static)
         tensor.node = Node(label, op, tuple(sources), static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
-    if not usual:
+    if not state.usual:
         if state.anomaly:
             remember(tensor.node, op, arrays, out)
         if state.recorder is not None:
@@ -293,8 +292,8 @@ def viewing(out: np.ndarray, source: Any, shares: Any = "view") -> Tensor:
     """The result of an operation that views its operand, if NumPy could share the memory."""
     if isinstance(source, Tensor) and (np.may_share_memory(out, source.array) or (not out.size and out.base is not None)):
         tensor = Tensor(out)
-        tensor._version_counter, tensor._inference = source._version_counter, source._inference
-        if shares == "view" and not source._inference:
+        tensor._version_counter = source._version_counter
+        if shares == "view":
             tensor._view = View.of(source)
         return tensor
     return Tensor(out)
@@ -305,7 +304,7 @@ def _several(
     sources: Sequence[Node | None], wanted: int,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     tensors = tuple(Tensor(part) for part in results)
-    if wanted and not state.inference:
+    if wanted:
         values = [results, *arrays]
         versions = save(op, wanted, tensors, operands, values)
         shapes, kinds = tuple([r.shape for r in results]), tuple([r.dtype for r in results])
@@ -398,49 +397,46 @@ def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
         def shown(array: np.ndarray) -> np.ndarray:
             return placed(array, size, stride, start(array) + from_first)
 
-        found: Tensor = rewrapped(_region_of_each(x.physical, len(x.levels), shown), x.levels)
+        found: Tensor = rewrapped(_region_of_each(x.physical, own, shown), x.levels)
         return found
     array = placed(x.array, size, stride, offset)
-    return _shown(x, array, geometry(x.array, array), lambda tangent: same_region(x, tangent, size, stride, offset))
+    return _shown(x, array, geometry(x.array, array))
 
 
-def _region_of_each(x: Tensor, lead: int, shown: Callable[[np.ndarray], np.ndarray]) -> Tensor:
-    """Return the view of each example along so many axes in front, as if it were alone in memory.
+def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.ndarray]) -> Tensor:
+    """Return the view of each example along the axes in front, as if it were alone in memory.
 
+    steps  between the entries of an example where the graph finds them
     shown  the view of an array
     """
-    own, extents = strides(x.array), x.array.shape[:lead]
-    first = x.array[(0,) * lead + (...,)]
-    seen = shown(first)
-    size, stride = (*extents, *seen.shape), strides(seen)
-    offset = distance(seen, first) if seen.size else 0
-    array = placed(x.array, size, (*own[:lead], *stride), start(x.array) + offset)
-    memory = np.empty((*extents, last_place(first.shape, own[lead:]) + 1), x.array.dtype)  # which examples may share
-    steps = strides(memory)[:-1]
-    apart = placed(memory, x.array.shape, (*steps, *own[lead:]), 0)
-    place = geometry(apart, placed(memory, size, (*steps, *stride), offset))
-    return _shown(x, array, place, lambda tangent: _region_of_each(tangent, lead, shown))
+    shape = x.array.shape
+    lead = len(shape) - len(steps)
+
+    def seen(array: np.ndarray) -> np.ndarray:
+        first = array[(0,) * lead + (...,)]
+        part = shown(first)
+        offset = distance(part, first) if part.size else 0
+        return placed(array, (*shape[:lead], *part.shape), (*strides(array)[:lead], *strides(part)), start(array) + offset)
+
+    array = seen(x.array)
+    memory = np.empty((*shape[:lead], last_place(shape[lead:], steps) + 1), x.array.dtype)  # which examples may share
+    apart = placed(memory, shape, (*strides(memory)[:-1], *steps), 0)
+    return _shown(x, array, geometry(apart, seen(apart)))
 
 
-def _shown(x: Tensor, array: np.ndarray, place: dict[str, Any], again: Callable[[Tensor], Tensor]) -> Tensor:
+def _shown(x: Tensor, array: np.ndarray, place: dict[str, Any]) -> Tensor:
     """A view of x with the entries of an array that shows x's memory.
 
     place  where the entries are among x's
-    again  makes the same view of a tangent, which need not be laid out as x where several of x's entries are one place
     """
     tensor = viewing(array, x)
-    source = x.source() if state.recording and not state.inference else None
+    source = x.source() if state.recording else None
     if source is not None and array.dtype.kind in FLOATS:
         node = Node(node_name(as_strided), as_strided, (source,), place, array.shape, array.dtype)
         node.saved = [Shaped(array), Shaped(x.array)]
         tensor.node, tensor._requires_grad = node, True
         if state.anomaly:
             remember(node)
-    for outer, level in enumerate(state.forward_levels):
-        moving = tangent_of(x, level)
-        if moving is not None:
-            with Mode(forward_levels=state.forward_levels[:outer]):
-                set_tangent(tensor, level, again(moving))
     if state.recorder is not None:
         state.recorder.note(as_strided, (x,), place, tensor)
     return tensor
@@ -456,7 +452,7 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
     if 0 in whole.array.shape[: len(levels)]:
         return None
     try:
-        found: Tensor = rewrapped(_region_of_each(whole, len(levels), lambda array: view(array, **static)), levels)
+        found: Tensor = rewrapped(_region_of_each(whole, in_order(tuple(x.shape)), lambda array: view(array, **static)), levels)
     except (ValueError, TypeError, IndexError):
         return None  # the function itself says what is wrong
     return found

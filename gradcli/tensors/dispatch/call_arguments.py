@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
-from functools import cache, reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -139,108 +139,6 @@ _WITH_DTYPE = words("""
 def takes_dtype(name: str) -> bool:
     """Tell whether a function of PyTorch's has a dtype among its parameters."""
     return name.rpartition(".")[2].rstrip("_") in _WITH_DTYPE
-
-
-class _Refusal(NamedTuple):
-    """Refusal of a function: values of arguments for which something holds.
-
-    arguments  each at its place, or by its names
-    unless     there is another keyword than these, of which the call itself says that there is none
-    entries    what holds is seen by entries, not by the form of a call
-    """
-
-    arguments: Sequence[tuple[Any, ...]]
-    holds: Callable[..., Any]
-    said: str
-    error: type[Exception] = RuntimeError
-    unless: Set[str] | None = None
-    entries: bool = False
-
-
-def check(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    """Refuse what a function of PyTorch's refuses by what its arguments say."""
-    for refusal in refusals_of(name):
-        values = []
-        for place, *names in refusal.arguments:
-            named = [keywords[word] for word in names if word in keywords]
-            values.append(arguments[place] if len(arguments) > place else named[0] if named else None)
-        if refusal.holds(*values) and (refusal.unless is None or keywords.keys() <= refusal.unless):
-            raise refusal.error(f"{name}: {refusal.said}")
-
-
-@cache
-def refusals_of(name: str) -> Sequence[_Refusal]:
-    return _REFUSALS.get(bare(name).rstrip("_"), ())
-
-
-def _entries(x: Any) -> np.ndarray:
-    return np.asarray(getattr(x, "array", x))
-
-
-def _no_share(x: Any) -> bool:
-    """Return whether an entry is not from 0 to 1."""
-    entries = _entries(x)
-    return x is not None and entries.dtype.kind in "iufV" and not ((entries >= 0) & (entries <= 1)).all()
-
-
-def _other_dtype(x: Any, *wanted: dtypes.dtype) -> bool:
-    return isinstance(x, Tensor) and x.dtype not in wanted
-
-
-def _has_no_such_axis(x: Any, axis: Any) -> bool:
-    """Return whether an axis is none of a tensor without any, but for 0, along which it has one entry."""
-    return getattr(x, "ndim", None) == 0 and type(axis) is int and axis not in (0, -1)
-
-
-def _rounds(x: Any, mode: Any) -> bool:
-    """Return whether whole numbers lie between others; bytes are pictures, of which the nearest ones are chosen."""
-    whole = isinstance(x, Tensor) and not x.dtype.is_floating_point
-    return whole and not (x.dtype is dtypes.uint8 and (mode or "nearest").startswith("nearest"))
-
-
-def _no_labels(x: Any, target: Any) -> bool:
-    """Return whether labels are not whole numbers; of the input's shape, they are shares of the classes."""
-    if not (isinstance(x, Tensor) and isinstance(target, Tensor)):
-        return False
-    if x.shape == target.shape:
-        return not target.dtype.is_floating_point
-    return _other_dtype(target, dtypes.int64, dtypes.uint8)
-
-
-_INPUT, _TARGET = (0, "input"), (1, "target")
-_REFUSALS: Mapping[str, Sequence[_Refusal]] = {
-    **dict.fromkeys(("clamp", "clip"), (
-        _Refusal([_INPUT, (1, "min"), (2, "max")], lambda x, low, high: x is not None and low is high is None, "give min or max",
-                 unless=words("min max out")),
-    )),
-    **dict.fromkeys(words("sort argsort argmax argmin mode median nanmedian flatten"), (
-        _Refusal([_INPUT, (1, "dim", "axis")], _has_no_such_axis, "a number has no such axis", IndexError),
-    )),
-    **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), (
-        _Refusal([_INPUT, (2, "dim", "axis")], _has_no_such_axis, "a number has no such axis", IndexError),
-    )),
-    **dict.fromkeys(("cross_entropy", "nll_loss"), (
-        _Refusal([_INPUT, _TARGET], _no_labels, "labels are int64 or uint8, and shares of the classes floats"),
-    )),
-    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), (
-        _Refusal([_INPUT, (3, "src")], lambda x, source: isinstance(x, Tensor) and _other_dtype(source, x.dtype),
-                 "the source must have the dtype of the tensor"),
-    )),
-    "roll": (_Refusal([(1, "shifts"), (2, "dims")], lambda shifts, dims: dims not in (None, ()) and np.size(shifts) != np.size(dims),
-                      "it needs as many shifts as dims"),),
-    "take": (_Refusal([(1, "index")], lambda index: _other_dtype(index, dtypes.int64), "places are int64"),),
-    "interpolate": (
-        _Refusal([_INPUT, (3, "mode")], _rounds, "it has no mode for whole numbers between others; x.float() has one", NotImplementedError),
-    ),
-    "binary_cross_entropy": (
-        _Refusal([_INPUT, _TARGET], lambda *both: any(map(_no_share, both)), "all entries must be between 0 and 1", entries=True),
-    ),
-    **dict.fromkeys(("quantile", "nanquantile"), (_Refusal([(1, "q")], _no_share, "q must be between 0 and 1", entries=True),)),
-    "gaussian_nll_loss": (
-        _Refusal([(2, "var")], lambda var: var is not None and (_entries(var) < 0).any(), "var has negative entries", ValueError,
-                 entries=True),
-    ),
-}  # fmt: skip
 
 
 # -- Functions that are made of operations on floats, called with whole numbers: what they take,
@@ -434,7 +332,7 @@ def _constant(number: Any) -> Tensor:
 
 
 class NumpyHost(Host):
-    """The same as NumPy takes arguments: lists are arrays, and whatever stands for a number may have a gradient."""
+    """The same as NumPy and SciPy take arguments: lists are arrays, what stands for a number may have a gradient, counts may be floats."""
 
     @classmethod
     def operand(cls, argument: Any, of: binding.Use) -> Any:
@@ -442,7 +340,10 @@ class NumpyHost(Host):
 
     @staticmethod
     def whole(argument: Any, of: binding.Use | None = None) -> Any:
-        return Host.whole(argument)
+        tensor = as_tensor(argument)
+        if tensor.array.dtype.kind in FLOATS and bool(np.all(tensor.array == np.rint(tensor.array))):
+            tensor = Tensor(tensor.array.astype(np.int64))
+        return Host.whole(tensor)
 
     @staticmethod
     def value(argument: Any) -> Any:
@@ -477,15 +378,4 @@ def _stacked(parts: Any, kind: Any) -> Any:
     return as_tensor(parts, None if hasattr(parts, "dtype") else of_numpy(kind))
 
 
-class ScipyHost(NumpyHost):
-    """The same as SciPy takes arguments: counts may be floats."""
-
-    @staticmethod
-    def whole(argument: Any, of: binding.Use | None = None) -> Any:
-        tensor = as_tensor(argument)
-        if tensor.array.dtype.kind in FLOATS and bool(np.all(tensor.array == np.rint(tensor.array))):
-            tensor = Tensor(tensor.array.astype(np.int64))
-        return Host.whole(tensor)
-
-
-HOST, NUMPY_HOST, SCIPY_HOST = Host(), NumpyHost(), ScipyHost()
+HOST, NUMPY_HOST = Host(), NumpyHost()

@@ -9,12 +9,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError, suggestion
+from gradcli.errors import ArgumentError, AxisError, ShapeError, UnreadArgumentError, suggestion
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.meanings import CALLED_OTHERWISE, lookup, names
-from gradcli.ops.calling.prefixes import SCIPY, TORCH
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.pytorch import node_name
 from gradcli.ops.registry import named, public_names
@@ -23,40 +23,27 @@ from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import float32, is_half, set_constants
 from gradcli.tensors.core.in_place import (
-    check_castable,
-    check_places,
-    check_writable,
     one_of_several,
     update,
-    write_memory,
 )
-from gradcli.tensors.core.levels import Batched, NotBatchedError, levels_in, moves, one_by_one
-from gradcli.tensors.core.modes import Mode, state, warn
-from gradcli.tensors.core.node import Node, Shaped, next_index
+from gradcli.tensors.core.levels import Batched, NotBatchedError, levels_in, one_by_one
+from gradcli.tensors.core.modes import Mode, state
+from gradcli.tensors.core.node import next_index
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.trace import INFERENCE, save
 from gradcli.tensors.dispatch.apply import (
     also_value_error,
     apply,
     check_same_dtype,
-    computed,
-    in_own_memory,
     plain,
-    promoted,
     region_of,
-    traits_of,
-    viewed,
 )
 from gradcli.tensors.dispatch.call_arguments import (
     HOST,
     NUMPY_HOST,
-    SCIPY_HOST,
-    check,
     check_taken,
     in_dtype,
     is_of_numbers,
     no_tensor,
-    refusals_of,
     settle,
     takes_dtype,
 )
@@ -65,149 +52,50 @@ Form = Callable[[list[Any]], Any]  # what all calls of one form do with their te
 
 
 class Step(NamedTuple):
-    """An operation of a function, whose values stand in one table: nothing, the tensors, constants, and what is made on the way.
+    """An operation of a function, whose values stand in one table: the tensors, constants, and what is made on the way.
 
-    place   of the result of this step in the table
-    places  of its operands
-    value   the shape and dtype of the result, which are those of all calls
+    places  of its operands in the table
     view    whether the result shows the memory of the first operand
     """
 
     op: Op
-    place: int
     places: tuple[int, ...]
     static: Mapping[str, Any]
-    value: Shaped
     view: bool
 
 
-def _chain(steps: Sequence[Step], constants: list[Any], label: str) -> Form:
-    """Apply one operation, or one view after the other, each a node."""
-    (op, _, places, static, *_), *further = steps
-    as_given = not further and places == tuple(range(1, 1 + len(places)))  # tensors, and constants after them
+def _chain(steps: Sequence[Step], constants: list[Any], label: str, dtype: np.dtype[Any]) -> Form:
+    """Apply one operation after the other, each a node.
 
-    def run(tensors: list[Any]) -> Any:
+    dtype  that of floats that say nothing else
+    """
+    (op, places, static, _), *further = steps
+    as_given = places == tuple(range(len(places)))  # tensors, and constants after them
+    views = all(step.view for step in steps)
+
+    def alone(tensors: list[Any]) -> Any:
         values = tensors + constants
-        result = plain(op, values if as_given else [values[place - 1] for place in places], static)
-        for step in further:
-            values.append(result)
-            result = plain(step.op, [values[place - 1] for place in step.places], step.static)
+        result = plain(op, values if as_given else [values[place] for place in places], static)
         if label and result.node is not None:
             result.node.label = label
         return result
 
-    return run
-
-
-class _Made(NamedTuple):
-    """Way in which the node of a step is made.
-
-    places  of what its rule reads: the result, and the operands
-    seen    where it keeps a tensor, and which: the result of all steps is 0; None if it keeps nothing
-    """
-
-    step: Step
-    name: str
-    places: list[int]
-    seen: list[tuple[int, int]] | None
-
-
-class _Function:
-    """Several operations on arrays, one after the other: each is a node if a tensor requires grad."""
-
-    def __init__(self, steps: Sequence[Step], tensors: Sequence[Shaped], constants: list[Any], label: str, dtype: np.dtype[Any]) -> None:
-        self.steps, self.constants, self.label = steps, constants, label
-        self.examples: list[Any] = [None, *map(_example, tensors), *constants, *[_example(step.value) for step in steps]]
-        self.plans: dict[tuple[bool, ...], tuple[list[_Made], list[Any]]] = {}
-        before = set_constants(dtype)  # that of floats that say nothing else
+    def together(tensors: list[Any]) -> Any:
+        values = tensors + constants
+        before = set_constants(dtype)
         try:
-            self.ways = [_way(step, [self.examples[place] for place in step.places]) for step in steps]
+            for op, places, static, _ in steps:
+                values.append(plain(op, [values[place] for place in places], static))
         finally:
             set_constants(before)
-
-    def __call__(self, tensors: list[Any]) -> Any:
-        table: list[Any] = [None, *[tensor.array for tensor in tensors], *self.constants]
-        for step, way in zip(self.steps, self.ways, strict=True):
-            table.append(way([table[place] for place in step.places]))
-        result = Tensor(table[-1])
-        if state.recording:
-            sources = [tensor.source() for tensor in tensors]
-            if any(sources):
-                self._record([result, *tensors], sources, table)
+        result = values[-1]
+        if not views:
+            result._view = None  # of something that was made on the way
+        if label and result.node is not None:
+            result.node.label = label
         return result
 
-    def _record(self, tensors: list[Tensor], sources: list[Node | None], table: list[Any]) -> None:
-        """Make the nodes of a call. The result is the first of the tensors."""
-        wanted = tuple([source is not None for source in sources])
-        if wanted not in self.plans:
-            self.plans[wanted] = self._plan(wanted)
-        plan, stand_ins = self.plans[wanted]
-        nodes = [None, *sources] + [None] * (len(table) - len(tensors))
-        table += stand_ins
-        counters = [tensor._version_counter for tensor in tensors]
-        for step, name, places, seen in plan:
-            operands = tuple([nodes[place] for place in step.places])
-            versions = None if seen is None else [(counters[tensor], counters[tensor][0], place) for place, tensor in seen]
-            if seen and any(tensors[tensor]._inference for _, tensor in seen):
-                raise RuntimeError(INFERENCE)
-            values = [table[place] for place in places]
-            nodes[step.place] = Node(name, step.op, operands, step.static, step.value.shape, step.value.dtype, values, versions)
-        tensors[0].node, tensors[0]._requires_grad = nodes[-1], nodes[-1] is not None
-
-    def _plan(self, wanted: tuple[bool, ...]) -> tuple[list[_Made], list[Any]]:
-        """Return how the nodes are made where these tensors require grad, and what stands in the place of values that no rule reads."""
-        reached = {place for place, want in enumerate(wanted, 1) if want}
-        memory = {place: place for place in range(1, 1 + len(wanted))}  # the tensor that each value shows, if one
-        memory[self.steps[-1].place] = 0
-        plan, stand_ins = [], list[Any]()
-        for step in self.steps:
-            op, bits = step.op, 0
-            if step.view and step.places[0] in memory:
-                memory[step.place] = memory[step.places[0]]
-            for place in step.places:
-                bits += bits + (place in reached)
-            if not bits or not traits_of(op).differentiable or step.value.dtype.kind != "f":
-                continue
-            reached.add(step.place)
-            places = [step.place, *step.places]
-            given = [self.examples[place] for place in places]
-            kept = [*given]
-            keeps = save(op, bits, None, [None] * len(step.places), kept)
-            seen = [(at, memory[place]) for at, place in enumerate(places) if kept[at] is given[at] and place in memory]
-            for at, (before, now) in enumerate(zip(given, kept, strict=True)):
-                if now is not before:
-                    places[at] = len(self.examples) + len(stand_ins)
-                    stand_ins.append(now)
-            name = self.label if self.label and step is self.steps[-1] else node_name(op, given[1:], step.static)
-            plan.append(_Made(step, name, places, None if keeps is None else seen))
-        return plan, stand_ins
-
-
-def _example(value: Shaped) -> np.ndarray:
-    """An array as a value is in every call."""
-    return np.broadcast_to(np.ones((), value.dtype), value.shape)
-
-
-def _way(step: Step, examples: Sequence[Any]) -> Callable[[list[Any]], Any]:
-    """The computation of a step with arrays, whose dtypes are known: as the operation itself does, after the same casts."""
-    op, static = step.op, step.static
-    forward, scalars, view, new, _, _, free, _ = traits_of(op)
-    if view:
-        return lambda arrays: viewed(op, arrays[0], static)[0]
-    tensors = [Tensor(example) if isinstance(example, np.ndarray) else example for example in examples]
-    given, dtype = promoted(op, tensors, [*examples], None)
-    casts = [(place, after) for place, (before, after) in enumerate(zip(examples, given, strict=True)) if after is not before]
-    moving = {place for place, example in enumerate(examples) if isinstance(example, np.ndarray)}
-    if dtype is not None and moving <= free:  # a choice between numbers
-        casts += [(place, dtype.type(value)) for place, value in enumerate(given) if place not in moving and value is not None]
-
-    def run(arrays: list[Any]) -> Any:
-        for place, after in casts:
-            arrays[place] = arrays[place].astype(after.dtype) if place in moving else after
-        out = computed(op, forward, scalars, arrays, static, dtype)
-        return out if new else in_own_memory(out, arrays)
-
-    return run
+    return together if further else alone
 
 
 class Steps:
@@ -219,7 +107,7 @@ class Steps:
     def __init__(self, tensors: list[Tensor]) -> None:
         self._tensors = tensors
         self._constants: list[Any] = []
-        self._places = {id(tensor): place for place, tensor in enumerate(tensors, 1)}
+        self._places = {id(tensor): place for place, tensor in enumerate(tensors)}
         self._steps: list[Step] = []  # the places of results count down from -1
         self._results: list[Tensor] = []
         self._complete = len(self._places) == len(tensors)
@@ -228,20 +116,20 @@ class Steps:
         """An operation was applied."""
         places = tuple([self._place(operand) for operand in operands])
         regular = op is not as_strided and isinstance(result, Tensor) and any(isinstance(o, Tensor) for o in operands)
-        if not regular or 0 in places or _reads(static) or _casts(op, operands, result):
+        if not regular or None in places or _reads(static) or _casts(op, operands, result):
             self._complete = False
             return
         self._results.append(result)
-        place = self._places[id(result)] = -len(self._results)
+        self._places[id(result)] = -len(self._results)
         view = isinstance(operands[0], Tensor) and result._version_counter is operands[0]._version_counter
-        self._steps.append(Step(op, place, places, static, Shaped(result.array), view))
+        self._steps.append(Step(op, places, static, view))
 
-    def _place(self, operand: Any) -> int:
-        """Return where an operand is found again; 0 for a tensor that came from elsewhere."""
+    def _place(self, operand: Any) -> Any:
+        """Return where an operand is found again; None for a tensor that came from elsewhere."""
         if isinstance(operand, Tensor):
-            return self._places.get(id(operand), 0)
+            return self._places.get(id(operand))
         self._constants.append(operand.item() if isinstance(operand, np.generic) else operand)
-        return len(self._tensors) + len(self._constants)
+        return len(self._tensors) + len(self._constants) - 1
 
     def rename(self, tensor: Tensor, result: Tensor) -> None:
         """A tensor was written to, which is more than an operation."""
@@ -253,23 +141,13 @@ class Steps:
         """The form of the call that gave this; None if something else than its tensors decided what was applied."""
         if not self._complete or not self._results or result is not self._results[-1]:
             return None
-        first = len(self._tensors) + len(self._constants)
-        steps = [step._replace(place=first - step.place, places=tuple([_counted(p, first) for p in step.places])) for step in self._steps]
+        after = len(self._tensors) + len(self._constants) - 1  # the tensors and constants, which results come after
+        steps = [step._replace(places=tuple([after - p if p < 0 else p for p in step.places])) for step in self._steps]
         read = {place for step in steps for place in step.places}
         floats = {tensor.array.dtype for tensor in self._tensors if tensor.array.dtype.kind == "f"}
-        if not read.issuperset(range(1, 1 + len(self._tensors))) or len(floats) != 1:
+        if not read.issuperset(range(len(self._tensors))) or len(floats) != 1:
             return None
-        label = node_name(record) if isinstance(record, Composite) else ""
-        if len(steps) == 1 or all(step.view for step in steps):
-            return _chain(steps, self._constants, label)
-        if result._view is not None or any(isinstance(constant, np.ndarray) for constant in self._constants):
-            return None
-        return _Function(steps, [Shaped(tensor.array) for tensor in self._tensors], self._constants, label, floats.pop())
-
-
-def _counted(place: int, first: int) -> int:
-    """Return the place of a result after those of the tensors and constants."""
-    return place if place > 0 else first - place
+        return _chain(steps, self._constants, node_name(record) if isinstance(record, Composite) else "", floats.pop())
 
 
 def _casts(op: Op, operands: Sequence[Any], result: Tensor) -> bool:
@@ -332,7 +210,6 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
     if found is None:
         raise AttributeError(missing(name))
     record = found[0]
-    refuses = library == TORCH and any(refusal.entries for refusal in refusals_of(name))
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if not state.usual:
@@ -353,8 +230,6 @@ def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[...,
             return _call_and_keep(record, name, library, arguments, keywords, tensors, tuple(key))
         if not form:
             return call(name, library, arguments, keywords)
-        if refuses:
-            check(name, arguments, keywords)
         try:
             return form(tensors)
         except (ArgumentError, ShapeError) as error:
@@ -403,7 +278,6 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
     if library != TORCH:
         return _called(name, library, arguments, keywords)
-    check(name, arguments, keywords)
     if arguments and keywords.get("dtype") is None:  # in which it is computed
         check_taken(name, arguments)
     settled = settle(name, arguments, keywords) if arguments else None
@@ -428,27 +302,24 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if found is None:
         raise AttributeError(missing(name))
     record, signature = found
-    if arguments and isinstance(arguments[0], Tensor) and not arguments[0].array.ndim and library == TORCH:
-        arguments = (arguments[0], *map(_only_axis, arguments[1:]))
-        keywords = {key: _only_axis(value) for key, value in keywords.items()}
-    out = kind = None
+    kind = None
     if "out" in keywords or "dtype" in keywords:
         keywords = dict(keywords)  # the caller's are read if this fails
-        out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
+        kind = keywords.pop("dtype", None)
+        if keywords.pop("out", None) is not None:
+            raise UnreadArgumentError(f"{name} does not support out=", help="leave it out, and give the result a name")
     if ":alike" in record.signature and library == TORCH:
         check_same_dtype(arguments)
     if keywords.get("inplace") is True and arguments:
         return update(arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"})
-    host = HOST if library == TORCH else SCIPY_HOST if library == SCIPY else NUMPY_HOST
-    if out is not None and not isinstance(out, Tensor):
-        raise UnreadArgumentError(f"{name} does not support out={type(out).__name__}", help="leave it out, and give the result a name")
+    host = HOST if library == TORCH else NUMPY_HOST
     if kind is not None:
         if library == TORCH and not takes_dtype(name):
             raise TypeError(f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'")
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
         if not arguments:
             raise UnreadArgumentError(f"{name} does not support dtype without an argument by position")
-        result: Any = _called(name, library, in_dtype(arguments, kind), keywords if out is None else {**keywords, "out": out})
+        result: Any = _called(name, library, in_dtype(arguments, kind), keywords)
         return result.to(kind) if isinstance(result, Tensor) else result
     try:
         given = binding.bind(host, name, signature, arguments, keywords)
@@ -456,6 +327,9 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         operands, static = binding.prepared(host, record, name, signature, given)
         if host is HOST and operands and not is_of_numbers(name) and not any(isinstance(o, (Tensor, list)) for o in operands):
             raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)
+        axis = static.get("axis")
+        if type(axis) is int and axis not in (0, -1) and isinstance(operands[0], Tensor) and not operands[0].array.ndim:
+            raise AxisError(axis, 0)  # a number has one axis, of one entry
         start = next_index()
         result = region_of(record, operands, static)
         if result is None:
@@ -464,10 +338,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         raise also_value_error(error) from None
     given_tensors = (*arguments, *keywords.values())
     if not isinstance(result, tuple):
-        result = _own(record, given_tensors, result, start)
-        return result if out is None else _written(name, out, result)
-    if out is not None:
-        raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
+        return _own(record, given_tensors, result, start)
     parts = [_own(record, given_tensors, part, start) for part in result]
     for place, word in enumerate(record.results[: len(parts)]):
         _, colon, kind = word.partition(":")
@@ -531,11 +402,6 @@ def _applied(host: Any, record: Op | Composite, name: str, signature: Signature,
         set_constants(before)
 
 
-def _only_axis(argument: Any) -> Any:
-    """PyTorch takes the one axis that a number might have in a tuple, too."""
-    return 0 if isinstance(argument, tuple) and argument in ((0,), (-1,)) else argument
-
-
 def _float_among(operands: list[Any]) -> np.dtype[Any] | None:
     """The dtype of the floats that a function computes with."""
     common: np.dtype[Any] | None = None
@@ -544,29 +410,6 @@ def _float_among(operands: list[Any]) -> np.dtype[Any] | None:
         if kind is not None and kind is not common and kind.kind in dtypes.FLOATS:
             common = kind if common is None else dtypes.joined(common, kind)
     return common
-
-
-def _written(name: str, out: Tensor, result: Tensor) -> Tensor:
-    if result.requires_grad or out.requires_grad:
-        raise RuntimeError(
-            f"{name.rpartition('.')[2]}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad."
-        )
-    check_castable(result, out)
-    if moves(result) or moves(out):
-        raise RuntimeError("an out= function does not support forward AD: one of the arguments has a forward gradient")
-    check_writable(out)
-    if out.array.shape != result.array.shape:
-        if out.array.size:
-            warn(
-                "An output with one or more elements was resized since it had shape "
-                f"{list(out.array.shape)}, which does not match the required output shape {list(result.array.shape)}. This behavior is "
-                "deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements."
-            )
-        out.array = np.empty(result.array.shape, out.array.dtype)
-    check_places(out)
-    write_memory(out, ..., result.array)  # which others may show, too
-    return out
 
 
 def missing(name: str, where: str = "torch") -> str:

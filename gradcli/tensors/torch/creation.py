@@ -452,23 +452,6 @@ def _heads(source: Generator, x: np.ndarray, p: Any) -> np.ndarray:
     return source.distributions.random_sample(x.shape) < chances
 
 
-@_fills
-def exponential_(source: Generator, x: np.ndarray, lambd: float = 1.0) -> np.ndarray:
-    _require(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return source.distributions.standard_exponential(x.shape) / lambd
-
-
-@_fills
-def random_(source: Generator, x: np.ndarray, low: Any = None, high: Any = None) -> np.ndarray:
-    """Draw from low to high, or from all whole numbers from 0 on that the dtype holds."""
-    if low is None and x.dtype.kind in FLOATS:
-        low, high = 0, (2 << dtypes.limits(x.dtype).nmant) + 1
-    elif low is None:
-        low, high = 0, 2 if x.dtype.kind == "b" else min(int(np.iinfo(x.dtype).max), 2**63 - 1) + 1
-    low, high = (0, low) if high is None else (low, high)
-    return source.distributions.randint(low, high, x.shape, np.int64)
-
-
 # -- Functions that draw -------------------------------------------------------------------------------------------
 
 
@@ -491,17 +474,6 @@ def _draws(draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
 def bernoulli(source: Generator, x: np.ndarray, p: Any = None) -> np.ndarray:
     """1 with the probability that each entry says (or p), else 0."""
     return _heads(source, x, x if p is None else p)
-
-
-def poisson(source: Generator, x: np.ndarray) -> np.ndarray:
-    """A count for each mean."""
-    return np.asarray(source.distributions.poisson(x))
-
-
-def binomial(source: Generator, count: np.ndarray, prob: Tensor) -> np.ndarray:
-    """Draw how many of each count of trials succeed, each with a probability."""
-    _require(np.isfinite(count).all(), "binomial expects finite counts")
-    return np.asarray(source.distributions.binomial(count.astype(np.int64), prob.array))
 
 
 def multinomial(source: Generator, x: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
@@ -567,9 +539,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return found
 
 
-RANDOM_IN_PLACE = {fill.__name__: fill for fill in (uniform_, normal_, bernoulli_, exponential_, random_)}
+RANDOM_IN_PLACE = {fill.__name__: fill for fill in (uniform_, normal_, bernoulli_)}
 RANDOM = {draw.__name__: checked(_draws(draw)) for draw in (bernoulli, multinomial)}
-COUNTS = {draw.__name__: checked(_draws(draw)) for draw in (poisson, binomial)}
 OF_NETWORKS: dict[str, Callable[..., Tensor]] = {
     "dropout": _dropping(lambda x: x.ndim),
     **{f"dropout{n}d": _dropping(_channels(n)) for n in (1, 2, 3)},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Iterable, Sequence
 from functools import cache, wraps
 from typing import Any
@@ -16,7 +15,7 @@ from gradcli.ops.structure import output
 from gradcli.tensors.core.backward import as_tensor
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.in_place import broadcasts
-from gradcli.tensors.core.levels import Batched, batched_in, innermost, levels_of, one_by_one, set_tangent, tangent_of
+from gradcli.tensors.core.levels import Batched, batched_in, levels_of, one_by_one
 from gradcli.tensors.core.modes import Mode, state, warn
 from gradcli.tensors.core.node import Node, node_class, remember
 from gradcli.tensors.core.tensor import Origin, Tensor, rebase, refuse_writing, regraph
@@ -88,13 +87,14 @@ class _FunctionOutput(Node):
 
 
 class _FunctionNode(_FunctionOutput):
-    __slots__ = ("context", "inputs")
+    __slots__ = ("context", "function", "inputs")
     context: Context
+    function: type[Any]
     inputs: list[Tensor | None]
 
     def __getattr__(self, name: str) -> Any:
         """The node is PyTorch's ctx: what forward stored is found here."""
-        if name in ("context", "inputs"):
+        if name in ("context", "function", "inputs"):
             raise AttributeError(name)
         return getattr(self.context, name)
 
@@ -108,7 +108,7 @@ def function_node(cls: type[Any], ctx: Context, tensors: list[Tensor | None], so
         (shapes,), (kinds,) = shapes, kinds
     saved = (None,) * (len(tensors) + 1)
     node: _FunctionNode = kind(kind.__name__, op, tuple(sources), {}, shapes, kinds, saved, [] if ctx._saved else None)
-    node.context, node.inputs = ctx, tensors
+    node.context, node.function, node.inputs = ctx, cls, tensors
     node.static = {"call": ref(node)}
     if state.anomaly:
         remember(node)
@@ -142,8 +142,11 @@ def _pulled(cls: type[Any]) -> Any:
         node = call()
         ctx = node.context
         single = not isinstance(node.dtype, tuple)
+        if state.pushing and cls.jvp is not Function.jvp:
+            pushed: tuple[Any, ...] = _Pushing.apply(node, *((cotangent,) if single else cotangent))
+            return pushed
         given, shapes, kinds = ((cotangent,), (node.shape,), (node.dtype,)) if single else (cotangent, node.shape, node.dtype)
-        returned = cls._rule()(ctx, *[
+        returned = cls.backward(ctx, *[
             as_tensor(np.zeros(shape, kind) if part is None and ctx.materialize_grads and kind is not None else part)
             for part, shape, kind in zip(given, shapes, kinds, strict=True)
         ])  # fmt: skip
@@ -186,42 +189,13 @@ class Function:
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD. "
+            "gradcli takes backward."
         )
-
-    @staticmethod
-    def vjp(ctx: Any, *gradients: Any) -> Any:
-        """Another name of `backward`."""
-        return Function.backward(ctx, *gradients)
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
-            "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
-            "forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
-        )
-
-    @classmethod
-    def _rule(cls) -> Any:
-        """Return how gradients go back, under one of its two names."""
-        if cls.backward is Function.backward:
-            return cls.vjp
-        if cls.vjp is not Function.vjp:
-            raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
-            )
-        return cls.backward
 
     @classmethod
     def apply(cls, *arguments: Any, **keywords: Any) -> Any:
@@ -229,18 +203,17 @@ class Function:
         separate = cls.setup_context is not Function.setup_context
         if keywords or separate:
             arguments = _in_order(cls, arguments, keywords, separate)
-        if state.interpreter is not None:
-            return _interpreted(cls, arguments, separate)
-        return applied(cls, arguments, separate)[0]
+        if levels_of(batched_in(arguments)):
+            return one_by_one(cls.apply, arguments, {})
+        return applied(cls, arguments, separate)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
         raise NotImplementedError("setup_context is not implemented.")
 
 
-def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> tuple[Any, Context]:
-    """The result of a user's function, with its node, and what forward has left for the derivatives."""
-    cls._rule()  # which may be refused
+def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> Any:
+    """The result of a user's function, with its node."""
     ctx = Context()
     recording = state.recording
     tensors = [a if isinstance(a, Tensor) else None for a in arguments]
@@ -272,7 +245,7 @@ def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> 
             if isinstance(part, Tensor) and part.array.dtype.kind in FLOATS and id(part) not in ctx._flat:
                 _put(part, node if len(made) == 1 else node_of_result(node, place, part), ctx)
     _seal(ctx, made)
-    return made[0] if single else made, ctx
+    return made[0] if single else made
 
 
 def _is_among(x: Any, others: Iterable[Any]) -> bool:
@@ -329,78 +302,23 @@ def _seal(ctx: Context, made: tuple[Any, ...]) -> None:
             part._view.place, part._view.origin = place, Origin.SEVERAL if several else Origin.CUSTOM_FUNCTION
 
 
-# -- where arguments are examples of a batch, or move ------------------------------------------------------------
+class _Pushing(Function):
+    """The product u J of a user's function that has `jvp`: zeros, of which only the derivative by u is asked for, which `jvp` gives."""
 
+    @staticmethod
+    def forward(ctx: Any, node: Any, *cotangents: Any) -> Any:
+        ctx.node = node
+        return tuple([None if x is None else Tensor(np.zeros_like(x.array)) for x in node.inputs])
 
-def _interpreted(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> Any:
-    """The result of a user's function, of one example after the other."""
-    if levels_of(batched_in(arguments)):
-        return one_by_one(lambda *given: _interpreted(cls, given, separate), arguments, {})
-    return _moving(cls, arguments, separate)[0]
-
-
-_NOT_IN_PLACE = (
-    "An inplace custom Function is not modifying the forward mode gradients inplace: the jvp function must modify the corresponding "
-    "gradient inplace"
-)
-_NO_VIEW = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
-
-_OTHER_VIEW = "A custom Function is returning a view but the jvp is not returning a view of {} grad input."
-
-
-def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> tuple[Any, Context]:
-    """The result of `forward` one level further out, and by `jvp` how it moves, if an argument does."""
-    place = innermost(arguments)
-    if place is None:
-        return applied(cls, arguments, separate)
-    level = state.forward_levels[place]
-    with Mode(forward_levels=state.forward_levels[:place]):
-        result, ctx = _moving(cls, arguments, separate)
-        given = [_tangent(x, tangent_of(x, level), ctx.materialize_grads) for x in arguments]
-        versions = [None if t is None else t._version for t in given]
-        kept, ctx._saved = ctx._saved, ctx._for_forward
+    @staticmethod
+    def backward(ctx: Any, *tangents: Any) -> Any:
+        given = ctx.node.context
+        kept, given._saved, given._versions = (given._saved, given._versions), given._for_forward, ()
         try:
-            returned = cls.jvp(ctx, *given)
+            returned = ctx.node.function.jvp(given, *tangents)
         finally:
-            ctx._saved = kept
-    parts = result if isinstance(result, tuple) else (result,)
-    tangents = returned if isinstance(returned, tuple) else (returned,)
-    if len(parts) != len(tangents):
-        raise RuntimeError(f"{cls.__name__}.jvp returned {len(tangents)} tangents of {len(parts)} results")
-    for part, tangent in zip(parts, tangents, strict=True):
-        if not isinstance(part, Tensor):
-            continue
-        for x, t, version in zip(arguments, given, versions, strict=True):
-            if part is x and _is_among(part, ctx._dirty):
-                if tangent is not t or t is None or t._version == version:
-                    raise RuntimeError(_NOT_IN_PLACE)
-            elif isinstance(x, Tensor) and tangent is not None and np.may_share_memory(part.array, x.array) and _is_no_view(tangent, given):
-                wanted = "the given" if x._view is None else "the same base as the given"
-                raise RuntimeError(_NO_VIEW if tangent._base is None else _OTHER_VIEW.format(wanted))
-        if tangent is None:
-            continue
-        if id(part) in ctx._flat or part.array.dtype.kind not in FLOATS:
-            raise RuntimeError(
-                f"{cls.__name__}.jvp returned a tangent of a result that is not differentiable. You should return "
-                "None at that position instead"
-            )
-        if tangent.shape != part.shape:
-            raise RuntimeError(
-                f"{cls.__name__}.jvp returned a tangent of size {list(tangent.shape)} of a result of size {list(part.shape)}"
-            )
-        set_tangent(part, level, tangent)
-    return result, ctx
-
-
-def _is_no_view(tangent: Tensor, given: Sequence[Tensor | None]) -> bool:
-    """Return whether a tangent is none of the same memory as one that was given, or that one itself."""
-    return _is_among(tangent, given) or not any(t is not None and np.may_share_memory(tangent.array, t.array) for t in given)
-
-
-def _tangent(x: Any, tangent: Tensor | None, materialize: bool) -> Tensor | None:
-    if tangent is None and materialize and isinstance(x, Tensor) and x.array.dtype.kind in FLOATS:
-        return Tensor(np.zeros_like(x.array))
-    return tangent
+            given._saved, given._versions = kept
+        return None, *(returned if isinstance(returned, tuple) else (returned,))
 
 
 @cache
@@ -425,38 +343,13 @@ def _in_order(cls: type[Function], arguments: tuple[Any, ...], keywords: dict[st
     return bound.args if separate else bound.args[1:]
 
 
-class InplaceFunction(Function):
-    """PyTorch's old base of functions that write to their arguments; `mark_dirty` says what they write to."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-
-class _Final(Function):
-    """Tensors that cannot be differentiated: the gradients of a backward that runs once."""
-
-    @staticmethod
-    def forward(ctx: Any, *parts: Any) -> Any:
-        return tuple(None if part is None else part.detach() for part in parts)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
-
-
 def once_differentiable(backward: Any) -> Any:
     """Marks a backward that cannot be differentiated again."""
 
     @wraps(backward)
     def run(ctx: Any, *gradients: Any) -> Any:
-        with Mode(recording=False):
-            found = backward(ctx, *gradients)
-        if not state.recording or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
-            return found
-        parts = found if isinstance(found, tuple) else (found,)
-        dependent = Tensor(np.zeros(()), requires_grad=True)
-        final = _Final.apply(*parts, dependent)[:-1]
-        return final if isinstance(found, tuple) else final[0]
+        if state.recording:
+            raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+        return backward(ctx, *gradients)
 
     return run

@@ -17,9 +17,9 @@ import numpy as np
 
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, NAMES, Size, as_numbers
-from gradcli.tensors.core.levels import tangent_of
-from gradcli.tensors.core.modes import check_device, device, state
+from gradcli.tensors.core.modes import check_device, device
 from gradcli.tensors.core.tensor import Tensor, in_order
+from gradcli.tensors.transforms.derivatives import unpack_dual
 
 _DEFAULT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 OPTIONS = SimpleNamespace(**_DEFAULT)
@@ -93,16 +93,15 @@ def _shown(array: np.ndarray) -> np.ndarray:
 
 def shown(x: Tensor, *, tensor_contents: Any = None) -> str:
     """A tensor's repr."""
+    x, tangent = unpack_dual(x)
     try:
         node = x.grad_fn
         label = None if node is None else node.label
     except RuntimeError:  # a view that the graph could not follow what was written through
         label = "Invalid"
     text = show(x.array, label, x.requires_grad)
-    for level in state.forward_levels[-1:]:
-        tangent = tangent_of(x, level)
-        if tangent is not None:
-            text = f"{text[:-1]}, tangent={tangent!r})"
+    if tangent is not None:
+        text = f"{text[:-1]}, tangent={tangent!r})"
     return f"Parameter containing:\n{text}" if x._is_param else text
 
 

@@ -29,8 +29,8 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply, checked
 from gradcli.tensors.dispatch.library_calls import caller, known, missing, named_results
 from gradcli.tensors.torch import creation, display
-from gradcli.tensors.torch.creation import COUNTS, RANDOM
 from gradcli.tensors.torch.creation import OF_NETWORKS as RANDOM_OF_NETWORKS
+from gradcli.tensors.torch.creation import RANDOM
 from gradcli.tensors.torch.own_methods import BITS, CASTS, MEMORY, METHODS
 from gradcli.tensors.torch.own_methods import FUNCTIONS as QUESTIONS
 from gradcli.tensors.transforms import vectorizing
@@ -203,7 +203,6 @@ OWN: dict[str, Callable[..., Any]] = {
     "broadcast_shapes": broadcast_shapes, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
     "clone": checked(clone_of, "clone"), "as_strided": checked(MEMORY["as_strided"], "as_strided"),
     **{name: checked(CASTS[name], name) for name in ("positive", "resolve_conj", "resolve_neg")},
-    **COUNTS,
     **{name: checked(function, name) for name, function in BITS.items()},
 }  # fmt: skip
 
@@ -399,6 +398,7 @@ _WITHOUT = {  # what is not here, and why
         cfloat cdouble chalf imag is_complex_ fft
     """), _COMPLEX),
     **dict.fromkeys(words("lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell"), _RECURRENT),
+    **dict.fromkeys(("poisson", "binomial"), "it draws at random, and has no gradient; np.random has it"),
     "lobpcg": "it iterates from random vectors; torch.linalg.eigh is exact",
     "embedding_bag": "F.embedding(index, weight) has the rows, which are summed bag by bag",
     **dict.fromkeys(("set_num_threads", "set_num_interop_threads"), "threads are those of NumPy's BLAS: set OMP_NUM_THREADS"),
@@ -435,4 +435,4 @@ def resolve(name: str, where: str = "torch") -> Any:
 
 def names() -> set[str]:
     """PyTorch's names that there are."""
-    return {*NAMES, *function_names()} - _ELSEWHERE.keys()
+    return {*NAMES, *function_names()} - _ELSEWHERE.keys() - _WITHOUT.keys()

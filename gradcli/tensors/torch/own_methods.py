@@ -118,15 +118,8 @@ def _bucketize(x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bo
 def _matrix_rank(
     A: Tensor, tol: float | None = None, hermitian: bool = False, *, atol: float | None = None, rtol: float | None = None
 ) -> Tensor:
-    """Return how many singular values are above atol and above rtol times the largest."""
-    if A.array.ndim < 2:
-        raise RuntimeError("torch.linalg.matrix_rank: the input must have at least 2 dimensions.")
-    values = np.linalg.svd(A.array, compute_uv=False, hermitian=hermitian)
-    absolute = tol or atol or 0.0
-    if rtol is None:
-        rtol = 0.0 if absolute or tol is not None else np.finfo(values.dtype).eps * max(A.array.shape[-2:])
-    bound = np.maximum(absolute, rtol * values.max(-1, initial=0))
-    return as_tensor((values > bound[..., None]).sum(-1))
+    """Return how many singular values are above atol, or above rtol times the largest."""
+    return as_tensor(np.asarray(np.linalg.matrix_rank(A.array, tol if atol is None else atol, hermitian, rtol=rtol)))
 
 
 # -- indices and limits -----------------------------------------------------------------------------------------
@@ -187,7 +180,7 @@ _OF_ENTRIES: dict[str, Callable[..., Any]] = {
 _OF_TENSORS: dict[str, Callable[..., Any]] = {
     "numel": lambda x: x.array.size, "get_device": lambda x: -1, "is_complex": lambda x: False,
     "is_floating_point": lambda x: x.dtype.is_floating_point,
-    "is_signed": lambda x: x.array.dtype.kind not in "ub", "is_inference": lambda x: x._inference,
+    "is_signed": lambda x: x.array.dtype.kind not in "ub",
 }  # fmt: skip
 PLAIN_METHODS: dict[str, Callable[..., Any]] = {
     **_OF_TENSORS, "size": lambda x, dim=None: x.shape if dim is None else x.array.shape[dim],
@@ -330,10 +323,10 @@ def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
     now.node, now._requires_grad, now._version_counter = x.node, x._requires_grad, x._version_counter
     if state.recorder is not None:
         state.recorder.rename(now, x)
-    follow = x.node is not None and x._view is None and not state.inference  # what arrives at a node has the shape of its result
+    follow = x.node is not None and x._view is None  # what arrives at a node has the shape of its result
     with Mode(recording=state.recording or follow):
         result = arrange(now)
-    x.array, x._tangents = result.array, result._tangents
+    x.array = result.array
     x._version_counter[0] += 1
     if result.node is not None and result is not now and (x._view is None or state.recording):
         regraph(x, result.node)

@@ -12,8 +12,9 @@ import numpy as np
 
 from gradcli.graph.nodes import reachable
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
+from gradcli.ops.spec import Op
 from gradcli.tensors.core.backward import grad as tape_gradient
-from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, check_tangent, moving_by, physical, set_tangent, spread, tangent_of
+from gradcli.tensors.core.levels import Batched, physical, spread
 from gradcli.tensors.core.modes import Mode, Transforming, enable_grad, state
 from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
@@ -86,7 +87,7 @@ def fresh(x: Tensor) -> Tensor:
     if x.requires_grad and state.recording:
         return _alias(x)
     leaf = Tensor(x.array, True)
-    leaf._inference, leaf._version_counter, leaf._tangents = False, x._version_counter, x._tangents
+    leaf._version_counter = x._version_counter
     return leaf
 
 
@@ -98,29 +99,13 @@ class Own:
 
     def are_all(self, results: Iterable[Any]) -> bool:
         """Return whether results lead to no other tensor that requires grad."""
-        roots = []
-        for result in results:
-            for tensor in _with_tangents(result):
-                if tensor.requires_grad:
-                    roots.append(tensor.gradient_node())
+        roots = [result.gradient_node() for result in results if isinstance(result, Tensor) and result.requires_grad]
         return not any(node.op is None and node.variable._requires_grad and node not in self.nodes for node in reachable(roots))
 
     def released(self, x: Any) -> Any:
         """A result outside of the transformation: without a graph that leads nowhere but to its inputs."""
-        if not isinstance(x, Tensor) or not x.requires_grad or not (x.gradient_node() in self.nodes or self.are_all([x])):
-            return x if not isinstance(x, Tensor) or x._tangents is None else self._with_released_tangents(x)
-        return self._with_released_tangents(detached(x))
-
-    def _with_released_tangents(self, x: Tensor) -> Tensor:
-        """The tensor itself keeps its tangents as they are: who made it may ask for their derivatives later."""
-        if x._tangents is None:
-            return x
-        found = {level: self.released(tangent) for level, tangent in x._tangents.items()}
-        if all(tangent is x._tangents[level] for level, tangent in found.items()):
-            return x
-        alias = _alias(x)
-        alias._tangents = found
-        return alias
+        leads_elsewhere = not isinstance(x, Tensor) or not x.requires_grad or not (x.gradient_node() in self.nodes or self.are_all([x]))
+        return x if leads_elsewhere else x.detach()
 
 
 def _alias(x: Tensor) -> Tensor:
@@ -130,35 +115,20 @@ def _alias(x: Tensor) -> Tensor:
     return alias
 
 
-def detached(x: Tensor) -> Tensor:
-    """The same memory without a graph; it moves as before."""
-    if isinstance(x, Batched):
-        return Batched(detached(x.physical), x.levels)
-    alias = x.detach()
-    alias._tangents = x._tangents
-    return alias
-
-
-def _with_tangents(x: Any) -> list[Tensor]:
-    if not isinstance(x, Tensor):
-        return []
-    return [x, *[part for tangent in (x._tangents or {}).values() for part in _with_tangents(tangent)]]
-
-
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The gradient of a function whose result is one number, with respect to the arguments at ``argnums``."""
-    with_value = value_and_grad(func, argnums, has_aux)
+    with_value = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
     def run(*arguments: Any, **keywords: Any) -> Any:
-        gradient, value = with_value(*arguments, **keywords)[::-1]
+        gradient, value = with_value(*arguments, **keywords)
         return (gradient, value[1]) if has_aux else gradient
 
     return run
 
 
-def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The function's value and its gradient; with ``has_aux``, the value is what the function returns: (value, aux)."""
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function's gradient and its value; with ``has_aux``, the value is what the function returns: (value, aux)."""
 
     @functools.wraps(func)
     def run(*arguments: Any, **keywords: Any) -> Any:
@@ -175,15 +145,9 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             found = _products([output], xs, None, keep)
         value, aux = own.released(output), mapped(own.released, aux)
         gradients = spec.unflatten([own.released(part) for part in found])
-        return ((value, aux) if has_aux else value), gradients
+        return gradients, ((value, aux) if has_aux else value)
 
     return run
-
-
-def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The gradient first, and then the value."""
-    with_value = value_and_grad(func, argnums, has_aux)
-    return functools.wraps(func)(lambda *arguments, **keywords: with_value(*arguments, **keywords)[::-1])
 
 
 def and_aux(output: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
@@ -234,23 +198,24 @@ def tensors_of(output: Any, where: str) -> tuple[list[Tensor], Spec]:
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The function's value, and the function that takes cotangents of it to those of the primals: (value, function[, aux])."""
+    return _pulling(func, primals, has_aux, "vjp(f, *primals)")
+
+
+def _pulling(func: Callable[..., Any], primals: Any, has_aux: bool, where: str) -> Any:
     spec = flatten(primals)[1]
     with enable_grad():
         xs = [fresh(x) for x in inputs(primals)]
     with enable_grad(), Transforming([*xs, *getattr(func, "given", ())]):
-        output, aux = and_aux(func(*spec.unflatten(xs)), has_aux, "vjp(f, *primals)")
-        ys, structure = tensors_of(output, "vjp(f, *primals)")
+        output, aux = and_aux(func(*spec.unflatten(xs)), has_aux, where)
+        ys, structure = tensors_of(output, where)
     own = Own(xs)
     connected = not own.are_all(ys)
-    outside = own.released if state.recording else detached
+    outside = own.released if state.recording else lambda y: y.detach()
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         vs, given = flatten(cotangents)
         if given != structure:
-            raise RuntimeError(
-                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                f"cotangents: {given}, primal output: {structure}"
-            )
+            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function.")
         keep = create_graph if create_graph is not None else state.recording and (connected or not own.are_all(vs))
         return spec.unflatten([own.released(part) for part in _products(ys, xs, vs, keep, True)])
 
@@ -276,10 +241,6 @@ def _jacobian(func: Callable[..., Any], argnums: Argnums, has_aux: bool, *, forw
         alone, parts = of_some(func, argnums, arguments, keywords), (tree,) if single else tree
         xs, spec = flatten(tree)
         if forward:
-            for x in xs:
-                if not isinstance(x, Tensor):
-                    raise RuntimeError(f"jacfwd: Expected all inputs to be tensors, got {type(x)}")
-                check_tangent(x, x)
             value, push, aux = _linearized(alone, parts, has_aux)
         else:
             value, pull, *aux = vjp(alone, *parts, has_aux=has_aux)
@@ -312,75 +273,67 @@ def units(tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
     return [Tensor(part.reshape(starts[-1], *x.shape).astype(x.dtype.numpy)) for part, x in zip(parts, tensors, strict=True)], starts
 
 
-# -- Forward mode ------------------------------------------------------------------------------------
+# -- Forward mode: u -> u J is linear, with the transposed Jacobian as its own, so that J t is its
+# derivative by u in the direction t.
 
 
 _JVP = "jvp(f, primals, tangents)"
 
 
-def _check_tensors(tree: Any, name: str) -> None:
-    ends = flatten(tree)[0]
-    if not ends:
-        raise RuntimeError(f"{_JVP}: Expected {name} to contain at least one Tensor.")
-    for end in ends:
-        if not isinstance(end, Tensor):
-            raise RuntimeError(f"{_JVP}: Expected {name} to only contain Tensors, got {type(end)}")
-
-
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """The function's value, and its Jacobian times the tangents: (value, product[, aux])."""
-    if not isinstance(primals, tuple):
-        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
-    xs, spec = flatten(primals)
-    ts, given = flatten(tangents)
-    if spec != given:
-        raise RuntimeError(
-            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, "
-            f"tangents also must be. Got primals with structure {spec} and tangents with structure {given}"
-        )
-    _check_tensors(primals, "primals")
-    _check_tensors(tangents, "tangents")
-    for x, t in zip(xs, ts, strict=True):
-        check_tangent(x, t)
-    level = ForwardLevel()
-    duals = [moving_by(_alias(x), level, t) for x, t in zip(xs, ts, strict=True)]
-    with Entered(forward=level), Transforming([*duals, *getattr(func, "given", ()), *ts]):
-        output, aux = and_aux(func(*spec.unflatten(duals)), has_aux, _JVP)
-        ys, structure = tensors_of(output, _JVP)
-    moving = []
-    for y in ys:
-        tangent = tangent_of(y, level)
-        if tangent is None and strict:
-            raise RuntimeError(
-                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
-                "strict=True."
-            )
-        moving.append(_still(y) if tangent is None else tangent)
-    found = (structure.unflatten([_without(y, level) for y in ys]), structure.unflatten(moving))
-    return (*found, mapped(lambda part: _without(part, level), aux)) if has_aux else found
-
-
-def _without(y: Tensor, level: ForwardLevel) -> Tensor:
-    """A result outside of the level, at which it does not move any more."""
-    set_tangent(physical(y), level, None)
-    return y
-
-
-def _linearized(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, Callable[..., Any], list[Any]]:
-    """The function's value, the function that takes tangents of the primals to those of it, and what else it returns.
-
-    u J is linear in u, with the transposed Jacobian as its own, so that J t is the derivative of u J by u, in the direction t.
-    """
-    of_aliases = functools.wraps(func)(lambda *inputs: func(*mapped(_alias, inputs)))  # which may be written to
-    value, pull, *aux = vjp(of_aliases, *primals, has_aux=has_aux)
-    _, pushed = vjp(pull, mapped(_still, value))
+def _pushing(pull: Callable[..., Any], value: Any) -> Callable[..., Any]:
+    """The function that takes tangents of what a product u J is by to those of the value that u is of."""
+    _, pushed = vjp(Mode(pushing=True)(pull), mapped(_still, value))
 
     def push(tangents: Any) -> Any:
         (found,) = pushed(tangents)
-        followed = any(x.requires_grad for x in flatten((value, tangents))[0])  # by something else than the primals
-        return found if followed else mapped(detached, found)
+        followed = any(x.requires_grad for x in flatten((value, tangents))[0])  # by something else than what moves
+        return found if followed else mapped(lambda part: part.detach(), found)
 
-    return value, push, aux
+    return push
+
+
+def _linearized(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, Callable[..., Any], list[Any]]:
+    """The function's value, the function that takes tangents of the primals to those of it, and what else it returns."""
+    of_aliases = functools.wraps(func)(lambda *inputs: func(*mapped(_alias, inputs)))  # which may be written to
+    with Mode(forward=True):
+        value, pull, *aux = _pulling(of_aliases, primals, has_aux, _JVP)
+    return value, _pushing(pull, value), aux
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
+    """The function's value, and its Jacobian times the tangents: (value, product[, aux])."""
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    value, move, *aux = _moving(func, primals, has_aux)
+    return (value, move(*tangents), *aux)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The function's value, and the function that takes tangents of the primals to those of it. The function runs once."""
+    value, move = _moving(func, primals, False)
+    return value, move
+
+
+def _moving(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, ...]:
+    ends, spec = flatten(primals)
+    value, push, aux = _linearized(func, primals, has_aux)
+
+    def move(*tangents: Any) -> Any:
+        ts, given = flatten(tangents)
+        if given != spec:
+            raise RuntimeError("Expected the tangents to have the same argspec as the primals")
+        for x, t in zip(ends, ts, strict=True):
+            check_tangent(x, t)
+        return push(tangents)
+
+    return value, move, *aux
+
+
+def check_tangent(primal: Tensor, tangent: Any) -> None:
+    """Raise unless a tangent is one of a tensor."""
+    if not isinstance(tangent, Tensor) or (tangent.shape, tangent.dtype) != (primal.shape, primal.dtype):
+        found = f"{tangent.shape} and {tangent.dtype}" if isinstance(tangent, Tensor) else type(tangent)
+        raise RuntimeError(f"a tangent of {found} is none of the primal, which has {primal.shape} and {primal.dtype}")
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
@@ -388,32 +341,18 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The function's value, and the function that takes tangents of the primals to those of it. The function runs once."""
-    ends, spec = flatten(primals)
-    value, push, _ = _linearized(func, primals, False)
-
-    def move(*tangents: Any) -> Any:
-        ts, given = flatten(tangents)
-        if given != spec:
-            raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {spec}")
-        for t, x in zip(ts, ends, strict=True):
-            if (t.shape, t.dtype) != (x.shape, x.dtype):
-                raise RuntimeError(f"a tangent of {t.shape} and {t.dtype} is none of the primal, which has {x.shape} and {x.dtype}")
-        return push(tangents)
-
-    return value, move
+# -- ``torch.autograd.forward_ad``: tensors that move, inside of a dual level.
 
 
-# -- ``torch.autograd.forward_ad``: tensors that move, inside of a dual level, and how what is made
-# of them does.
+class _DualLevel(Mode):
+    """The one dual level that may be under way: the tensors that were made to move, and their tangents, by their nodes."""
+
+    def __init__(self) -> None:
+        super().__init__(forward=True, recording=True)
+        self.moving: dict[Any, tuple[Tensor, Tensor]] = {}
 
 
-class _DualLevel(ForwardLevel):
-    """The one dual level that may be under way."""
-
-
-_entered: list[Entered] = []  # not more than one, in PyTorch, too
+_entered: list[_DualLevel] = []  # not more than one, in PyTorch, too
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -427,9 +366,8 @@ def enter_dual_level() -> int:
     """From here on, `make_dual` makes tensors that move."""
     if _entered:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    level = Entered(forward=_DualLevel())
-    level.__enter__()
-    _entered.append(level)
+    _entered.append(_DualLevel())
+    _entered[-1].__enter__()
     return 0
 
 
@@ -445,24 +383,14 @@ def exit_dual_level(*, level: int | None = None) -> None:
     _entered.pop().__exit__()
 
 
-class dual_level(Mode):
-    """A dual level for the time of a ``with`` block, or of a function."""
+class dual_level:
+    """A dual level for the time of a ``with`` block."""
 
-    def __init__(self) -> None:
-        super().__init__()
-
-    def __enter__(self) -> Any:
+    def __enter__(self) -> int:
         return enter_dual_level()
 
     def __exit__(self, *exception: object) -> None:
         exit_dual_level()
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*arguments: Any, **keywords: Any) -> Any:
-            with dual_level():
-                return function(*arguments, **keywords)
-
-        return run
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
@@ -470,32 +398,48 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if not _entered or level not in (None, 0):
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
     check_tangent(tensor, tangent)
-    if tensor.dtype != tangent.dtype:
-        raise RuntimeError(f"Expected the tangent's dtype {tangent.dtype} to be that of the primal, {tensor.dtype}")
-    if tangent_of(tensor, _level()) is not None or tangent_of(tangent, _level()) is not None:
+    if _moves(tensor) or _moves(tangent):
         raise RuntimeError("Making a dual Tensor of Tensors that already have a forward gradient at the same level 0 is not supported.")
-    made: Tensor = moving_by(_without_tangents(tensor), _level(), tangent)
-    return made
+    dual = _apart(tensor)
+    _entered[-1].moving[physical(dual).node] = dual, tangent
+    return _alias(dual)  # which may be written to
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """Return what a tensor is and how it moves at the dual level."""
-    if not _entered:
+    if not _entered or not _moves(tensor):
         return UnpackedDualTensor(tensor, None)
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
-    tangent = tangent_of(tensor, _level())
-    if tangent is None:
-        return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(_without_tangents(tensor), tangent)
+    duals, tangents = zip(*_entered[-1].moving.values(), strict=True)
+    primal = Own(()).released(tensor)
+    push = _pushing(lambda u: tuple(_products([tensor], duals, [u], True, True)), primal)
+    return UnpackedDualTensor(_apart(primal) if primal.requires_grad else primal, push(tangents))
 
 
-def _without_tangents(x: Tensor) -> Tensor:
-    """The same memory, in the graph, as a tensor that does not move."""
-    with Mode(forward_levels=tuple(other for other in state.forward_levels if other is not _level())):
-        return _alias(x)
+def _apart(x: Tensor) -> Tensor:
+    """The same entries, in the graph, but not for products of which tangents are made."""
+    with enable_grad():
+        leaf = fresh(x)
+        alias = _alias(leaf)
+    leaf._requires_grad = x.requires_grad
+    physical(alias).node.op = _APART
+    return alias
 
 
-def _level() -> ForwardLevel:
-    level: ForwardLevel = _entered[-1].forward
-    return level
+_APART = Op(
+    "apart", "x", "the same entries", forward=np.copy, reference=np.copy, kind="structural",
+    vjp=lambda wanted, cotangent, *_, **__: (None if state.pushing else cotangent,),
+)  # fmt: skip
+
+
+def _moves(x: Tensor) -> bool:
+    """Return whether a tensor depends on one that was made to move."""
+    nodes = [x.gradient_node()] if x.requires_grad else []
+    seen = set(nodes)
+    while nodes:
+        node = nodes.pop()
+        if node in _entered[-1].moving:
+            return True
+        if node.op is not _APART:
+            nodes += (further := {operand for operand in node.operands if operand is not None} - seen)
+            seen |= further
+    return False

@@ -1,7 +1,6 @@
-"""Operations on tensors that are batched or move: in place of the slow path while there may be such.
+"""``torch.vmap``: a function of one example, applied to many at once, and what it makes of operations.
 
-A batched operand makes it an operation on physical tensors, with the levels' axes in front. A tangent makes it the operation as it is
-one level further out, and what the record's rules say of how its result moves, computed there, too: so levels nest to any depth.
+A batched operand makes it an operation on physical tensors, with the levels' axes in front.
 """
 
 from __future__ import annotations
@@ -13,48 +12,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.graph.sweep import guarded
-from gradcli.graph.transforms import ForwardMode
 from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.batching import on_batch
-from gradcli.ops.carrying import multilinear
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.backward import grad
-from gradcli.tensors.core.in_place import cast
 from gradcli.tensors.core.levels import (
     Batched,
     BatchLevel,
-    Entered,
     Levels,
     along_level,
     at_level,
+    entered,
     extents,
     in_front,
-    innermost,
     levels_of,
-    memory_of,
     one_by_one,
     rewrapped,
-    set_tangent,
-    tangent_of,
 )
-from gradcli.tensors.core.modes import Mode, Transforming, state
+from gradcli.tensors.core.modes import Transforming
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply, plain
 
 
 def interpret(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """The result of an operation on operands of which some may be batched, and some may move."""
-    for operand in operands:
-        if isinstance(operand, Batched):
-            return _of_batch(op, operands, static)
-    place = innermost(operands)
-    return plain(op, operands, static) if place is None else _moving(op, operands, static, place)
-
-
-# -- batches ----------------------------------------------------------------------------------------------------
+    """The result of an operation on operands of which some may be batched."""
+    batched = any(isinstance(operand, Batched) for operand in operands)
+    return (_of_batch if batched else plain)(op, operands, static)
 
 
 def _of_batch(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -92,75 +75,6 @@ def _promoted(operands: Sequence[Any]) -> list[Any]:
     return [x.to(dtypes.of_numpy(common)) if floats and isinstance(x, Tensor) and x.dtype.is_floating_point else x for x in operands]
 
 
-# -- tangents ---------------------------------------------------------------------------------------------------
-
-
-def _moving(op: Op, operands: Sequence[Any], static: Mapping[str, Any], place: int) -> Any:
-    level = state.forward_levels[place]
-    with Mode(forward_levels=state.forward_levels[:place]):
-        result = apply(op, operands, static)
-        constants = dtypes.set_constants(None if op.always else (result[0] if isinstance(result, tuple) else result).array.dtype)
-        try:
-            tangents = _tangents(op, operands, {**op.static, **static}, result, [tangent_of(x, level) for x in operands])
-        finally:
-            dtypes.set_constants(constants)
-    if tangents is not None:
-        single = not isinstance(result, tuple)
-        for part, tangent in zip((result,) if single else result, (tangents,) if single else tangents, strict=True):
-            if tangent is not None and part.array.dtype.kind in dtypes.FLOATS:
-                own = _apart(tangent, part, operands, level)
-                set_tangent(part, level, own if own.dtype == part.dtype else cast(own, part.array.dtype))
-    return result
-
-
-def _tangents(op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, tangents: Sequence[Any]) -> Any:
-    if isinstance(result, Tensor) and result.array.dtype.kind not in dtypes.FLOATS:
-        return None
-    if op.accuracy.carries is multilinear:
-        parts = [apply(op, [*operands[:i], t, *operands[i + 1 :]], static) for i, t in enumerate(tangents) if t is not None]
-        return sum(parts[1:], parts[0])
-    return _OfTensors().moved(op, operands, static, result, tangents)
-
-
-class _OfTensors(ForwardMode):
-    """The motion of tensors."""
-
-    times = staticmethod(guarded)
-
-    def __init__(self) -> None:
-        self.keep = state.recording
-
-    def still(self, x: Any) -> Tensor:
-        array = x.array if isinstance(x, Tensor) else np.asarray(x)
-        return Tensor(np.zeros(array.shape, array.dtype))
-
-    def cotangents(self, op: Op, result: Any) -> Sequence[Tensor]:
-        return [Tensor(np.zeros(part.array.shape, part.array.dtype), True) for part in (result if op.outputs > 1 else (result,))]
-
-    def _transposed(self, *given: Any) -> Any:
-        with Mode(recording=True):
-            return super()._transposed(*given)
-
-    def gradients(self, y: Tensor, seed: Tensor, variables: Sequence[Tensor]) -> Sequence[Any]:
-        if not y.requires_grad:
-            return [None] * len(variables)
-        return grad([y], variables, [seed], create_graph=self.keep, allow_unused=True)
-
-
-def _apart(tangent: Tensor, part: Tensor, operands: Sequence[Any], level: Any) -> Tensor:
-    """A tangent in memory of its own, unless what moves by it is a view: whoever writes to the one does not write to the other."""
-    for x in operands:
-        other = tangent_of(x, level)
-        shared = other is not None and np.may_share_memory(memory_of(tangent), memory_of(other))
-        if shared and not np.may_share_memory(memory_of(part), memory_of(x)):
-            copied: Tensor = clone(tangent)
-            return copied
-    return tangent
-
-
-# -- ``torch.vmap``: a function of one example, applied to many at once ---------------------------
-
-
 # -- Trees of tensors: lists, tuples, named tuples and dictionaries, nested, and what stands at
 # their ends.
 
@@ -171,13 +85,6 @@ class Spec(NamedTuple):
     kind: Any = None
     names: tuple[Any, ...] = ()
     parts: tuple[Any, ...] = ()
-
-    def __repr__(self) -> str:
-        if self.kind is None:
-            return "*"
-        if issubclass(self.kind, dict):
-            return "{" + ", ".join(f"{name!r}: {part}" for name, part in zip(self.names, self.parts, strict=True)) + "}"
-        return ("[{}]" if self.kind is list else "({})").format(", ".join(map(repr, self.parts)))
 
     def size(self) -> int:
         """Return how many ends there are."""
@@ -241,7 +148,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
     def wrapped(*arguments: Any, **keywords: Any) -> Any:
         size, dims, ends, spec = _inputs(name, in_dims, arguments)
         level = BatchLevel(size)
-        with Entered(batch=level), Transforming():
+        with entered(level), Transforming():
             given = [x if d is None else at_level(moved(x, d, 0), level) for x, d in zip(ends, dims, strict=True)]
             result = func(*spec.unflatten(given), **keywords)
             outputs, structure = flatten(result)
@@ -251,8 +158,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
                 places = None if isinstance(result, Tensor) and not isinstance(out_dims, (int, type(None))) else spread(out_dims, structure)
             if places is None:
                 raise ValueError(
-                    f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
-                    f"out_dims has structure {flatten(out_dims)[1]} but outputs has structure {structure}."
+                    f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`."
                 )
             return structure.unflatten([_output(name, x, place, level) for x, place in zip(outputs, places, strict=True)])
 
@@ -265,7 +171,7 @@ def _inputs(name: str, in_dims: Any, arguments: tuple[Any, ...]) -> tuple[int, l
     ends, spec = flatten(arguments)
     dims = spread(in_dims, spec) if arguments and isinstance(in_dims, (int, tuple)) else None
     if dims is None:
-        raise ValueError(f"{head}in_dims is not compatible with the structure of `inputs`, which is {spec}")
+        raise ValueError(f"{head}in_dims is not compatible with the structure of `inputs`.")
     for i, (x, dim) in enumerate(zip(ends, dims, strict=True)):
         if dim is None:
             continue
