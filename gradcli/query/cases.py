@@ -30,6 +30,7 @@ from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.npy import folder_of
 from gradcli.inert import one_line
 from gradcli.language.run import Lowered, Program, statements
+from gradcli.language.scope import quantified
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.query.bindings import Programs
@@ -147,9 +148,9 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
         return skipped
     scope, options = program.scope, policy.options
     if options.over and isinstance(statement, (Query, Assertion)):
-        from gradcli.query.over import over_box, ranged
+        from gradcli.query.over import ranged
 
-        with over_box(scope, statement, options.over):
+        with quantified(scope, options.over if isinstance(statement, Query) else {}):
             record = _judged(program, ranged(statement, options.over), policy, id)
     else:
         record = _judged(program, statement, policy, id)
