@@ -254,6 +254,13 @@ def test_what_has_names_without_values_is_decided_for_all_of_them(check, text, v
     assert code == (0 if verdict == "agree" else 1)
 
 
+def test_a_value_that_comes_later_is_that_of_what_was_made_of_the_name(call_cli):
+    done = call_cli("check", "-", "--format", "json", stdin="y = x**2\ny\nx = 3\ny*x\nassert y == 9\n")
+    assert done.returncode == 0, done.stdout
+    anywhere, here, _ = json.loads(done.stdout)
+    assert (anywhere["value"] == 9, here["value"]) == (False, 27)
+
+
 @pytest.mark.parametrize("text", ["np.arange(1, 3, a)*x", "assert x**2 >= 0 for x in 0..a", "assert sin(x) == x within a"])
 def test_a_name_that_decides_what_is_computed_needs_a_value(call_cli, text):
     done = call_cli("check", "-e", text)

@@ -106,14 +106,15 @@ class Scope:
         """
         raw = np.asarray(value)
         kind = kind_of(raw)
-        leaf = self.graph.leaf(name, raw.shape, kind)
+        free = self.free.pop(name, None) if not raw.shape and kind == FLOAT else None  # what is made of it gets the value, too
+        leaf = self.graph.leaf(name, raw.shape, kind) if free is None else free
         with np.errstate(all="ignore"):  # what is too large for float32 is infinite, and is said where it is used
             self.values[leaf] = raw.astype(numpy_dtype(kind, self.precision), copy=False)[()]
         if raw.dtype.kind in "iu":
             self.whole.add(leaf)
         if const:
             self.frozen.add(leaf)
-        if name in self.names or name in self.leaves:
+        if free is None and (name in self.names or name in self.leaves):
             self.replaced.add(name)
         self.names[name] = self.leaves[name] = leaf
         self.objects.pop(name, None)

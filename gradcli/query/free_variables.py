@@ -133,7 +133,7 @@ def lower_freely(program: Program, statement: Statement, listed: Collection[str]
 
 
 def _decided(scope: Scope, lowered: Lowered | None) -> Lowered | None:
-    for name in scope.decisive:
+    for name in sorted(scope.decisive):
         raise MissingValueError(f"no value for '{name}', which decides what is computed", help=f"give it one: {name}=1")
     return lowered
 
@@ -324,15 +324,18 @@ class SampledPoints:
     @contextmanager
     def _columns(self, points: Sequence[Point]) -> Iterator[Lowered]:
         """The statement while its free names are columns of numbers."""
-        scope, names = self.program.scope, dict(self.program.scope.names)
+        scope = self.program.scope
+        tables, replaced = (scope.names, scope.leaves), set(scope.replaced)
+        before = [dict(table) for table in tables]
         wide = {leaf: scope.bind_value(name, np.array([point[name] for point in points])) for name, leaf in self.leaves.items()}
         try:
             (root,) = rebuild([self.lowered.value], wide, scope.graph)
             yield replace(self.lowered, value=root)
         finally:
-            scope.names.update({name: names[name] for name in self.leaves})
-            scope.leaves.update(self.leaves)
-            scope.replaced -= self.leaves.keys()
+            for table, meanings in zip(tables, before, strict=True):
+                table.clear()
+                table.update(meanings)
+            scope.replaced = replaced
 
 
 def _finite_slopes(record: Record, count: int) -> Any:
