@@ -209,14 +209,9 @@ PARAMETERS = [
     ("torch.nn.Parameter(torch.ones(2)).view(1, 2)", "tensor([[1., 1.]], grad_fn=<ViewBackward0>)"),
 ]
 CALLS_THAT_ARE_REFUSED = [
-    ("a.clamp()", "RuntimeError"),
-    ("torch.clip(a, None, None)", "RuntimeError"),
-    ("a.roll(2, (0, 1))", "RuntimeError"),
-    ("a.roll((1, 2), (0,))", "RuntimeError"),
     ("a.quantile(-1)", "RuntimeError"),
     ("a.nanquantile(2.5)", "RuntimeError"),
     ("a.quantile(torch.tensor([0.5, 1.5]))", "RuntimeError"),
-    ("a.take(a > 1)", "RuntimeError"),
     ("s.sort(1)", "IndexError"),
     ("s.argsort(1)", "IndexError"),
     ("s.topk(1, 1)", "IndexError"),
@@ -229,14 +224,6 @@ CALLS_THAT_ARE_REFUSED = [
     ("a.cumsum(0, dtype=torch.float64).dtype", "torch.float64"),
     ("torch.linalg.vector_norm(a, dtype=torch.float64)", "tensor(3.9243, dtype=torch.float64)"),
     ("torch.softmax(torch.arange(2), 0, dtype=torch.float32)", "tensor([0.2689, 0.7311])"),
-    (
-        "torch.zeros(3).scatter(0, torch.tensor([0]), torch.ones(1, dtype=torch.float64))",
-        "RuntimeError",
-    ),
-    (
-        "torch.zeros(3).scatter_add(0, torch.tensor([0]), torch.ones(1).double())",
-        "RuntimeError",
-    ),
     ("torch.zeros(3).scatter(0, torch.tensor([0]), 2)", "tensor([2., 0., 0.])"),
 ]
 
@@ -283,7 +270,7 @@ def test_a_dtype_that_a_function_does_not_take_is_refused(text: str) -> None:
         eval(text, given())
 
 
-@pytest.mark.parametrize(("kind", "mode"), [("uint8", "bilinear"), ("uint8", "bicubic"), ("int64", "nearest"), ("bool", "bilinear")])
+@pytest.mark.parametrize(("kind", "mode"), [("int64", "nearest"), ("bool", "bilinear")])
 def test_whole_numbers_are_not_interpolated_as_floats(kind: str, mode: str) -> None:
-    with pytest.raises(NotImplementedError, match="interpolate: it has no mode"):
+    with pytest.raises(NotImplementedError, match="interpolate takes no tensors of"):
         F.interpolate(torch.ones(1, 1, 2, 2, dtype=getattr(torch, kind)), scale_factor=2, mode=mode)

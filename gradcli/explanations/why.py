@@ -17,7 +17,7 @@ from gradcli.explanations.paths import Entries, Mask, entry_text, shown
 from gradcli.ops.elementwise.logic import Pieces
 from gradcli.ops.spec import Op
 from gradcli.report.explanation import Contribution, Explanation, Path, Why
-from gradcli.report.number_text import size
+from gradcli.report.lines import size
 
 # -- Where a number that is infinite, or none, comes from: the first operation, forward or
 # backward, that made it of finite ones.

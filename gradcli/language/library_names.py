@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,9 @@ from gradcli.graph.nodes import Expr
 from gradcli.language import calls
 from gradcli.language.constructors import (
     arange,
-    array,
     as_boolean,
     as_float,
     as_whole,
-    converted,
     indices_by_numpy,
     known_number,
     mask_of,
@@ -41,7 +38,6 @@ from gradcli.ops.calling.signatures import declared
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.structure import detach
 from gradcli.spelling import words
 
 MISSING = object()
@@ -273,20 +269,6 @@ def _limits(function: str, library: str = NUMPY) -> Callable[..., Any]:
     return limits
 
 
-class TypeOfTensors(Thing, DType):
-    """``torch.LongTensor``: a dtype, and a function that makes a tensor of it from a list."""
-
-    def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        made = array(builder, arguments[0]) if len(arguments) == 1 and not keywords else None
-        if made is None or not made.shape:
-            raise ArgumentError("a tensor is made of a list here", help="write torch.tensor([1., 2.])")
-        return detach(made if self.name == "float" else converted(builder, made, DType(self.name), f"{self.name} numbers"))
-
-
-_TENSOR_TYPES = {
-    "Tensor": "float", "FloatTensor": "float", "DoubleTensor": "float", "LongTensor": "long", "IntTensor": "int", "BoolTensor": "bool",
-    "HalfTensor": "half", "ByteTensor": "uint8",
-}  # fmt: skip
 _SEEDS = words("manual_seed seed default_rng PRNGKey set_printoptions set_default_dtype")
 _FORMATS = words("contiguous_format preserve_format channels_last strided")
 
@@ -349,8 +331,6 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
         return routine
     if library in (NUMPY, JAX) and name in OBJECTS:
         return OBJECTS[name]
-    if library == TORCH and name in _TENSOR_TYPES:
-        return TypeOfTensors(_TENSOR_TYPES[name])
     if name in ("empty", "empty_like"):
         raise UnknownNameError(f"the entries of '{name}' are whatever was in memory", help=f"write {name.replace('empty', 'zeros')}(x)")
     if name in _SEEDS:
@@ -447,14 +427,9 @@ def first_holding(builder: Builder, pieces: Any) -> Expr:
     return result
 
 
-def rational(builder: Builder, p: Any, q: Any = 1) -> Any:
-    """A quotient; of a string the number that it says."""
-    if isinstance(p, str):
-        try:
-            return builder.graph.constant(float(Fraction(p.replace(" ", ""))))
-        except (ValueError, ZeroDivisionError):
-            raise ArgumentError(f"{p!r} is no number", help="write Rational(1, 3)") from None
-    return builder.graph.apply(registry.OPERATORS["/"], (builder.value(p), builder.value(q)))
+def rational(builder: Builder, p: Expr, q: Any = 1) -> Any:
+    """A quotient."""
+    return builder.graph.apply(registry.OPERATORS["/"], (p, builder.value(q)))
 
 
 FUNCTIONS = routines({

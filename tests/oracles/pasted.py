@@ -123,7 +123,6 @@ A.cummax(0).values.sum()
 x.kthvalue(2).values
 A.softmax(-1).max(-1).values.sum()
 x[torch.tensor([0, 2])].sum()
-x[torch.LongTensor([0, 2])].sum()
 A.log_softmax(-1)[range(3), y].mean()
 A.log_softmax(-1)[torch.arange(3), y].mean()
 F.log_softmax(A, dim=-1)[range(3), y].sum()
@@ -201,7 +200,6 @@ x.t().dot(w)
 x.T @ w
 x.square().sum().sqrt()
 -x.neg().abs().sum()
-x.type(torch.DoubleTensor).sum()
 x.requires_grad_().pow(2).sum()
 x.requires_grad_(True).sin().sum()
 x.detach().cpu().numpy().sum() * s
@@ -378,8 +376,6 @@ torch.tensor(3) * s
 torch.tensor([1, 2, 3], dtype=torch.float64) @ u
 torch.tensor(y).sum() * s
 torch.as_tensor(2.5) * s
-torch.Tensor([1., 2., 4.]).to(u) @ u
-torch.LongTensor(y)[0] * s
 torch.clamp(x, 0, 1).sum()
 torch.clamp(x, min=-1, max=1).sum()
 torch.norm(x)
@@ -406,7 +402,6 @@ F.l1_loss(x, w, reduction='sum')
 F.smooth_l1_loss(x, w)
 F.cross_entropy(A, torch.tensor(y))
 F.cross_entropy(A, torch.tensor(y).long())
-F.nll_loss(F.log_softmax(A, dim=-1), torch.LongTensor(y))
 F.kl_div(A.log_softmax(-1), B.softmax(-1), reduction='batchmean')
 F.softplus(x).sum()
 F.gelu(x).sum()

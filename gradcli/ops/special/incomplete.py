@@ -75,7 +75,6 @@ erfcx_integral: Op = elementwise(
     latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} \operatorname{{erfcx}}\left({x}\right)\right)"},
     doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives never cancel.",
     carries=(),
-    numpy=lambda shapes, n: "_erfcx_integral({0})" if n == 1 else "",
 )
 
 

@@ -452,7 +452,6 @@ iv = _bessel(
     lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
     "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an integer", ulps=16,
     carries=(0.0,),
-    torch=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
 )
 kv = _bessel(
     "kv", "besselk",

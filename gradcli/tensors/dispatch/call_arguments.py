@@ -29,7 +29,7 @@ _FLOATS_ONLY = words("""
     adaptive_max_pool3d addcdiv avg_pool1d avg_pool2d batch_norm binary_cross_entropy
     binary_cross_entropy_with_logits cdist celu cholesky cholesky_inverse cholesky_solve
     cosine_similarity cross_entropy det dist eigh eigvalsh elu frac frexp gelu glu hardshrink
-    hardsigmoid hardswish huber_loss hypot inv inverse kl_div leaky_relu
+    hardsigmoid hardswish huber_loss hypot interpolate inv inverse kl_div leaky_relu
     lerp linalg.eigh linalg.eigvalsh linalg.norm linalg.qr linalg.svd linalg.vector_norm
     local_response_norm log_softmax logaddexp logaddexp2 logcumsumexp logdet logsigmoid lu
     matrix_exp max_pool1d mish mse_loss multi_margin_loss multilabel_margin_loss
@@ -43,7 +43,7 @@ _NO_BOOLEANS = words("""
     max_pool3d median mm mv nanmedian positive relu relu6 searchsorted softsign tanhshrink
     tensordot threshold topk trace trapezoid vdot
 """)
-_ALSO_LONG = ("avg_pool1d", "avg_pool2d")  # which take int64, too
+_ALSO = {"avg_pool1d": "int64", "avg_pool2d": "int64", "interpolate": "uint8"}  # which take these, too
 
 # Numbers that are whole where whole numbers are multiplied with them.
 TRUNCATED: Mapping[str, tuple[str, ...]] = {
@@ -55,7 +55,8 @@ RESULTS: Mapping[str, Literal["first", "long", "value", "source", "double", "pro
     **dict.fromkeys(words("""
         diag diagflat pad hardtanh relu6 nan_to_num diag_embed scatter_add dropout dropout1d dropout2d dropout3d threshold heaviside
         cross linalg.cross block_diag tensordot constant_pad_nd max_pool2d max_pool3d
-    """) | TRUNCATED.keys() | {*_ALSO_LONG}, "first"),
+        avg_pool1d avg_pool2d
+    """) | TRUNCATED.keys(), "first"),
     **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
     **dict.fromkeys(words("masked_fill index_fill scatter index_add fill"), "value"),
     **dict.fromkeys(("diagonal_scatter", "select_scatter", "slice_scatter"), "source"),
@@ -92,7 +93,7 @@ def bare(name: str) -> str:
 
 def _refuses(name: str, dtype: np.dtype[Any]) -> bool:
     """Return whether a function takes no whole numbers or booleans of a dtype."""
-    return (name in _FLOATS_ONLY and not (dtype.name == "int64" and name in _ALSO_LONG)) or (dtype.kind == "b" and name in _NO_BOOLEANS)
+    return (name in _FLOATS_ONLY and _ALSO.get(name) != dtype.name) or (dtype.kind == "b" and name in _NO_BOOLEANS)
 
 
 def check_taken(name: str, arguments: Sequence[Any]) -> None:
