@@ -30,7 +30,6 @@ from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.npy import folder_of
 from gradcli.inert import one_line
 from gradcli.language.run import Lowered, Program, statements
-from gradcli.language.scope import quantified
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.query.bindings import Programs
@@ -148,9 +147,9 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
         return skipped
     scope, options = program.scope, policy.options
     if options.over and isinstance(statement, (Query, Assertion)):
-        from gradcli.query.over import ranged
+        from gradcli.query.over import over_box, ranged
 
-        with quantified(scope, options.over if isinstance(statement, Query) else {}):
+        with over_box(scope, statement, options.over):
             record = _judged(program, ranged(statement, options.over), policy, id)
     else:
         record = _judged(program, statement, policy, id)

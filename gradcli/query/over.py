@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order, grad
 from gradcli.language.run import Lowered
-from gradcli.language.scope import Scope
+from gradcli.language.scope import Scope, quantified
 from gradcli.language.statements import parse_expression
-from gradcli.language.tree import Assertion, Quantified, Statement
+from gradcli.language.tree import Assertion, Quantified, Query, Statement
 from gradcli.limits import DEFAULT
 from gradcli.ops.reductions.sums import sum_
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
@@ -40,6 +41,13 @@ def ranged(statement: Statement, over: Mapping[str, Ends]) -> Statement:
 
     ranges = tuple(Quantified(name, number(low), number(high), statement.span) for name, (low, high) in over.items())
     return Assertion(statement.source, statement.span, statement.relations, statement.within, ranges)
+
+
+@contextmanager
+def over_box(scope: Scope, statement: object, over: Mapping[str, Ends]) -> Iterator[None]:
+    """While a query is run, the names of the box stand for all their numbers."""
+    with quantified(scope, over if isinstance(statement, Query) else {}):
+        yield
 
 
 def held(
