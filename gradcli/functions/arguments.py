@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, ShapeError
-from gradcli.functions.calls import by_names
+from gradcli.functions.calls import by_names, parameters_of
 from gradcli.ops.calling.inputs import numbers, unmasked
 from gradcli.tensors.core.dtypes import FLOATS, NAMES, is_bfloat16
 from gradcli.tensors.transforms.vectorizing import mapped
@@ -269,10 +269,7 @@ def product(gradient: Callable[..., Any], given: Mapping[str, Any], seeds: Seeds
 
 def _takes_another(function: Callable[..., Any], names: Sequence[str]) -> bool:
     """Return whether a function has to be called with one more argument than these."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # of C
-        return False
+    parameters = (parameters_of(function) or {}).values()
     needed = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and (p.default is p.empty or p.name in names)]
     return len(needed) == len(names) + 1
 

@@ -74,7 +74,7 @@ def arranged(function: Callable[..., Any], names: Sequence[str]) -> list[str]:
     Names that no parameter has stand for the places in which they are given. Raises ArgumentError
     for arguments that the function cannot be called with.
     """
-    parameters = _parameters(function)
+    parameters = parameters_of(function)
     if parameters is None:
         return list(names)
     order = [name for name in parameters if name in names]
@@ -102,7 +102,7 @@ def by_names(function: Callable[..., Any], names: Sequence[str], parameters: Par
     Parameters of the names get them, keyword-only ones too; those that are no argument get the
     others. Where a parameter of some name is missing, all but keywords go by their places.
     """
-    known = parameters or _parameters(function)
+    known = parameters or parameters_of(function)
     if known is None:
         return function
     signature, named = inspect.Signature(list(known.values())), _takes_any_name(known)
@@ -128,7 +128,8 @@ def by_names(function: Callable[..., Any], names: Sequence[str], parameters: Par
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def _parameters(function: Callable[..., Any]) -> Parameters | None:
+def parameters_of(function: Callable[..., Any]) -> Parameters | None:
+    """Return the parameters of a function; None of one of C that does not say them."""
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):  # of C

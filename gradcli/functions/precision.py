@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.check.rounding import roots_each_way
-from gradcli.functions.arguments import Subject, leaves_of, rebuilt
+from gradcli.functions.arguments import Subject, as_given, leaves_of, rebuilt
 from gradcli.functions.stochastic import Format, Reach, reaches, spreads
 from gradcli.graph.nodes import Expr
 from gradcli.report.verdicts import Claim, Verdict
@@ -125,16 +125,8 @@ def widened(subject: Subject) -> Subject:
     """The same function at the same arguments in float64, which all floats of fewer bits are among; itself if it is in float64."""
     if all(x.dtype.itemsize == 8 for x in subject.floats.values()):
         return subject
-    wide = {
-        name: rebuilt(name, value, {leaf.name: leaf.numbers.astype(np.float64) for leaf in leaves_of(name, value)}, _as_was)
-        for name, value in subject.arguments.items()
-    }
-    return replace(subject, arguments=wide)
-
-
-def _as_was(name: str, value: Any, numbers: np.ndarray) -> Any:
-    """Numbers as what stood there: an array, a float of NumPy's, or Python's, which is wide."""
-    return numbers if isinstance(value, np.ndarray) else numbers[()] if isinstance(value, np.generic) else value
+    wide = {leaf.name: leaf.numbers.astype(np.float64) for name, value in subject.arguments.items() for leaf in leaves_of(name, value)}
+    return replace(subject, arguments={name: rebuilt(name, value, wide, as_given) for name, value in subject.arguments.items()})
 
 
 def _share(room: np.ndarray, size: np.ndarray) -> float:
