@@ -71,7 +71,7 @@ MISUSED: list[tuple[str, Any, str]] = [
     ("F.group_norm(x, 2)", SCORES, "group_norm: the second axis of the shape (1, 3) does not divide into 2 groups"),
     ("F.batch_norm(x, None, None)", SCORES, "batch_norm: running_mean and running_var are needed without statistics of the input"),
     ("F.batch_norm(x, None, None, training=True)", SCORES,
-     "batch_norm: more than one value per channel is wanted when training, not the shape (1, 3)"),
+     "batch_norm: more than one value per channel is wanted, not the shape (1, 3)"),
     ("F.embedding([3], x)", [[1.0], [2.0]], "the label 3 is none of the 2 classes, which are counted from 0"),
     ("F.embedding([1], x, max_norm=1)", [[1.0], [2.0]], "embedding has no argument 'max_norm'"),
 ]  # fmt: skip

@@ -49,7 +49,7 @@ declare(f"""
         argmax argmin(x, axis, -out, keepdims)
         max amax = max({_EXTREME})
         min amin = min({_EXTREME})
-        logsumexp(x, axis, b, keepdims, return_sign)
+        logsumexp(x, axis, b, keepdims)
         norm = numpy_norm(x, ord|p, axis, keepdims)
         transpose(x, axes+)
         zeros ones rand randn({_SHAPED})
@@ -299,7 +299,6 @@ _ALIKE_TABLE = """
     ravel = numpy_ravel
     reshape = numpy_reshape
     swapdims = swapaxes
-    chain_matmul = multi_dot
     torch_squeeze = squeeze
     torch_flip = flip
     torch_where = where

@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import tril, triu
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, scatter_add, transpose
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import (
@@ -385,8 +385,7 @@ def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> t
 def _padded(x: Any, n: int) -> Any:
     """Zeros behind the rows and columns, up to n of each."""
     *batch, rows, columns = x.shape
-    wide = concatenate(x, zeros((*batch, rows, n - columns), x), axis=-1) if columns < n else x
-    return concatenate(wide, zeros((*batch, n - rows, n), x), axis=-2) if rows < n else wide
+    return scatter_add(x, index=(..., (None, rows, None), (None, columns, None)), shape=(*batch, n, n))
 
 
 lu: Op = structural(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Collection, Iterable, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,15 +180,6 @@ def kron(x: Any, y: Any) -> Any:
 
 
 @function()
-def chain_matmul(*matrices: Any) -> Any:
-    """The product of several matrices.
-
-    >>> chain_matmul([x, y], [[1], [2], [3]])
-    """
-    return reduce(matmul, matrices)
-
-
-@function()
 def matvec(x: Any, y: Any) -> Any:
     """The products of matrices with vectors along the last axis.
 
@@ -299,7 +290,6 @@ declare(f"""
         dot vdot kron matmul outer(x|x1|a|input, y|x2|b|other, -out)
         trace(x, offset, axis1, axis2, -dtype, -out)
         linalg.trace = trace(x, offset, -dtype; axis1=-2, axis2=-1)
-        chain_matmul(***matrices)
 """)
 
 

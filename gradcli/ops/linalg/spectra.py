@@ -252,34 +252,21 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
     return found, sum_(missed * missed, axis=-2) if n > m else nothing(x), rank, sizes
 
 
-@function()
-def numpy_pinv(x: Any, *, rcond: Any = None, rtol: Any = None) -> Any:
-    """NumPy's pinv: singular values up to rcond (or rtol, 1e-15) times the largest count as zero."""
-    if rcond is not None and rtol is not None:
-        raise ArgumentError("pinv: rcond and rtol are two names of one argument")
-    return pinv(x, rtol=rcond if rcond is not None else 1e-15 if rtol is None else rtol)
-
-
-@function(results="solution residuals rank singular_values:", backward="LinalgLstsq")
-def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None) -> tuple[Any, Any, Any, Any]:
-    """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what LAPACK's drivers tell."""
-    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise ArgumentError(f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}")
-    return _least_squares(x, y, rcond if driver != "gels" else None, tuple(y.shape) == tuple(x.shape[:-1]))
-
-
 @function(
+    torch="x|A|input, y|B|b, rcond, *, driver",
     numpy="x, y|b, rcond",
     scipy="x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver",
-    results="solution residuals rank singular_values",
-)
-def lstsq(x: Any, y: Any, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
+    results="solution residuals rank singular_values:", backward="LinalgLstsq",
+)  # fmt: skip
+def lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None) -> tuple[Any, Any, Any, Any]:
     """The z of least norm with the least norm of x @ z - y; the sums of squared residuals (none unless x has more rows than
     columns), the rank of x and its singular values.
 
     >>> lstsq(A, b)[0]
     """
-    return _least_squares(x, y, rcond, len(y.shape) == 1)
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise ArgumentError(f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}")
+    return _least_squares(x, y, rcond, len(y.shape) == 1 or tuple(y.shape) == tuple(x.shape[:-1]))
 
 
 _A, _B = "x|A|input", "y|B|b"
@@ -287,7 +274,7 @@ declare(f"""
     numpy:
         eigh = named_eigh(x, UPLO)
         svd = named_svd(x, full_matrices, compute_uv, -hermitian)
-        pinv = numpy_pinv(x, rcond, -hermitian, rtol)
+        pinv(x, rtol|rcond=1e-15, -hermitian)
     scipy:
         svd = named_svd(x, full_matrices, compute_uv, -overwrite_a, -check_finite, -lapack_driver)
         svdvals(x, -overwrite_a, -check_finite)
@@ -302,7 +289,6 @@ declare(f"""
         linalg.svd = named_svd({_MATRIX}, full_matrices, -driver)
         linalg.pinv = pinv({_A}, rtol|rcond, atol, -hermitian)
         pinverse = pinv({_A}, rtol|rcond=1e-15)
-        lstsq = torch_lstsq({_A}, {_B}, rcond, *, driver)
 """)
 
 

@@ -80,20 +80,17 @@ def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
 _LARGEST_EXPONENT = 709.0  # whose exponential is finite
 
 
-def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: bool) -> Any:
-    """log(sum(b*exp(x))) without overflow, and the sign of the sum: what has the factor 0 counts for nothing, however large."""
-    if b is None and not return_sign:
+def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool) -> Any:
+    """log(sum(b*exp(x))) without overflow: what has the factor 0 counts for nothing, however large."""
+    if b is None:
         return logsumexp(x, axis=axis, keepdims=keepdims)
-    counted = x
-    if b is not None:
-        counted = where(equal(b, 0), -math.inf, x)
+    counted = where(equal(b, 0), -math.inf, x)
     top = max_(counted, axis=axis, keepdims=True)
     top = detach(where(isfinite(top), top, 0.0))  # moving it changes nothing
     above = x - top
-    raised = exp(above) if b is None else b * exp(where(equal(b, 0), minimum(above, _LARGEST_EXPONENT), above))
-    total = sum_(raised, axis=axis, keepdims=True)
-    size = reshape(log(abs_(total) if return_sign else total) + top, shape=reduced(tuple(counted.shape), axis, keepdims))
-    return (size, sign(reshape(total, shape=tuple(size.shape)))) if return_sign else size
+    raised = b * exp(where(equal(b, 0), minimum(above, _LARGEST_EXPONENT), above))
+    size = log(sum_(raised, axis=axis, keepdims=True)) + top
+    return reshape(size, shape=reduced(tuple(counted.shape), axis, keepdims))
 
 
 logsumexp: Op = reduction(
@@ -109,8 +106,8 @@ logsumexp: Op = reduction(
     signature="x axis:stated",
 )
 composite(
-    "numpy_logsumexp", "x b?", _log_of_scaled_sum, static={"axis": None, "keepdims": False, "return_sign": False},
-    doc="log(sum(b*exp(x))) of factors b, without overflow, and with return_sign the sign of the sum.",
+    "numpy_logsumexp", "x b?", _log_of_scaled_sum, static={"axis": None, "keepdims": False},
+    doc="log(sum(b*exp(x))) of factors b, without overflow.",
 )  # fmt: skip
 
 

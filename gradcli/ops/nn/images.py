@@ -403,8 +403,6 @@ def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple
     if (size is None) == (scale_factor is None):
         raise ArgumentError("interpolate: give either size or scale_factor")
     if scale_factor is None:
-        if recompute:
-            raise ArgumentError("interpolate: recompute_scale_factor goes with scale_factor only")
         return each("interpolate", "size", size, n, 1), (None,) * n
     factors = tuple(scale_factor) if isinstance(scale_factor, tuple) else (scale_factor,) * n
     if len(factors) != n or not all(isinstance(f, (int, float)) and f > 0 for f in factors):
@@ -485,7 +483,7 @@ declare("""
 
 
 _PADDINGS = ("zeros", "border")
-_SAMPLING_MODES = ("bilinear", "nearest", "bicubic")
+_SAMPLING_MODES = ("bilinear", "nearest")
 
 
 def _within(at: Any, length: int, padding: str) -> Any:
@@ -523,17 +521,14 @@ def grid_sample(
     n = len(x.shape) - 2
     if n not in (2, 3) or len(grid.shape) != n + 2 or grid.shape[-1] != n or grid.shape[0] != x.shape[0] or not all(x.shape[1:]):
         raise ShapeError(f"grid_sample: an array of shape {tuple(x.shape)} and a grid of shape {tuple(grid.shape)} do not fit")
-    if mode not in _SAMPLING_MODES or padding_mode not in _PADDINGS or (mode == "bicubic" and n == 3):
-        raise ArgumentError(f"grid_sample: mode {mode!r} with padding_mode {padding_mode!r} does not exist for {n} dimensions")
+    if mode not in _SAMPLING_MODES or padding_mode not in _PADDINGS:
+        raise ArgumentError(f"grid_sample: mode {mode!r} with padding_mode {padding_mode!r} is not supported")
     corners, lengths = bool(align_corners), tuple(x.shape[2:])
     points = reshape(grid, shape=(grid.shape[0], math.prod(grid.shape[1:-1]), n))
     taps = []  # along each axis, the places to read and their weights
     for i, length in enumerate(lengths):
         unit = getitem(points, index=(..., n - 1 - i)) + 1
         at = unit * ((length - 1) / 2) if corners else (unit * length - 1) / 2
-        if mode == "bicubic":
-            taps.append([(rint(_within(place, length, padding_mode)), weight) for place, weight in _neighbours(at, True)])
-            continue
         at = _within(at, length, padding_mode)
         taps.append([(rint(at), None)] if mode == "nearest" else _neighbours(at, False))
     terms = []
