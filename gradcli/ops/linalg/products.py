@@ -234,7 +234,23 @@ _declare_sum("addr", "vec1 vec2", outer, "the outer product of vectors")
 # -- The vector product of three-dimensional space -------------------------------------------------
 
 
-def _vector_product(x: Any, y: Any) -> Any:
+def _cross_shape(x: Shape, y: Shape) -> Shape:
+    if x[-1:] != (3,) or y[-1:] != (3,):
+        raise ShapeError(f"cross needs vectors of 3 entries, not the shapes {x} and {y}")
+    return np.broadcast_shapes(x, y)
+
+
+def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    return vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
+
+
+@function(
+    shape=_cross_shape, saves="x y", core_dims=(1, 1), public=False,
+    vjp=_vector_product_vjp,
+    backward="LinalgCross", ulps=4,
+    numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
+)  # fmt: skip
+def vector_product(x: Any, y: Any) -> Any:
     """The vector product of vectors along the last axis."""
     (a, b, c), (d, e, f) = ([getitem(v, index=(..., i)) for i in range(3)] for v in (x, y))
     return stack(b * f - c * e, c * d - a * f, a * e - b * d, axis=-1)
@@ -258,7 +274,7 @@ def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, 
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = movedim(x, source=axisa, destination=-1), movedim(y, source=axisb, destination=-1)
-    result = _vector_product(_in_space(x, y), _in_space(y, x))
+    result = vector_product(_in_space(x, y), _in_space(y, x))
     if x.shape[-1] == y.shape[-1] == 2:
         return getitem(result, index=(..., 2))
     return movedim(result, source=-1, destination=axisc)
