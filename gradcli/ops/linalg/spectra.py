@@ -306,6 +306,8 @@ def vector_norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: bool = Fals
     >>> vector_norm(x, 3)
     """
     axis = None if axis == () else axis
+    if isinstance(ord, str):
+        raise MistypedArgumentError(f"a vector has no norm {ord!r}")
     if ord == 2:
         ord = None
     if ord is not None and axis is None and len(x.shape) > 1:
@@ -346,8 +348,6 @@ def numpy_norm(x: Any, *, ord: Any = None, axis: Any = None, keepdims: bool = Fa
         raise ShapeError(f"norm works along one or two axes, not {axis}")
     count = len(x.shape) if axis is None else len(axis) if isinstance(axis, tuple) else 1
     if ord is None or count == 1:
-        if isinstance(ord, str):
-            raise MistypedArgumentError(f"a vector has no norm {ord!r}")
         return vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
     if count != 2:
         raise ShapeError(f"norm of an array of shape {tuple(x.shape)} with ord={ord!r} needs an axis, or two")
@@ -359,8 +359,6 @@ def torch_norm(x: Any, *, ord: Any = "fro", axis: Any = None, keepdims: bool = F
     """torch.norm: the vector norm of the entries along axes, 'fro' being 2; 'nuc' the nuclear norm of matrices."""
     if ord == "nuc":
         return matrix_norm(x, ord=ord, axis=_LAST if axis is None and len(x.shape) == 2 else axis, keepdims=keepdims)
-    if isinstance(ord, str) and ord != "fro":
-        raise ArgumentError(f"torch.norm: p must be a number, 'fro' or 'nuc', not {ord!r}")
     return vector_norm(x, ord=None if ord == "fro" else ord, axis=axis, keepdims=keepdims)
 
 

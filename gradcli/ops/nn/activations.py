@@ -207,12 +207,9 @@ def scaled_dot_product_attention(
     if is_causal and attn_mask is not None:
         raise ArgumentError(f"{name}: attn_mask must be None with is_causal=True")
     for x in (query, key, value):
-        need_axes(name, x, 2)
-    if enable_gqa:
-        heads, shared = query.shape[-3], (key.shape[-3], value.shape[-3])
-        if any(heads % s for s in shared):
-            raise ShapeError(f"{name}: {heads} heads of queries do not share {shared[0]} of keys and {shared[1]} of values")
-        key, value = (repeat_interleave(a, repeats=heads // s, axis=-3) for a, s in zip((key, value), shared, strict=True))
+        need_axes(name, x, 2 + enable_gqa)
+    if enable_gqa:  # heads that do not divide into equal groups do not fit each other
+        key, value = (repeat_interleave(x, repeats=query.shape[-3] // x.shape[-3], axis=-3) for x in (key, value))
     rows, columns = query.shape[-2], key.shape[-2]
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = matmul(query * factor, swapaxes(key, axis1=-1, axis2=-2))
