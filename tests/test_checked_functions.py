@@ -1,4 +1,4 @@
-"""Functions that a project lists in its settings: what misbehaves is its own error in every report, and verdicts are remembered while they hold."""
+"""Functions that a project lists in its settings: what misbehaves is its own error in every report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 from gradcli.errors import UsageError
@@ -248,92 +247,7 @@ def test_values_of_toml_are_texts_of_the_language(tmp_path: Path) -> None:
     assert (found.wrt, found.by, found.name) == ("b,c", "torch", "a:f")
 
 
-# -- what is remembered -------------------------------------------------------------------------------------------------------
-
-LOSS = """
-import numpy as np
-from parts import middle
-def loss(x): return middle.scaled(np.sum(x**2))
-def slope(x): return 4*x
-"""
-LATE = LOSS.replace("from parts import middle\n", "").replace("return middle", "from parts import middle; return middle")
-
-
-@pytest.fixture
-def remembered(project: Path, call_cli: Callable[..., Any]) -> Callable[..., str]:
-    """Writes a project whose helper stands two imports away, and says what is told of a check's memory."""
-    (project / "parts").mkdir()
-    (project / "parts" / "__init__.py").write_text("", "utf-8")
-    (project / "parts" / "middle.py").write_text("from . import deep\ndef scaled(y): return deep.FACTOR*y\n", "utf-8")
-    (project / "parts" / "deep.py").write_text("FACTOR = 2\n", "utf-8")
-    (project / "loss.py").write_text(LOSS, "utf-8")
-    np.save(project / "x.npy", np.array([1.0, 2.0]))
-
-    def ask(*further: str) -> str:
-        words = ["check", "--function", "loss:loss", "--gradient", "loss:slope", "--at", "x=@x.npy", "--format", "json"]
-        (record,) = json.loads(call_cli(*words, *further).stdout)
-        told = record["outcome"].get("memory", "asked")
-        verdict = record["error"]["code"] if record["error"] else record["check"]["verdict"]
-        return f"{verdict}, {told}"
-
-    return ask
-
-
-def test_a_verdict_is_remembered_with_all_that_it_says(remembered: Callable[..., str], call_cli: Callable[..., Any]) -> None:
-    words = ["check", "--function", "loss:loss", "--gradient", "loss:slope", "--at", "x=@x.npy", "--format", "json"]
-    first, again = (json.loads(call_cli(*words).stdout)[0] for _ in range(2))
-    assert again["outcome"].pop("memory") == "remembered"
-    assert first == again
-    assert call_cli(*words[:-2], "-v").stdout.splitlines()[0] == (
-        "passed   loss.py:4 (loss:loss)  loss:loss with the gradient loss:slope  agree, remembered"
-    )
-    assert remembered("--no-cache") == "agree, asked"
-
-
-CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "nothing": (lambda at: (at / "loss.py").touch(), "agree, remembered"),
-    "the function": (lambda at: (at / "loss.py").write_text(LOSS.replace("x**2", "x**3"), "utf-8"), "mismatch, asked"),
-    "the gradient": (lambda at: (at / "loss.py").write_text(LOSS.replace("4*x", "3*x"), "utf-8"), "mismatch, asked"),
-    "a helper, two imports away": (lambda at: (at / "parts" / "deep.py").write_text("FACTOR = 3\n", "utf-8"), "mismatch, asked"),
-    "a helper that is gone": (lambda at: (at / "parts" / "deep.py").unlink(), "evaluation, asked"),
-    "a package in the place of a module": (lambda at: _package(at / "parts" / "deep"), "mismatch, asked"),
-    "data": (lambda at: np.save(at / "x.npy", np.array([1.0, 3.0])), "agree, asked"),
-    "the shape of data": (lambda at: np.save(at / "x.npy", np.array([[1.0, 2.0]])), "agree, asked"),
-}  # fmt: skip
-
-
-def _package(folder: Path) -> None:
-    folder.mkdir()
-    (folder / "__init__.py").write_text("FACTOR = 5\n", "utf-8")
-
-
-@pytest.mark.parametrize(("change", "told"), CHANGES.values(), ids=CHANGES)
-def test_a_verdict_is_never_stale(remembered: Callable[..., str], project: Path, change: Callable[[Path], object], told: str) -> None:
-    assert remembered() == "agree, asked"
-    change(project)
-    assert remembered() == told
-
-
-def test_other_options_and_versions_are_other_questions(
-    remembered: Callable[..., str], monkeypatch: pytest.MonkeyPatch, project: Path
-) -> None:
-    assert remembered() == "agree, asked"
-    for further in (["--rtol", "1e-3"], ["--points", "2"], ["--random-state", "1"], ["--dtype", "float32"]):
-        assert remembered(*further) == "agree, asked", further
-    assert remembered() == "agree, remembered"
-    import importlib.metadata
-
-    known = importlib.metadata.version
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "9.9" if name == "numpy" else known(name))
-    from gradcli.storage import digests
-
-    digests.versions.cache_clear()
-    try:
-        assert remembered() == "agree, asked"
-    finally:
-        monkeypatch.undo()
-        digests.versions.cache_clear()
-
+# -- what is claimed -----------------------------------------------------------------------------------------------------------
 
 SLOPES = """
 import numpy as np
@@ -356,17 +270,15 @@ OTHERS = {  # claims about one function at the same arguments, the first of each
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_claimed_is_part_of_the_question(call_cli: Callable[..., Any], project: Path, name: str) -> None:
-    """What is remembered of one claim says nothing of another."""
     (project / "mine.py").write_text(SLOPES, "utf-8")
 
-    def ask(further: list[str]) -> tuple[Any, Any]:
+    def ask(further: list[str]) -> Any:
         (record,) = json.loads(call_cli("check", "--function", "mine:f", "--at", "x=0.5,0.2", *further, "--format", "json").stdout)
-        return record["check"] and record["check"]["verdict"], record["outcome"].get("memory")
+        return record["check"] and record["check"]["verdict"]
 
     right, wrong = OTHERS[name]
-    assert [ask(right), ask(right)] == [("agree", None), ("agree", "remembered")]
-    verdict, memory = ask(wrong)
-    assert (verdict != "agree", memory) == (True, None)
+    assert ask(right) == "agree"
+    assert ask(wrong) != "agree"
 
 
 LISTED = """
@@ -413,42 +325,3 @@ def test_more_than_gradients_is_listed(call_cli: Callable[..., Any], project: Pa
     cases = [ListedCase(setting, project / "pyproject.toml", 1, policy_of(settings)) for setting in settings.functions or ()]
     assert [case.outcome("it").status for case in cases] == [record["outcome"]["status"] for record in found]
     sys.modules.pop("mine")  # which other tests import, too
-
-
-READING = {  # what a function hangs on beside its code, and why its verdict is not remembered then
-    "import at the call": (LATE, "parts/deep.py", "FACTOR = 3\n", None),
-    "a file that it reads": (
-        "import numpy as np\ndef loss(x): return float(open('f.txt').read())*np.sum(x**2)\ndef slope(x): return 4*x\n", "f.txt", "3", None
-    ),
-    "a module that is missing": (
-        "import numpy as np\ntry:\n    import fast\nexcept ImportError:\n    fast = None\n"
-        "def loss(x): return (3 if fast else 2)*np.sum(x**2)\ndef slope(x): return 4*x\n", "fast.py", "", None
-    ),
-    "the environment": (LOSS + "import os\nHOME = os.environ.get('HOME')\n", None, "", "'loss.py' reads the environment"),
-    "another program": (LOSS + "import subprocess, sys\nsubprocess.run([sys.executable, '-c', ''])\n", None, "", "it starts other programs"),
-    "a folder": (LOSS + "import pathlib\nNAMES = list(pathlib.Path('.').glob('*'))\n", None, "", "it lists folders"),
-    "what it writes": (
-        LOSS + "import pathlib\npathlib.Path('n').write_text('1')\npathlib.Path('n').read_text()\n", None, "", "it writes to 'n', which it reads"
-    ),
-    "a library of C": (LOSS + "import ctypes\nC = ctypes.CDLL('libm.so.6')\n", None, "", "it loads the library 'libm.so.6'"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("source", "file", "changed", "reason"), READING.values(), ids=READING)
-def test_what_a_verdict_hangs_on(
-    remembered: Callable[..., str], project: Path, source: str, file: str | None, changed: str, reason: str | None
-) -> None:
-    (project / "loss.py").write_text(source, "utf-8")
-    (project / "f.txt").write_text("2", "utf-8")
-    if reason is not None:
-        assert remembered() == remembered() == f"agree, not remembered: {reason}"
-        return
-    assert [remembered(), remembered()] == ["agree, asked", "agree, remembered"]
-    assert file is not None
-    (project / file).write_text(changed, "utf-8")
-    assert remembered() == "mismatch, asked"
-
-
-def test_a_failure_is_asked_again(remembered: Callable[..., str], project: Path) -> None:
-    (project / "loss.py").write_text(LOSS.replace("4*x", "3*x"), "utf-8")
-    assert remembered() == remembered() == "mismatch, asked"

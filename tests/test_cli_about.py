@@ -91,7 +91,7 @@ def test_the_cache(call_cli, tmp_path, monkeypatch):
     (kept / "ab").mkdir(parents=True)
     (kept / "mine.txt").write_text("not ours")
     (kept / "ab" / "notes.md").write_text("not ours")
-    stores = ("verdicts", "verdicts about functions", "compiled code")
+    stores = ("verdicts", "compiled code")
     nothing = [str(kept), *(f"{store}: 0 files, 0.0 kB" for store in stores)]
     assert call_cli("cache").stdout.splitlines() == nothing
     assert call_cli("check", "-e", "x**2*sin(x)", "x=2").returncode == 0

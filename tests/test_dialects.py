@@ -234,7 +234,7 @@ def test_pythons_sum_runs_over_rows() -> None:
         ("from torch import expp\nx", "'torch' has no 'expp' here", "did you mean 'exp'?"),
         (
             "from jax import jit\nx",
-            "'jax.jit' is not in the language: it makes a function of a function, and a function is no value here",
+            "'jax.jit' is not in the language",
             "leave it out",
         ),
         ("from .losses import mine\nx", "there are no modules beside this text", "write import torch"),
@@ -276,12 +276,12 @@ def test_names_of_imports() -> None:
         ("a, b = x\na*x", "2 names for 3 values"),
         ("a, b = 1, 2, 3\na*x", "2 names for 3 values"),
         ("a, b = 2.0\na*x", "2 names for one number"),
-        ("(a, b), c = x, x\na*x", "names within names are not read"),
-        ("a, *b = x\na*x", "a name for all the rest is not in the language"),
-        ("*a, b = x\na*x", "a name for all the rest is not in the language"),
-        ("a, b[0] = 1, 2\na*x", "values are bound to names only; nothing is stored"),
-        ("a, b.c = 1, 2\na*x", "values are bound to names only; nothing is stored"),
-        ("a, 2 = 1, 2\na*x", "expected a name before '='"),
+        ("(a, b), c = x, x\na*x", "only names with commas between them can stand before this '='"),
+        ("a, *b = x\na*x", "only names with commas between them can stand before this '='"),
+        ("*a, b = x\na*x", "only names with commas between them can stand before this '='"),
+        ("a, b[0] = 1, 2\na*x", "only names with commas between them can stand before this '='"),
+        ("a, b.c = 1, 2\na*x", "only names with commas between them can stand before this '='"),
+        ("a, 2 = 1, 2\na*x", "only names with commas between them can stand before this '='"),
     ],
 )
 def test_several_names_that_are_refused(code: str, message: str) -> None:

@@ -142,10 +142,10 @@ def test_what_a_rule_passes_back_is_seen_in_bfloat16() -> None:
     x = torch.ones(2, 2).bfloat16().requires_grad_()
     y = torch.exp(x)
     y.register_hook(seen.append)
-    y.grad_fn.register_hook(lambda inputs, outputs: seen.extend([*inputs, *outputs]))
+    x.register_hook(seen.append)
     (y * torch.ones(2).bfloat16()).sum().backward()
     assert {part.dtype for part in seen} == {torch.bfloat16}
-    assert len(seen) == 3
+    assert len(seen) == 2
 
 
 def test_the_library_of_bfloat16_is_loaded_when_it_is_asked_for() -> None:

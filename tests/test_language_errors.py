@@ -30,7 +30,7 @@ SYNTAX = [
     case("$x", "syntax", 1),
     case("x if x > 0", "syntax", 3, "else"), case("x else y", "syntax", 3, "if"), case("5 = x", "syntax", 3, "=="),
     case("2x = 3", "syntax", 4),
-    case("z = z + 1", "missing-value", 5, "none yet"),
+    case("z = z + 1", "missing-value", 5, "no value for"),
     case("const x", "syntax", 7, "const c = 2"), case("assert x", "syntax", 8, "=="),
     case("f(u, u) = u", "syntax", 1, "twice"), case("x'", "syntax", 2, "x.T"),
     case("1__0", "syntax", 1),
@@ -210,11 +210,11 @@ error[ambiguous]: '|x|y|x|' has two readings
     "a binding that mentions itself": (
         "q = 1\nz = z + q",
         """\
-error[missing-value]: the value of 'z' mentions 'z', which has none yet
+error[missing-value]: no value for 'z'
   --> model.grad:2:5
 2 | z = z + q
   |     ^
-  = help: give it one before: z = 1""",
+  = help: give it one: z=1""",
     ),
     "wide characters": (
         "'漢字' + x",

@@ -55,7 +55,7 @@ error[syntax]: the language has no loops
   --> model.grad:1:1
 1 | for i in range(3):
   | ^^^
-  = help: write sum(x**2) for a sum over all entries: functions work on all of them at once
+  = help: write sum(x**2) for a sum over all entries
 error[missing-value]: 't' has no value: its binding on line 1 has an error
   --> model.grad:3:1
 3 | t*s
@@ -68,7 +68,7 @@ error[syntax]: the language has no loops
   --> model.grad:1:1
 1 | for i in range(3): s = s + x[i]
   | ^^^
-  = help: write sum(x**2) for a sum over all entries: functions work on all of them at once""",
+  = help: write sum(x**2) for a sum over all entries""",
     ),
     "a loop as long as": (
         "while s > 1:\n    s = s/2\n",
@@ -77,7 +77,7 @@ error[syntax]: the language has no loops
   --> model.grad:1:1
 1 | while s > 1:
   | ^^^^^
-  = help: write sum(x**2) for a sum over all entries: functions work on all of them at once""",
+  = help: write sum(x**2) for a sum over all entries""",
     ),
     "branches": (
         "if s > 0:\n    z = s\nelse:\n    z = -s\n",
@@ -131,7 +131,7 @@ error[syntax]: the language has no comprehensions
   --> model.grad:1:12
 1 | [sin(u)**2 for u in x]
   |            ^^^
-  = help: write sin(x)**2 for all entries at once""",
+  = help: write sqrt(x) for the roots of all entries""",
     ),
     "a generator": (
         "sum(u*s for u in x)",
@@ -140,7 +140,7 @@ error[syntax]: the language has no generators
   --> model.grad:1:9
 1 | sum(u*s for u in x)
   |         ^^^
-  = help: write sum(x*s) for all entries at once""",
+  = help: write sum(x**2) for a sum over all entries""",
     ),
     "a comprehension with a condition": (
         "sum([u for u in x if u > 0])",
@@ -149,7 +149,7 @@ error[syntax]: the language has no comprehensions
   --> model.grad:1:8
 1 | sum([u for u in x if u > 0])
   |        ^^^
-  = help: write sqrt(x) for the roots of all entries: functions work on all of them at once""",
+  = help: write sqrt(x) for the roots of all entries""",
     ),
     "a store": (
         "A[:, 0] = 0",
@@ -158,16 +158,16 @@ error[syntax]: the language has no stores: a value stays as it is
   --> model.grad:1:9
 1 | A[:, 0] = 0
   |         ^
-  = help: write A = A.at[:, 0].set(0)""",
+  = help: write x = x.at[0].set(1)""",
     ),
     "a store that adds": (
         "x[x > 0] += 2*s",
         """\
 error[syntax]: the language has no stores: a value stays as it is
-  --> model.grad:1:10
+  --> model.grad:1:11
 1 | x[x > 0] += 2*s
-  |          ^^
-  = help: write x = x.at[x > 0].add(2*s)""",
+  |           ^
+  = help: write x = x.at[0].set(1)""",
     ),
     "an attribute": (
         "x.data = x*2",
@@ -176,25 +176,25 @@ error[syntax]: the language has no attributes to be set
   --> model.grad:1:8
 1 | x.data = x*2
   |        ^
-  = help: write x = x*2""",
+  = help: leave it out""",
     ),
     "a method in place": (
         "x.add_(s)",
         """\
-error[syntax]: 'add_' changes a value in place: a value stays as it is
-  --> model.grad:1:3
+error[unknown-name]: 'add_' changes a value in place: a value stays as it is
+  --> model.grad:1:1
 1 | x.add_(s)
-  |   ^^^^
-  = help: write x = x.add(s)""",
+  | ^^^^^^
+  = help: write x.add(y) for a new one""",
     ),
     "zeros in place": (
         "x.zero_()",
         """\
-error[syntax]: 'zero_' changes a value in place: a value stays as it is
-  --> model.grad:1:3
+error[unknown-name]: 'zero_' changes a value in place: a value stays as it is
+  --> model.grad:1:1
 1 | x.zero_()
-  |   ^^^^^
-  = help: write x = zeros_like(x)""",
+  | ^^^^^^^
+  = help: write y = x + 1 for a new one""",
     ),
     "a sort in place": (
         "x.sort()",
@@ -226,11 +226,11 @@ error[argument]: add does not support out
     "backward": (
         "s.backward()",
         """\
-error[syntax]: there is no backward(): the gradients of a result come with it
-  --> model.grad:1:3
+error[unknown-name]: there is no backward(): the gradients of a result come with it
+  --> model.grad:1:1
 1 | s.backward()
-  |   ^^^^^^^^
-  = help: write s""",
+  | ^^^^^^^^^^
+  = help: leave it out""",
     ),
     "grad": (
         "x.grad",
@@ -248,7 +248,7 @@ error[syntax]: the language has no 'return': an expression alone is the result
   --> model.grad:1:1
 1 | return x.sum()*s
   | ^^^^^^
-  = help: write x.sum()*s""",
+  = help: write the value alone: y""",
     ),
     "with": (
         "with torch.no_grad():\n    z = x*2\n",
@@ -338,16 +338,16 @@ error[syntax]: the language has no ':='
   --> model.grad:1:4
 1 | (z := s**2)
   |    ^^
-  = help: write z = x**2 as a statement before""",
+  = help: write y = x**2 as a statement before""",
     ),
     "None": (
         "x if x is not None else s",
         """\
-error[syntax]: the language has no 'is': no value is None
+error[syntax]: the language has no 'is', and no value is None
   --> model.grad:1:8
 1 | x if x is not None else s
   |        ^^
-  = help: leave the condition out""",
+  = help: write x == y to compare""",
     ),
     "in": (
         "s not in [1, 2]",
@@ -365,7 +365,7 @@ error[syntax]: the language does not take arguments apart
   --> model.grad:1:14
 1 | torch.stack([*x])
   |              ^
-  = help: write x[0], x[1], each by itself""",
+  = help: write f(x[0], x[1])""",
     ),
     "what Python printed": (
         ">>> x.sum()\ntensor(1.9000)",

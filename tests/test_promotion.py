@@ -99,7 +99,7 @@ def agree(wanted: Any, got: Any) -> bool:
         ("torch.lerp(i.float(), i.double(), 0.5)", RuntimeError, "lerp: the tensors must have one dtype, not float32 and float64"),
         ("torch.heaviside(i, i.float())", RuntimeError, "heaviside: the tensors must have one dtype, not int64 and float32"),
         ("torch.nn.functional.one_hot(i.int())", RuntimeError, "one_hot is only applicable to index tensor of type LongTensor."),
-        ("torch.add(i, 1.5, out=i)", RuntimeError, "result type Float can't be cast to the desired output type Long"),
+        ("i.add_(1.5)", RuntimeError, "result type Float can't be cast to the desired output type Long"),
         ("i.double() & 1", NotImplementedError, "bitwise_and takes no tensors of float64"),
     ],
 )  # fmt: skip

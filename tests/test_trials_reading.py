@@ -228,7 +228,7 @@ HELPS = {
     "airy(x)": "define it before, or write * to multiply", "xsin(x)": "write x*sin(x)",
     "Sin[x]": "write sin(x): functions have round brackets",
     "Math.sin(x)": "leave 'Math.' out: 'Math' is no library here", "let z = x": "leave 'let' out", "=SIN(A1)": "leave it out",
-    "sum(t**2 for t in x)": "write sum(x**2) for all entries at once", "def g(q, k, mask): pass": "write f(x) = x**2 for a function",
+    "sum(t**2 for t in x)": "write sum(x**2) for a sum over all entries", "def g(q, k, mask): pass": "write f(x) = x**2 for a function",
     "def g(q, k): return q*k": "write g(q, k) = q*k", "x mod 2": "it is % here",
 }  # fmt: skip
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 import string
 from collections import ChainMap, defaultdict
-from collections.abc import Container, Mapping, Sequence
-from functools import cache, partial
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.batch.bindings import BatchedBindings, Computed, Found, Lookup, are_too_many, of_scope, of_values, ranked
 from gradcli.batch.templates import Pieces, Template, Templates, lowered, pieces, terms
 from gradcli.errors import GradcliError, Source, text_lines
 from gradcli.graph.interpret import rebuild
@@ -23,13 +22,87 @@ from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, itself
 from gradcli.graph.transforms import ones_like, zeros_like
 from gradcli.language.scope import Scope
+from gradcli.language.tokens import RESERVED
 from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import NUMPY
+from gradcli.ops.constants import NAMED
 from gradcli.ops.elementwise import arithmetic
 from gradcli.plans.assembly import written
 from gradcli.plans.nests import planned
 from gradcli.query.options import LONG, Options
 from gradcli.report.records import Record
+
+# -- Numbers that names of a query stand for -------------------------------------------------------
+
+
+class Number(NamedTuple):
+    """The meaning of a name: a number, whether it is whole, and its rank among those that the gradient is by (or none)."""
+
+    value: float
+    whole: bool
+    rank: int | None
+
+
+Lookup = Callable[[str], Number | None]
+Found = tuple[Any, dict[str, Any]]  # a value and its gradient, by names in the order of their ranks
+
+
+def of_scope(scope: Scope, options: Options) -> Lookup:
+    """Return what names stand for in a program; those that are looked up are noted as mentioned."""
+    mentioned = scope.mentioned
+
+    def lookup(name: str) -> Number | None:
+        leaf = scope.names.get(name) if name not in RESERVED else None
+        if leaf is None:
+            return _named(name) if name not in scope.failed else None
+        value = scope.values.get(leaf)
+        if type(value) is not np.float64:
+            return None
+        mentioned.add(name)
+        fixed = leaf in scope.frozen or name in options.freeze
+        return Number(float(value), leaf in scope.whole, None if fixed else leaf.index)
+
+    return lookup
+
+
+def of_values(values: Mapping[str, Any], options: Options, mentioned: set[str]) -> Lookup:
+    """Return what names stand for in a record's arrays; those that are looked up are noted as mentioned."""
+    ranks = dict(zip(values, range(len(values)), strict=True))
+
+    def lookup(name: str) -> Number | None:
+        value = values.get(name) if name not in RESERVED else None
+        if value is None:
+            return _named(name)
+        mentioned.add(name)
+        kind = value.dtype.kind
+        if value.ndim or kind not in "fiu":
+            return None
+        return Number(float(value), kind != "f", None if name in options.freeze else ranks[name])
+
+    return lookup
+
+
+def _named(name: str) -> Number | None:
+    constant = NAMED.get(name)
+    return None if constant is None or isinstance(constant, bool) or name == "E" else Number(float(constant), False, None)
+
+
+class Computed(NamedTuple):
+    """An expression of a template: its names, the numbers that they stand for, its value, and the derivatives by these names."""
+
+    template: Template
+    names: list[str]
+    numbers: list[Number]
+    value: Any
+    parts: Sequence[Any]
+
+
+def ranked(value: Any, slopes: Mapping[str, Any], numbers: Iterable[Number | None]) -> Found | None:
+    """A value and its gradient by the names that have ranks, in their order. None if there is none, or it is not finite."""
+    ranks = [(number.rank, name) for name, number in zip(slopes, numbers, strict=True) if number is not None and number.rank is not None]
+    gradient = {name: np.float64(slopes[name]) for _, name in sorted(ranks)}
+    return (np.float64(value), gradient) if gradient and all(map(math.isfinite, (value, *gradient.values()))) else None
+
 
 # -- Straight-line programs: what the forward pass and the sweep do with numbers, written out as a
 # straight line of Python.
@@ -39,18 +112,18 @@ from gradcli.report.records import Record
 
 
 class StraightLine:
-    """The value of a root, which is a number, and its derivatives, as a function of the values of leaves.
+    """The value of a root, which is a number, and its derivatives, as a function of the values of these and of other leaves.
 
     program  the function, whose results may be Python's floats; it raises where these do, and leaves what is not finite to others
     """
 
-    def __init__(self, root: Expr, wrt: Sequence[Expr], leaves: Sequence[Expr]) -> None:
+    def __init__(self, root: Expr, wrt: Sequence[Expr], others: Sequence[Expr]) -> None:
         found = backward(reachable([root]), {root: ones_like(root)}, wrt, itself)
         results = [root, *(found.get(x, zeros_like(x)) for x in wrt)]
         # where all is finite, a cotangent times a partial is a product like any other
         roots = rebuild(results, {}, Graph(root.graph.limits), {arithmetic.chain: arithmetic.mul})
         steps = planned(roots, in_c=False)
-        self.program = written(leaves, roots, steps, "float64", assume_finite=True, checked=False, exact=True).compiled("program")
+        self.program = written([*wrt, *others], roots, steps, "float64", assume_finite=True, checked=False, exact=True).compiled("program")
 
     def __call__(self, values: Sequence[Any]) -> Sequence[Any] | None:
         """Value and derivatives; None if one of them is not finite."""
@@ -61,13 +134,12 @@ class StraightLine:
         return results if all(map(math.isfinite, results)) else None
 
 
-# Only where a query has a part of an earlier binding's expression, the ordinary way adds up in
-# another order, and a last bit may differ. What is not numbers throughout, what has no template,
-# and what is not finite is left to the ordinary way, which has the words for it.
+# -- Queries. What is not numbers throughout, what has no template, and what is not finite is left to
+# the ordinary way, which has the words for it.
 
 
-_MANY = 256  # bindings that take some time one by one
 _OFTEN_READ = 3  # meetings of a template, after the first, from which on it is worth compiling
+_ROWS, _FIRST = 16, 32  # terms of a template that are worth its compilation, and templates at the beginning
 
 
 class CompilationCache:
@@ -80,92 +152,66 @@ class CompilationCache:
 
     def in_scope(self, scope: Scope, source: Source, options: Options) -> Record | None:
         """The record of a query in a program. None if it is for the ordinary way."""
-        batched: BatchedBindings | None = scope.held.batched
-        taken = ChainMap(scope.functions, scope.objects, scope.names, scope.held.places)
-        if any(name not in scope.names and name not in scope.held.places for name in options.freeze):
+        if any(name not in scope.names for name in options.freeze):
             return None
-        lookup = of_scope(scope, options) if batched is None else batched.lookup
-        return self._found(source, lookup, taken, options, dialect=scope.dialect.wanted(), batched=batched)
-
-    @np.errstate(all="ignore")
-    def batches(self, scope: Scope, options: Options) -> bool:
-        """Return whether the bindings that are held back are many of few templates, so that they need not be run."""
-        held = scope.held
-        if held.batched is None and len(held.texts) >= _MANY and self._is_for(options):
-            taken = ChainMap(scope.functions, scope.objects, scope.names, held.places)
-            batched = BatchedBindings(of_scope(scope, options), scope.mentioned)
-            compute = partial(self._computed, taken=taken, at_once=True)
-            if batched.run(held, options.freeze, taken, compute, self.limits.nodes):
-                held.batched = batched
-        return held.batched is not None
+        taken = ChainMap(scope.functions, scope.objects, scope.names)
+        return self._record(source, of_scope(scope, options), taken, options, dialect=scope.dialect.wanted())
 
     def in_record(self, values: Mapping[str, Any], source: Source, options: Options, id: Any) -> Record | None:
         """The record of a query with names for arrays. None if it is for the ordinary way."""
         if len(text_lines(source.text)) != 1 or any(name not in values for name in options.freeze):
             return None
         self.mentioned = set()
-        return self._found(source, of_values(values, options, self.mentioned), values, options, id)
-
-    def _is_for(self, options: Options) -> bool:
-        return options.bare and self.precision == "float64"
+        return self._record(source, of_values(values, options, self.mentioned), values, options, id)
 
     @np.errstate(all="ignore")
-    def _found(
-        self,
-        source: Source,
-        lookup: Lookup,
-        taken: Container[str],
-        options: Options,
-        id: Any = None,
-        dialect: str | None = None,
-        batched: BatchedBindings | None = None,
-    ) -> Record | None:
-        usual = self._is_for(options) and len(source.text) <= self.limits.length and type(source) is Source
+    def _record(
+        self, source: Source, lookup: Lookup, taken: Container[str], options: Options, id: Any = None, dialect: str | None = None
+    ) -> Record | None:  # fmt: skip
+        usual = options.bare and self.precision == "float64" and len(source.text) <= self.limits.length and type(source) is Source
         if not usual or not source.text.isascii() or "#" in source.text or "|" in source.text:
             return None
         text = source.text.strip(string.whitespace)
         try:
-            if len(text) < LONG:
-                found = self._gradient(text, lookup, taken, at_once=batched is not None)
-            else:
-                found = self._sum(text, lookup, taken, 0 if batched is None else batched.nodes)
-            if found is not None and batched is not None:
-                found = batched.carried(found)
+            found = self._gradient(text, lookup, taken) if len(text) < LONG else self._sum(text, lookup, taken)
         except GradcliError:  # the ordinary way says where
             return None
         if found is None:
             return None
-        return _record(found, text, source, source.text.index(text), lookup, options, id, dialect)
+        line, column = source.position(source.text.index(text))
+        value, gradient = found
+        record = Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
+        record.dialect = None if dialect == NUMPY else dialect
+        if options.at:
+            record.at = {name: number.value for name in gradient if (number := lookup(name)) is not None}
+        return record
 
-    def _gradient(self, text: str, lookup: Lookup, taken: Container[str], *, at_once: bool) -> Found | None:
-        """The value and the gradient of a short text. None if it is for the ordinary way, or (but ``at_once``) has not been met often."""
-        found = self._computed(pieces(text), lookup, taken, at_once=at_once)
-        if found is None:
-            return None
-        return ranked(found.value, dict(zip(found.names, found.parts, strict=True)), [number.rank for number in found.numbers])
+    def _gradient(self, text: str, lookup: Lookup, taken: Container[str]) -> Found | None:
+        """The value and the gradient of a short text. None if it is for the ordinary way, or has not been met often."""
+        found = self._computed(pieces(text), lookup, taken)
+        return None if found is None else ranked(found.value, dict(zip(found.names, found.parts, strict=True)), found.numbers)
 
-    def _sum(self, text: str, lookup: Lookup, taken: Container[str], nodes: int) -> Found | None:
+    def _sum(self, text: str, lookup: Lookup, taken: Container[str]) -> Found | None:
         """The value and the gradient of a long sum, whose terms are added in their order. None if it is for the ordinary way.
 
-        nodes  how many the program has already
+        That is so, too, where terms are of so many templates that the ordinary way takes no longer.
         """
         lookup = cache(lookup)
-        value, slopes, templates = 0.0, defaultdict[str, float](float), set[Template]()
+        value, nodes, slopes, templates = 0.0, 0, defaultdict[str, float](float), set[Template]()
         for place, (negative, between, words) in enumerate(terms(text)):
             found = self._computed((between, words), lookup, taken, at_once=True)
             if found is None:
                 return None
             templates.add(found.template)
             nodes += found.template.nodes + 2  # what adds
-            if nodes > self.limits.nodes or are_too_many(templates, place):
+            if nodes > self.limits.nodes or len(templates) * _ROWS > place + _FIRST * _ROWS:
                 return None
             value += -found.value if negative else found.value
             for name, part in zip(found.names, found.parts, strict=True):
                 slopes[name] += -part if negative else part
-        numbers = map(lookup, slopes)
-        return ranked(value, slopes, [number and number.rank for number in numbers])
+        return ranked(value, slopes, map(lookup, slopes))
 
-    def _computed(self, parts: Pieces, lookup: Lookup, taken: Container[str], *, at_once: bool) -> Computed | None:
+    def _computed(self, parts: Pieces, lookup: Lookup, taken: Container[str], *, at_once: bool = False) -> Computed | None:
         """An expression in pieces, computed. None if it is for the ordinary way, or (but ``at_once``) has not been met often."""
         reading = self._templates.read(*parts, at_once=at_once)
         if reading is None:
@@ -176,8 +222,7 @@ class CompilationCache:
             if template.met < _OFTEN_READ and not at_once:
                 return None
             graph = lowered(template, self.limits)
-            template.compiled = graph is not None and StraightLine(graph.root, graph.names, [*graph.names, *graph.numbers])
-            template.nodes = 0 if graph is None else graph.operations + len(graph.numbers)
+            template.compiled = graph is not None and StraightLine(*graph)
         if not template.compiled or any(name in taken for name in template.callees):
             return None
         numbers = []
@@ -188,14 +233,3 @@ class CompilationCache:
             numbers.append(number)
         results = template.compiled([number.value for number in numbers] + constants)
         return None if results is None else Computed(template, names, numbers, results[0], results[1:])
-
-
-def _record(found: Found, text: str, source: Source, start: int, lookup: Lookup, options: Options, id: Any, dialect: str | None) -> Record:
-    """The record of a query whose text stands at a place in a source."""
-    line, column = source.position(start)
-    value, gradient = found
-    record = Record(text, id, source.name, line, column, value=value, grad=gradient, seed=np.float64(1))
-    record.dialect = None if dialect == NUMPY else dialect
-    if options.at:
-        record.at = {name: number.value for name in gradient if (number := lookup(name)) is not None}
-    return record

@@ -168,8 +168,7 @@ def _family(between: Sequence[str], words: Sequence[str], pattern: Sequence[int]
         return None
     if expression.implied:  # what stands side by side depends on the words, and the ordinary way shows how it was read
         return None
-    open_ = _open(expression)
-    called = {node.callee for node in expression.nodes if isinstance(node, Call)}
+    open_, called = _open(expression)
     atoms = [node for node in expression.nodes if isinstance(node, (Name, Number)) and node not in called]
     if open_ is None or len(atoms) != len(words):
         return None
@@ -190,59 +189,39 @@ def _family(between: Sequence[str], words: Sequence[str], pattern: Sequence[int]
             staying.add(slot)
     taken = {slot: place for slot, place in taken.items() if slot not in staying}
     kept = [place for place, slot in enumerate(pattern) if slot in staying]
-    return _Family(kept, taken, frozenset(deciding), frozenset(node.name for node in called if isinstance(node, Name)))
+    return _Family(kept, taken, frozenset(deciding), frozenset(node.name for node in called))
 
 
-def _open(expression: Expression) -> set[Node] | None:
-    """The nodes where a number decides nothing but a value; None if not all is made of arithmetic and functions."""
+_SIGNS = frozenset(("+", "-", "*", "/", "**"))
+
+
+def _open(expression: Expression) -> tuple[set[Node] | None, set[Name]]:
+    """The nodes where a number decides nothing but a value, and the names of functions.
+
+    None for the former if not all is made of arithmetic and functions.
+    """
     with_names: set[Node] = set()
+    called: set[Name] = set()
     for node in expression.nodes:
-        if isinstance(node, Name) or not with_names.isdisjoint(_parts(node)):
+        if isinstance(node, Call) and isinstance(node.callee, Name):
+            called.add(node.callee)
+        if isinstance(node, Name) or any(part in with_names and part not in called for part in node.children()):
             with_names.add(node)
-    reached, found = {expression.root}, {expression.root}
+    found: set[Node] = {expression.root}
     for node in reversed(expression.nodes):
-        if node not in reached or isinstance(node, (Name, Number)):
-            continue
-        if not _is_arithmetic_or_call(node):
-            return None
-        parts = _parts(node)
-        reached.update(parts)
-        if node not in found:
-            continue
-        if isinstance(node, Binary):
-            found.update((node.left,) if node.operator == "**" else parts)
-        elif isinstance(node, Unary) or (len(parts) == 1 and parts[0] in with_names and _is_operation(node)):
+        match node:
+            case Name() | Number():
+                continue
+            case Binary() | Unary() if node.operator in _SIGNS:
+                parts = [node.left] if node.operator == "**" and isinstance(node, Binary) else [*node.children()]
+            case Call(callee=Name(name=name), keywords=[], primes=0):
+                one = len(node.arguments) == 1 and node.arguments[0] in with_names and operation(name) is not None
+                parts = node.arguments if one else []
+            case _:
+                return None, called
+        if node in found:
             found.update(parts)
-    return found
-
-
-def _is_operation(node: Node) -> bool:
-    return isinstance(node, Call) and isinstance(node.callee, Name) and operation(node.callee.name) is not None
-
-
-def _is_arithmetic_or_call(node: Node) -> bool:
-    if isinstance(node, Binary):
-        return node.operator in ("+", "-", "*", "/", "**")
-    if isinstance(node, Unary):
-        return node.operator in ("+", "-")
-    return isinstance(node, Call) and isinstance(node.callee, Name) and not node.keywords and not node.primes
-
-
-def _parts(node: Node) -> Sequence[Node]:
-    if isinstance(node, Binary):
-        return node.left, node.right
-    if isinstance(node, Unary):
-        return (node.operand,)
-    return node.arguments if isinstance(node, Call) else ()
-
-
-class Lowered(NamedTuple):
-    """A template as a graph."""
-
-    root: Expr
-    names: list[Expr]
-    numbers: list[Expr]
-    operations: int
+    return found, called
 
 
 class _Valueless(Scope):
@@ -258,8 +237,8 @@ class _Valueless(Scope):
         raise EvaluationError("numbers are drawn anew each time")
 
 
-def lowered(template: Template, limits: Limits) -> Lowered | None:
-    """A template over numbers; None if it does not work entry by entry."""
+def lowered(template: Template, limits: Limits) -> tuple[Expr, list[Expr], list[Expr]] | None:
+    """A template over numbers, with the leaves of its names and numbers; None if it does not work entry by entry."""
     scope = _Valueless(limits)
     for name in (*template.names, *template.numbers):
         scope.names[name] = scope.graph.leaf(name, ())
@@ -280,4 +259,5 @@ def lowered(template: Template, limits: Limits) -> Lowered | None:
     used = {node for node in order if node.is_leaf}
     if used != {*names, *numbers} or not flowing(order).issuperset(names):  # where nothing is differentiated, there is something to say
         return None
-    return Lowered(root, names, numbers, len(operations))
+    template.nodes = len(operations) + len(numbers)
+    return root, names, numbers

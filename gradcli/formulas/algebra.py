@@ -1,4 +1,4 @@
-"""A graph as products: every node a coefficient times powers of bases, sums put over a common denominator and cancelled.
+"""A graph as products: every node a coefficient times powers of bases, sums put over a common denominator and into factors.
 
 What is equal for reasons of arithmetic, of powers, roots and exponentials, or by what records say of an operation (`Rewriting.means`,
 `squared`, `parity`) becomes the same value, as far as sums are short enough to be multiplied out.
@@ -45,69 +45,45 @@ from gradcli.ops.spec import Op
 _SIMPLE = 1000  # the largest denominator of a fraction that a float is taken for
 _EXACT = 1e15  # beneath which floats tell whole numbers apart
 
-# -- Factors and quotients of polynomials, by FLINT; where it is missing, none is found, and
-# formulas are longer.
-
-
-class _Ring:
-    """The ring of some polynomials without negative exponents: a variable is the power of a base of which all others are powers."""
-
-    def __init__(self, polynomials: Sequence[Polynomial]) -> None:
-        self.steps: dict[int, Number] = {}
-        for base in sorted({base for terms in polynomials for base in bases_of(terms)}):
-            exponents = [e for terms in polynomials for monomial in terms for b, e in monomial if b == base]
-            below = lcm(*(e.denominator for e in exponents))
-            self.steps[base] = lean(Fraction(gcd(*(e.numerator * (below // e.denominator) for e in exponents)), below))
-
-    def degrees(self, monomial: Monomial) -> tuple[int, ...]:
-        exponents = dict(monomial)
-        return tuple([int(exponents.get(base, 0) / step) for base, step in self.steps.items()])
-
-    def is_irreducible(self, terms: Polynomial) -> bool:
-        """Return whether a sum without common factor in its terms is linear in a base, one of its coefficients a single term."""
-        for exponents in zip(*map(self.degrees, terms), strict=True):
-            with_base = sum(map(bool, exponents))
-            if max(exponents) == 1 and 1 in (with_base, len(terms) - with_base):
-                return True
-        return False
-
-    def element(self, terms: Polynomial) -> Any:
-        """A polynomial as FLINT's. Raises ImportError where FLINT is missing."""
-        import flint
-
-        ring = flint.fmpq_mpoly_ctx.get([f"x{base}" for base in self.steps], flint.Ordering.lex)
-        return ring.from_dict({self.degrees(monomial): flint.fmpq(c.numerator, c.denominator) for monomial, c in terms.items()})
-
-    def polynomial(self, element: Any) -> Polynomial:
-        found: Polynomial = {}
-        for degrees, c in element.to_dict().items():
-            powers = [(base, lean(step * int(degree))) for (base, step), degree in zip(self.steps.items(), degrees, strict=True)]
-            found[tuple([power for power in powers if power[1]])] = lean(Fraction(int(c.p), int(c.q)))
-        return found
+# -- Factors of polynomials, by FLINT; where it is missing, none is found, and formulas are longer ---
 
 
 def factors(terms: Polynomial) -> list[Polynomial]:
-    """Factors of a polynomial that has no common monomial and number; their product is the polynomial but for a number."""
-    ring = _Ring([terms])
-    if ring.is_irreducible(terms):
+    """Factors of a polynomial that has no common monomial and number; their product is the polynomial but for a number.
+
+    A variable of FLINT's is the power of a base of which all others are powers.
+    """
+    steps: dict[int, Number] = {}
+    for base in sorted(bases_of(terms)):
+        exponents = [e for monomial in terms for b, e in monomial if b == base]
+        below = lcm(*(e.denominator for e in exponents))
+        steps[base] = lean(Fraction(gcd(*(e.numerator * (below // e.denominator) for e in exponents)), below))
+    degrees = [tuple([int(dict(monomial).get(base, 0) / step) for base, step in steps.items()]) for monomial in terms]
+    if _is_irreducible(degrees):
         return [terms]
     try:
-        _, found = ring.element(terms).factor()
+        import flint
     except ImportError:
         return [terms]
-    return [part for factor, times in reversed(found) for part in [primitive(ring.polynomial(factor))[2]] * int(times)]
+    ring = flint.fmpq_mpoly_ctx.get([f"x{base}" for base in steps], flint.Ordering.lex)
+    numbers = [flint.fmpq(c.numerator, c.denominator) for c in terms.values()]
+    found: list[Polynomial] = []
+    for factor, times in reversed(ring.from_dict(dict(zip(degrees, numbers, strict=True))).factor()[1]):
+        part: Polynomial = {}
+        for powers, c in factor.to_dict().items():
+            monomial = tuple([(base, lean(step * int(e))) for (base, step), e in zip(steps.items(), powers, strict=True) if e])
+            part[monomial] = lean(Fraction(int(c.p), int(c.q)))
+        found += [primitive(part)[2]] * int(times)
+    return found
 
 
-def quotient(x: Polynomial, y: Polynomial) -> Polynomial | None:
-    """x/y where that is a polynomial; None where it is not."""
-    ring = _Ring([x, y])
-    if not bases_of(x).issuperset(bases_of(y)) or any(e < 0 for terms in (x, y) for monomial in terms for _, e in monomial):
-        return None
-    try:
-        whole, rest = divmod(ring.element(x), ring.element(y))
-    except ImportError:
-        return None
-    return None if rest else ring.polynomial(whole)
+def _is_irreducible(degrees: list[tuple[int, ...]]) -> bool:
+    """Return whether a sum without common factor in its terms is linear in a base, one of its coefficients a single term."""
+    for exponents in zip(*degrees, strict=True):
+        with_base = sum(map(bool, exponents))
+        if max(exponents) == 1 and 1 in (with_base, len(degrees) - with_base):
+            return True
+    return False
 
 
 # -- Sums of values: over a common denominator, multiplied out, cancelled, and in factors ----------
@@ -168,22 +144,9 @@ class Sums(Powers):
         return self._factored(above, shared, None if plain and shared == () else terms)
 
     def _factored(self, above: Polynomial, shared: Monomial, terms: Polynomial | None) -> Value:
-        """Return what is above the common denominator, cancelled with it. ``terms`` are those that the sum was made of."""
+        """A sum in factors, times what its terms share. ``terms`` are those that the sum was made of."""
         number, monomial, above = primitive(above)
-        below = dict(shared)
-        for base, _ in shared:
-            divisor = self.bases[base].terms
-            while divisor is not None and below[base] < 0 and len(above) > 1:
-                self.spend(len(above))
-                found = quotient(above, divisor)
-                if found is None:
-                    break
-                above = found
-                below[base] += 1
-        if len(above) > 1 and below != dict(shared):
-            more, other, above = primitive(self.with_squares(above))
-            number, monomial = number * more, product(monomial, other)
-        outer = self.times((number, tuple(sorted((b, e) for b, e in below.items() if e))), (1, monomial))
+        outer = self.times((number, shared), (1, monomial))
         if len(above) == 1:
             return self.times(outer, self.bases.value(above))
         parts = self._parts(above)

@@ -23,6 +23,7 @@ from gradcli.tensors.transforms.vectorizing import mapped
 
 PRECISIONS = ("float64", "float32", "float16", "bfloat16")  # of arguments
 Floats = dict[str, np.ndarray]
+NOTHING: Mapping[str, Any] = {}
 Make = Callable[[str, Any, np.ndarray], Any]  # what a function is called with: for which name, what stood there, and the numbers
 
 
@@ -336,34 +337,18 @@ class Parameters:
         if not is_module(module):
             raise ArgumentError(f"parameters are those of a torch.nn.Module, not of {type(module).__name__}")
         self.module, self.dtype = module, dtype
-        self.values: dict[str, np.ndarray] = {}
-        self._slots: dict[str, list[Slot]] = {}  # several of what modules share
-        self._others: list[tuple[list[Slot], Any]] = []
-        names: dict[int, list[Slot]] = {}
-        for prefix, owner in module.named_modules():
-            for table in (owner._parameters, owner._buffers):
-                for key, tensor in table.items():
-                    if tensor is None:
-                        continue
-                    places = names.setdefault(id(tensor), [])
-                    places.append((table, key))
-                    if len(places) > 1:
-                        continue
-                    name = f"{prefix}.{key}".removeprefix(".")
-                    if tensor.requires_grad and table is owner._parameters:
-                        self.values[name], self._slots[name] = self._cast(tensor), places
-                    else:
-                        self._others.append((places, tensor))
-
-        for owner in module.modules():  # recurrent ones have a list of them beside
-            for key, kept in vars(owner).items():
-                if key not in ("_parameters", "_buffers") and isinstance(kept, (list, dict)):
-                    inside = kept.items() if isinstance(kept, dict) else enumerate(kept)
-                    for place, tensor in list(inside):
-                        if id(tensor) in names:
-                            names[id(tensor)].append((kept, place))
-                elif id(kept) in names:
-                    names[id(kept)].append((vars(owner), key))
+        tensors = [*module.parameters(), *module.buffers()]
+        slots: dict[int, list[Slot]] = {id(tensor): [] for tensor in tensors}  # several of what modules share
+        for owner in module.modules():
+            for table in (vars(owner), *vars(owner).values()):  # recurrent ones have a list of them beside
+                parts = table.items() if isinstance(table, dict) else enumerate(table) if isinstance(table, list) else ()
+                for key, part in parts:
+                    if id(part) in slots:
+                        slots[id(part)].append((table, key))
+        learned = {name: tensor for name, tensor in module.named_parameters() if tensor.requires_grad}
+        self.values = {name: self._cast(tensor) for name, tensor in learned.items()}
+        self._slots = [slots.pop(id(tensor)) for tensor in learned.values()]
+        self._others = [(slots[id(tensor)], tensor) for tensor in tensors if id(tensor) in slots]
 
     def _cast(self, tensor: Any) -> np.ndarray:
         numbers = of_torch(tensor)
@@ -383,7 +368,7 @@ class Parameters:
 
     @contextmanager
     def _placed(self, torch: Any, values: tuple[Any, ...]) -> Iterator[None]:
-        pairs = [*zip(self._slots.values(), values, strict=True)]
+        pairs = [*zip(self._slots, values, strict=True)]
         pairs += [(places, to_torch(torch, self._cast(tensor))) for places, tensor in self._others]
         before = [(table, key, table[key]) for places, _ in pairs for table, key in places]
         try:
@@ -440,13 +425,19 @@ class Subject:
             found |= {leaf.name: leaf.numbers for leaf in inside}
         return found
 
-    def __call__(self, floats: Mapping[str, np.ndarray] | None = None, make: Make | None = None) -> Any:
-        """Return what it gives at these numbers: those of its arguments, but for those that are given."""
-        numbers = {**self.floats, **(floats or {})}
-        make = make or self.make
+    def __call__(self, floats: Mapping[str, np.ndarray] = NOTHING, instead: Mapping[str, Any] = NOTHING) -> list[Any]:
+        """The arrays of its result at these numbers: those of its arguments, but for those that are given.
+
+        instead  what it takes, as it is, in the place of some of them
+        """
+        numbers = {**self.floats, **floats}
+
+        def make(name: str, value: Any, numbers: np.ndarray) -> Any:
+            return instead[name] if name in instead else self.make(name, value, numbers)
+
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return self.function(*(rebuilt(name, value, numbers, make) for name, value in self.arguments.items()))
+            return parts_of(self.function(*(rebuilt(name, value, numbers, make) for name, value in self.arguments.items())))
 
     def copies(self) -> dict[str, Any]:
         """Return the arguments as the function takes them, for code that may write into them."""
@@ -456,9 +447,9 @@ class Subject:
         """A random direction of its arguments."""
         return {name: random.standard_normal(x.shape).astype(x.dtype) for name, x in self.floats.items()}
 
-    def numbers(self, floats: Mapping[str, np.ndarray] | None = None) -> list[np.ndarray]:
+    def numbers(self, floats: Mapping[str, np.ndarray] = NOTHING) -> list[np.ndarray]:
         """The arrays of its result at these numbers. Raises ArgumentError for a result that is no real numbers."""
-        return [_real(part) for part in parts_of(self(floats))]
+        return [_real(part) for part in self(floats)]
 
     @cached_property
     def value(self) -> list[np.ndarray]:

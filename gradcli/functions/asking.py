@@ -241,6 +241,8 @@ def asked(
     forward  whether a framework's forward mode is held
     alone    whether an object may come without: an operator, which has an adjoint
     """
+    if by is not None:
+        one_of(spelled("by"), by, FRAMEWORKS)
     claims = [name for name in _KINDS if given[name] is not None]
     equations = [name for name in _EQUATIONS if given[name] is not None]
     if len(claims) + (by is not None) != 1 and not (alone and not claims and not equations and by is None and order == 1):
@@ -249,20 +251,13 @@ def asked(
             f"the gradient of a function is somebody's or a framework's: give one of {', '.join(names)} and {spelled('by')}",
             help="an object with matvec and rmatvec has its own adjoint, and goes alone",
         )
-    if len(equations) > 1:
-        raise UsageError(f"{spelled('implicit')} and {spelled('fixed_point')} exclude each other")
     if forward and by not in FORWARD:
         raise UsageError(f"{spelled('forward')} goes with {spelled('by')} {' or '.join(FORWARD)}")
     own = JVP if forward else GRADIENT
     kind = _KINDS[claims[0]] if claims else own if by is not None else ADJOINT
-    if kind != GRADIENT:
-        for name in [*(["order"] if order == 2 else []), *equations]:
-            raise UsageError(
-                f"{spelled(claims[0] if claims else 'forward')} and {spelled(name)} exclude each other",
-                help=f"{spelled(name)} goes with a gradient",
-            )
-    if equations and order == 2:
-        raise UsageError(f"{spelled(equations[0])} and {spelled('order')} exclude each other", help="second derivatives are not solved for")
+    exclusive = [*([] if kind == GRADIENT else claims or ["forward"]), *equations, *(["order"] if order == 2 else [])]
+    if len(exclusive) > 1:
+        raise UsageError(f"{spelled(exclusive[0])} and {spelled(exclusive[1])} exclude each other")
     claim = given[claims[0]] if claims else None
     return Asked(kind, claim, *((_EQUATIONS[equations[0]], given[equations[0]]) if equations else ()))
 
@@ -280,8 +275,6 @@ class AskedFunction:
         spelled: Callable[[str], str], alone: bool = False,
     ) -> None:  # fmt: skip
         what = asked({name: getattr(said, name) for name in OPTIONS}, said.by, said.order, spelled, alone=alone, forward=said.forward)
-        if said.by is not None:
-            one_of(spelled("by"), said.by, FRAMEWORKS)
         self.dtype = one_of(spelled("dtype"), said.dtype or "float64", PRECISIONS)
         self.functions = said.function, what.claim, what.equation, said.parameters
         self.said, self.at, self.policy, self.programs, self.folder = said, at, policy, programs, folder

@@ -6,26 +6,19 @@ their error. Either way claims are about the function's result times a seed.
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.check.verdict_cache import forgotten
 from gradcli.errors import ArgumentError, EvaluationError, UsageError
 from gradcli.functions.arguments import (
     DIRECTIONS,
-    Floats,
     NoValue,
     Parameters,
     Seeds,
@@ -44,15 +37,11 @@ from gradcli.functions.calls import arranged, by_names, guarded
 from gradcli.functions.differences import JVP, along, contracted
 from gradcli.functions.differences import said as tangents_said
 from gradcli.functions.frameworks import Framework, framework
-from gradcli.functions.implicit import ADJOINT, SOLUTION, adjoint_said, implicit, is_operator, parts_of_operator, refuse_nonlinear
-from gradcli.functions.places import Dependencies
+from gradcli.functions.implicit import ADJOINT, SOLUTION, adjoint_said, is_operator, parts_of_operator, refuse_nonlinear, solved
 from gradcli.functions.precision import precision_of
 from gradcli.functions.tracing.exact import Claims
 from gradcli.functions.truth import Truth, in_float64, traced
-from gradcli.report.verdicts import Check, Verdict, check_of
-from gradcli.storage.cache import FUNCTIONS
-from gradcli.storage.digests import content, digest_of, versions
-from gradcli.tensors.core.dtypes import NAMES, as_numbers
+from gradcli.report.verdicts import Check
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,9 +147,9 @@ class Question:
                 refuse_nonlinear(subject, self.state)
             claims = [say(subject, seeds) for seeds in directions]
             if equation is not None and self.solves is not None:
-                solved = implicit(subject, equation, self.solves, lambda residual: traced(residual, self.by, {}))
                 rtol = RTOL["float64"] if self.rtol is None else self.rtol
-                checks = solved.checks(directions, claims, rtol, self._asked_of(solved.equation))
+                trace = partial(traced, by=self.by, held={})
+                checks = solved(subject, equation, self.solves, trace, self._truth, directions, claims, rtol)
             else:
                 truth = self._truth(subject)
                 checks = [truth.check(seeds, said) for seeds, said in zip(directions, claims, strict=True)]
@@ -196,16 +185,6 @@ class Question:
 
     def _truth(self, subject: Subject) -> Truth:
         return Truth(subject, self.by, self.kind, self.rtol, self.atol)
-
-    def _asked_of(self, subject: Subject) -> Callable[[Seeds, Floats, float], Check]:
-        """The verdict on claims about another function, with so much more room."""
-        truth = self._truth(subject)
-
-        def ask(seeds: Seeds, said: Floats, room: float) -> Check:
-            truth.atol = self.atol + room
-            return truth.check(seeds, said)
-
-        return ask
 
     def _forward(self, subject: Subject, directions: list[Seeds], say: Callable[..., Any]) -> list[Check]:
         """The verdicts on a JVP, along random directions of the arguments."""
@@ -256,64 +235,3 @@ def _gravest(checks: list[Check]) -> Check:
 def _shown(subject: Subject) -> Any:
     value = subject.value
     return np.float64(value[0].reshape(())[()]) if subject.is_scalar else value[0] if len(value) == 1 else None
-
-
-# -- Verdicts about functions, remembered between runs: found by what was asked, and believed while
-# all that they hang on is as it was.
-
-
-_FORMAT = "1"
-_KEPT = (Verdict.AGREE, Verdict.KINK)  # what fails is asked again, for its smallest case
-
-
-class Answer(NamedTuple):
-    """Answer that is remembered: the verdict, the function's value, and where it is defined."""
-
-    check: Check
-    value: Any
-    file: str | None
-    line: int
-
-
-def key_of(functions: Sequence[str | None], question: Question, asked: Any) -> str:
-    """The key of a question: the names of its functions, its arguments by their contents, its options, and all versions.
-
-    functions  the one that it is about, that of what is claimed, and what it solves
-    asked      what else it is about: the texts of the arguments, how many points
-    """
-    options = replace(question, arguments={}, seed=None)  # all of them
-    here = _FORMAT, versions(), sys.version, platform.platform(), os.environ.get("PYTHONPATH")
-    return digest_of(here, tuple(functions), options, asked, content(question.seed), content(question.arguments))
-
-
-def recalled(key: str, folder: Path) -> Answer | None:
-    """The answer of that key, if it is remembered and all that it hangs on is as it was."""
-    found = FUNCTIONS.read(key)
-    with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        if found is not None:
-            kept = json.loads(found)
-            if Dependencies(kept["files"], kept["packages"]).are_as_they_were(folder):
-                file = kept["file"]
-                return Answer(check_of(kept["check"]), _value(kept["value"]), file and str(folder / file), kept["line"])
-    return None
-
-
-def remember(key: str, folder: Path, answer: Answer, dependencies: Dependencies) -> None:
-    """Keep an answer that is certain and finds nothing wrong, if there is room and permission."""
-    if answer.check.worst not in _KEPT:
-        return
-    file = answer.file
-    if file is not None and Path(file).is_relative_to(folder):
-        file = Path(file).relative_to(folder).as_posix()
-    kept = {
-        **dependencies._asdict(), "check": asdict(answer.check), "value": _plain(answer.value), "file": file, "line": answer.line
-    }  # fmt: skip
-    FUNCTIONS.keep(key, json.dumps(kept, default=forgotten).encode())
-
-
-def _plain(value: Any) -> Any:
-    return None if value is None else {"dtype": np.asarray(value).dtype.name, "numbers": as_numbers(np.asarray(value))}
-
-
-def _value(kept: Any) -> Any:
-    return None if kept is None else np.array(kept["numbers"], NAMES[kept["dtype"]].numpy)[()]

@@ -5,7 +5,7 @@ A framework is imported when it is asked for, and runs on the processor, in the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import ArgumentError, UsageError
-from gradcli.functions.arguments import Floats, Make, Seeds, Subject, as_given, of_torch, parts_of, to_torch
+from gradcli.functions.arguments import Floats, Make, Seeds, Subject, as_given, of_torch, to_torch
 
 
 class Framework(NamedTuple):
@@ -53,15 +53,8 @@ def _tensor(name: str, value: Any, numbers: np.ndarray) -> Any:
 
 def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     torch = import_module("torch")
-    leaves: dict[str, Any] = {}
-
-    def leaf(name: str, value: Any, numbers: np.ndarray) -> Any:
-        tensor = _tensor(name, value, numbers)
-        if name in subject.floats:
-            leaves[name] = tensor.requires_grad_()
-        return tensor
-
-    result = parts_of(subject(make=leaf))
+    leaves = {name: to_torch(torch, x).requires_grad_() for name, x in subject.floats.items()}
+    result = subject(instead=leaves)
     pairs = [(part, _seed_like(torch, part, seed)) for part, seed in zip(result, seeds, strict=True) if _requires_grad(part)]
     if not pairs:
         raise ArgumentError(
@@ -77,14 +70,10 @@ def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
 
 
 def _pushed_by_torch(subject: Subject, along: Floats) -> list[np.ndarray]:
-    dual = import_module("torch.autograd.forward_ad")
-
-    def made(name: str, value: Any, numbers: np.ndarray) -> Any:
-        tensor = _tensor(name, value, numbers)
-        return dual.make_dual(tensor, _tensor(name, value, along[name])) if name in along else tensor
-
+    torch, dual = import_module("torch"), import_module("torch.autograd.forward_ad")
     with dual.dual_level():
-        ends = [dual.unpack_dual(part) for part in parts_of(subject(make=made))]
+        moving = {name: dual.make_dual(*(to_torch(torch, part) for part in (x, along[name]))) for name, x in subject.floats.items()}
+        ends = [dual.unpack_dual(part) for part in subject(instead=moving)]
         return [np.zeros(end.primal.shape) if end.tangent is None else of_torch(end.tangent).copy() for end in ends]
 
 
@@ -120,7 +109,7 @@ def _by_jax(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     numbers = _like_floats(subject, subject.floats)
 
     def gradients(given: Any) -> Any:
-        result, pull = jax.vjp(lambda inner: _parts(subject, inner), given)
+        result, pull = jax.vjp(lambda inner: subject(instead=inner), given)
         (slopes,) = pull([jax.numpy.asarray(seed, part.dtype).reshape(part.shape) for part, seed in zip(result, seeds, strict=True)])
         return slopes
 
@@ -134,18 +123,13 @@ def _by_jax(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
 
 def _pushed_by_jax(subject: Subject, along: Floats) -> list[np.ndarray]:
     pairs = (_like_floats(subject, subject.floats),), (_like_floats(subject, along),)
-    _, found = import_module("jax").jvp(lambda given: _parts(subject, given), *pairs)
+    _, found = import_module("jax").jvp(lambda given: subject(instead=given), *pairs)
     return [np.asarray(part) for part in found]
 
 
 def _like_floats(subject: Subject, numbers: Floats) -> dict[str, Any]:
     """Numbers as arrays of JAX's, in the precision of the function's arguments."""
     return {name: import_module("jax").numpy.asarray(numbers[name], x.dtype) for name, x in subject.floats.items()}
-
-
-def _parts(subject: Subject, given: Mapping[str, Any]) -> list[Any]:
-    """The arrays of a result at traced numbers."""
-    return parts_of(subject(given, lambda name, value, numbers: numbers if name in given else subject.make(name, value, numbers)))
 
 
 # -- HIPS/autograd ------------------------------------------------------------------------------------------------
@@ -156,7 +140,7 @@ def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats
     names = list(subject.floats)
 
     def total(given: Any) -> Any:
-        parts = _parts(subject, dict(zip(names, given, strict=True)))
+        parts = subject(instead=dict(zip(names, given, strict=True)))
         return sum(add(part * seed) for part, seed in zip(parts, seeds, strict=True))
 
     def slope(given: Any) -> Any:

@@ -8,23 +8,21 @@ that allows them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradcli.functions.arguments import Seeds, Subject
-from gradcli.functions.differences import JVP, along, by_differences
-from gradcli.graph.nodes import reachable
+from gradcli.functions.differences import by_differences
 from gradcli.report.records import Record
 from gradcli.report.verdicts import VariableCheck, Verdict
 from gradcli.tensors.core.backward import grad
 from gradcli.tensors.core.dtypes import FLOATS
-from gradcli.tensors.core.modes import Mode, enable_grad, warn
+from gradcli.tensors.core.modes import enable_grad, warn
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace, traced
-from gradcli.tensors.transforms.derivatives import dual_level, make_dual, unpack_dual
 
 if TYPE_CHECKING:
     from gradcli.check.judge import Judge
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 _ATOL, _RTOL = 1e-5, 1e-3  # PyTorch's, of which a caller may give only one
 _NEARBY = 1e-3  # of an entry: how far points nearby are moved
 _SURE = 1e-9  # relative: what differences are not asked for
-_SHOWN = 6  # weights of a sum
 
 
 class GradcheckError(RuntimeError):
@@ -41,61 +38,35 @@ class GradcheckError(RuntimeError):
 
 def gradcheck(
     func: Callable[..., Any], inputs: Any, *, eps: float | None = None, atol: float | None = None, rtol: float | None = None,
-    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
-    check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
+    raise_exception: bool = True, nondet_tol: float = 0.0, fast_mode: bool = False,
 ) -> bool:  # fmt: skip
     """Return whether the gradients of func with respect to the inputs that require grad are right. Raises `GradcheckError` if not.
 
-    eps                   the widest step where differences decide; None for several, down to what rounding leaves
-    atol, rtol            how far an entry of the Jacobian may be from the truth; None of both: as far as rounding explains
-    raise_exception       False to be told by the result
-    nondet_tol            how far gradients of two passes may be apart, and each from the truth
-    check_undefined_grad  whether rules must take gradients that are not there for zeros
-    check_grad_dtypes     whether gradients must have their input's dtype
-    check_forward_ad      whether tangents are checked
-    check_backward_ad     whether gradients are checked
-    fast_mode             what is wrong is told of a sum of the Jacobian's rows, and not looked for in each
-    masked                whether a gradient of zeros must be zero to rounding only
+    eps              the widest step where differences decide; None for several, down to what rounding leaves
+    atol, rtol       how far an entry of the Jacobian may be from the truth; None of both: as far as rounding explains
+    raise_exception  False to be told by the result
+    nondet_tol       how far gradients of two passes may be apart, and each from the truth
+    fast_mode        whether atol and rtol are of a sum of the Jacobian's rows, and not of each
     """
-    if not (check_forward_ad or check_backward_ad):
-        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     arguments = _as_tuple(inputs)
     _check_inputs(arguments)
     given = atol is not None or rtol is not None
     absolute, relative = (_ATOL if atol is None else atol, _RTOL if rtol is None else rtol) if given else (0.0, 0.0)
-    tolerance = _Tolerance(absolute + nondet_tol, relative, nondet_tol, eps, fast_mode, check_grad_dtypes)
-
-    def faults() -> Iterator[str | None]:
-        function = _Function(func, arguments)
-        if check_backward_ad:
-            yield _backward_fault(function, tolerance)
-        if check_forward_ad:
-            yield from (_tangent_fault(function, i, tolerance) for i in function.chosen)
-        if check_backward_ad:
-            yield _fault_of_zeros(function, bool(masked))
-            if check_undefined_grad:
-                yield _fault_of_nothing(function)
-
+    tolerance = _Tolerance(absolute + nondet_tol, relative, nondet_tol, eps, fast_mode)
     with enable_grad():
-        fault = next(filter(None, faults()), None)
-    if fault is not None and raise_exception:
+        function = _Function(func, arguments)
+        fault = _backward_fault(function, tolerance) or _fault_of_zeros(function)
+    if fault and raise_exception:
         raise GradcheckError(fault)
-    return fault is None
+    return not fault
 
 
-def gradgradcheck(
-    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
-    **options: Any,
-) -> bool:  # fmt: skip
+def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, **options: Any) -> bool:
     """Return the same for second derivatives: `gradcheck` of the gradient of func with respect to inputs and seeds.
 
-    grad_outputs        the seeds; None for random ones
-    check_fwd_over_rev  whether tangents of the gradient are checked
-    check_rev_over_rev  whether gradients of the gradient are checked
-    options             the others of `gradcheck`
+    grad_outputs  the seeds; None for random ones
+    options       those of `gradcheck`
     """
-    if not (check_fwd_over_rev or check_rev_over_rev):
-        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     arguments = _as_tuple(inputs)
     _check_inputs(arguments)
     chosen = [i for i, x in enumerate(arguments) if _moves(x)]
@@ -105,18 +76,13 @@ def gradgradcheck(
         with enable_grad():
             outputs = _differentiable(func(*arguments))
         seeds = tuple([Tensor(random.uniform(-1, 1, y.shape).astype(y.array.dtype)).requires_grad_() for y in outputs])
-    moving = [i for i, x in enumerate((*arguments, *seeds)) if _moves(x)]
 
     def slopes(*given: Any) -> Any:
-        for i in moving:  # in forward mode they come without
-            given[i].requires_grad_()
         xs = given[: len(arguments)]
         found = grad(_differentiable(func(*xs)), [xs[i] for i in chosen], given[len(arguments) :], create_graph=True, allow_unused=True)
         return tuple([part for part in found if part is not None])
 
-    return gradcheck(
-        slopes, (*arguments, *seeds), check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, **options
-    )  # fmt: skip
+    return gradcheck(slopes, (*arguments, *seeds), **options)
 
 
 def _check_inputs(arguments: tuple[Any, ...]) -> None:
@@ -166,7 +132,6 @@ class _Function:
         self.chosen = [i for i, x in enumerate(arguments) if _moves(x)]
         self.inputs: list[Tensor] = [arguments[i] for i in self.chosen]
         self.names = [f"input{i}" for i in self.chosen]
-        self.plain = [a.detach() if isinstance(a, Tensor) else a for a in arguments]
         result, self._run = traced(func, arguments, self.inputs, self.names)
         self.floats, self.outputs = _floats(result), _differentiable(result)
         arrays = {name: x.array.copy() for name, x in zip(self.names, self.inputs, strict=True)}
@@ -227,6 +192,10 @@ class _Function:
         copies = [Tensor(cotangent.copy()) for cotangent in cotangents]
         return grad(outputs, self.inputs, copies, retain_graph=True, allow_unused=True)
 
+    def filled(self, found: Sequence[Tensor | None]) -> list[np.ndarray]:
+        """Return gradients by the inputs as arrays, zeros where there are none."""
+        return [np.zeros_like(x.array) if g is None else g.array.copy() for x, g in zip(self.inputs, found, strict=True)]
+
 
 # -- Sums of a Jacobian's rows before the references: those of whole arrays first, which are quick, and those of multi-precision.
 
@@ -276,7 +245,6 @@ class _Tolerance(NamedTuple):
     noise   how far gradients of two passes may be apart
     step    the widest one of differences, or None
     sums    whether sums of the Jacobian's rows are judged, and no rows by themselves
-    dtypes  whether gradients must have their input's dtype, and tangents their value's
     """
 
     absolute: float
@@ -284,15 +252,14 @@ class _Tolerance(NamedTuple):
     noise: float
     step: float | None
     sums: bool
-    dtypes: bool
 
-    def verdict(self, subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, weight: float | None) -> VariableCheck:
-        """Return the verdict of differences.
+    def fault(self, subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, weight: float | None) -> str:
+        """Return what differences find wrong; "" if it is nothing.
 
         weight  of the sum whose derivative it is; None where nothing is allowed
         """
         rtol, atol = (_SURE, 0.0) if weight is None else (self.relative, self.absolute * weight)
-        return by_differences(subject, name, seeds, claimed, rtol, atol, self.step)
+        return _told(by_differences(subject, name, seeds, claimed, rtol, atol, self.step))
 
 
 def _told(part: VariableCheck | None, how: str = "") -> str:
@@ -300,15 +267,14 @@ def _told(part: VariableCheck | None, how: str = "") -> str:
     if part is None or part.worst is None or (part.verdict is not Verdict.MISMATCH and np.isfinite(part.worst.reference)):
         return ""
     worst = part.worst
-    entry = f", entry {list(worst.index)}"
-    return f"{entry}: {worst.engine!r} where the derivative is {worst.reference!r} ({how or part.reason})"
+    return f", entry {list(worst.index)}: {worst.engine!r} where the derivative is {worst.reference!r} ({how or part.reason})"
 
 
 def _backward_fault(function: _Function, tolerance: _Tolerance) -> str | None:
     """Return what is wrong in the Jacobian as backward passes give it; None if nothing is."""
     if function.outputs:
         trace = function.trace
-        faults = (_Rows(function, trace, number, y, tolerance).fault() for number, y in enumerate(function.outputs))
+        faults = (_rows_fault(function, trace, number, y, tolerance) for number, y in enumerate(function.outputs))
         return next(filter(None, faults), None)
     there = function.subject.numbers({name: x * (1 + _NEARBY) + _NEARBY for name, x in function.subject.floats.items()})
     if all(np.array_equal(y, z, equal_nan=True) for y, z in zip(function.subject.value, there, strict=True)):
@@ -316,169 +282,40 @@ def _backward_fault(function: _Function, tolerance: _Tolerance) -> str | None:
     return "Numerical gradient for function expected to be zero. No result requires a gradient, and yet they depend on the input"
 
 
-class _Rows:
-    """One output of a function, whose rows of the Jacobian are judged by a sum of them with random weights: a wrong row is orthogonal to
-    no such vector.
+def _rows_fault(function: _Function, trace: Trace | None, number: int, y: Tensor, tolerance: _Tolerance) -> str | None:
+    """Return what is wrong in the Jacobian's rows of one output, judged by a sum with random weights: a wrong row is orthogonal to none.
 
+    What is wrong there, and allowed within some tolerance, is asked of differences: of each row, unless a sum of them is enough.
     trace  says everything that the function does, or None: then differences decide
     """
+    floats, shape = function.floats, y.array.shape
 
-    def __init__(self, function: _Function, trace: Trace | None, number: int, y: Tensor, tolerance: _Tolerance) -> None:
-        self.function, self.trace, self.number, self.y, self.tolerance = function, trace, number, y, tolerance
-
-    def fault(self) -> str | None:
-        """An entry of the Jacobian that is wrong, and that the caller does not allow to be."""
-        y, tolerance = self.y.array, self.tolerance
-        weights = np.asarray(np.random.default_rng(0).standard_normal(y.shape).astype(y.dtype))
-        found, again = (self.function.gradients([self.y], [weights]) for _ in range(2))
-        irregular = self._irregular(found, again)
-        if irregular is not None:
-            return irregular
-        wrong = self._wrong(weights, self._filled(found))
-        if not wrong:
-            return None
-        prefix = f"Jacobian mismatch for output {self.number} with respect to "
-        allowed = bool(tolerance.absolute or tolerance.relative)
-        rows = [] if tolerance.sums else list(np.ndindex(y.shape))
-        while not allowed and len(rows) > 1:  # the half in which something is wrong
-            half = rows[: len(rows) // 2]
-            some = _only(weights, half)
-            rows = half if self._wrong(some, self._slopes(some)) else rows[len(half) :]
-        for row in rows:
-            one = _only(np.ones_like(weights), [row])
-            said = self._wrong(one, self._slopes(one), allowed)
-            if said:
-                return prefix + said.replace(", ", f", output entry {list(row)}, input " if row else ", input ", 1)
-        if allowed:
-            wrong = self._wrong(weights, self._slopes(weights), allowed) if tolerance.sums else ""
-        of_sum = f", in the sum over the output's entries with weights {np.ravel(weights).tolist()[:_SHOWN]}"
-        return prefix + wrong + of_sum if wrong else None
-
-    def _irregular(self, found: Sequence[Tensor | None], again: Sequence[Tensor | None]) -> str | None:
-        """Return what is wrong in gradients of two passes, whatever the right ones are: others each time, or of another dtype."""
-        noise = self.tolerance.noise
-        for part, other, x in zip(found, again, self.function.inputs, strict=True):
-            if part is None or other is None:
-                continue
-            if self.tolerance.dtypes and part.dtype != x.dtype:
-                return f"Gradient has dtype mismatch: {part.dtype} of an input of {x.dtype}"
-            if not (np.array_equal(part.array, other.array) or np.allclose(part.array, other.array, rtol=0, atol=noise, equal_nan=True)):
-                return f"Backward is not reentrant: it gives different values each time. The tolerance for nondeterminism was {noise}."
-        return None
-
-    def _slopes(self, weights: np.ndarray) -> list[np.ndarray]:
-        """The sum of rows as a backward pass gives it."""
-        return self._filled(self.function.gradients([self.y], [weights]))
-
-    def _filled(self, found: Sequence[Tensor | None]) -> list[np.ndarray]:
-        return [np.zeros_like(x.array) if g is None else g.array.copy() for x, g in zip(self.function.inputs, found, strict=True)]
-
-    def _wrong(self, weights: np.ndarray, slopes: Sequence[np.ndarray], allowed: bool = False) -> str:
-        """Return what is wrong in a sum of rows ("" if nothing), or what is not allowed to be."""
-        function, parts = self.function, None
-        if self.trace is not None and not allowed:
-            parts = _by_reference(function, self.trace, self.y, weights, slopes)
+    def wrong(weights: np.ndarray, slopes: Sequence[np.ndarray], allowed: bool) -> str:
+        parts = None if trace is None or allowed else _by_reference(function, trace, y, weights, slopes)
+        seeds = [weights if z is y else np.zeros(z.shape) for z in floats]
         weight = float(np.abs(weights).sum()) if allowed else None
-        seeds = [weights if z is self.y else np.zeros(z.shape) for z in function.floats]
         for i, name, claimed in zip(function.chosen, function.names, slopes, strict=True):
-            if parts is not None:
-                said = _told(parts.get(name), "exactly")
-            else:
-                said = _told(self.tolerance.verdict(function.subject, name, seeds, claimed, weight))
+            said = tolerance.fault(function.subject, name, seeds, claimed, weight) if parts is None else _told(parts.get(name), "exactly")
             if said:
-                return f"input {i}{said}"
+                return f"Jacobian mismatch for output {number} with respect to input {i}{said}"
         return ""
 
+    weights = np.asarray(np.random.default_rng(0).standard_normal(shape).astype(y.array.dtype))
+    found, again = (function.gradients([y], [weights]) for _ in range(2))
+    noise = tolerance.noise
+    for part, other in zip(found, again, strict=True):
+        if part is not None and other is not None and not np.allclose(part.array, other.array, rtol=0, atol=noise, equal_nan=True):
+            return f"Backward is not reentrant: it gives different values each time. The tolerance for nondeterminism was {noise}."
+    fault = wrong(weights, function.filled(found), False)
+    if not fault or not (tolerance.absolute or tolerance.relative):
+        return fault
+    rows = (weights,) if tolerance.sums else np.eye(weights.size, dtype=weights.dtype).reshape(weights.size, *shape)
+    return next(filter(None, (wrong(row, function.filled(function.gradients([y], [row])), True) for row in rows)), None)
 
-def _only(weights: np.ndarray, rows: Sequence[tuple[int, ...]]) -> np.ndarray:
-    out = np.zeros_like(weights)
-    for row in rows:
-        out[row] = weights[row]
-    return out
 
-
-def _tangent_fault(function: _Function, i: int, tolerance: _Tolerance) -> str | None:
-    """Return what is wrong in the tangents of forward mode by one input, in a random direction; None if nothing is."""
-    random, plain = np.random.default_rng(i), function.plain
-    x = plain[i].array
-    vector = np.asarray(random.standard_normal(x.shape).astype(x.dtype))
-    with dual_level():
-        given = list(plain)
-        for j in function.chosen:  # the others move by zeros
-            given[j] = make_dual(plain[j], Tensor(vector if j == i else np.zeros_like(plain[j].array)))
-        moving = [unpack_dual(y) for y in _floats(function.func(*given))]
-
-    stepped = along(function.subject, {f"input{i}": vector})
-    for number, (y, tangent) in enumerate(moving):
-        if tolerance.dtypes and tangent is not None and tangent.dtype != y.dtype:
-            return f"Forward AD gradient has dtype mismatch: {tangent.dtype} of a value of {y.dtype}"
-        weights = random.standard_normal(y.array.shape).astype(y.array.dtype)
-        said = np.asarray(0.0 if tangent is None else float((tangent.array * weights).sum()))
-        seeds = [weights if k == number else np.zeros(z.shape) for k, z in enumerate(function.floats)]
-        weight = float(np.abs(weights).sum() * np.abs(vector).sum())
-        wrong = _told(tolerance.verdict(stepped, JVP, seeds, said, weight))
-        if wrong:
-            return f"Jacobian computed with forward mode mismatch for output {number} with respect to input {i}{wrong}"
+def _fault_of_zeros(function: _Function) -> str | None:
+    """Return what is wrong in gradients of zeros as cotangents, which are zeros."""
+    for found in function.gradients(function.outputs, [np.zeros_like(y.array) for y in function.outputs]):
+        if found is not None and found.array.any():
+            return f"backward not multiplied by grad_output: {float(np.max(np.abs(found.array)))!r} of a cotangent of zeros"
     return None
-
-
-# -- What gradients of a function must be beside right, as ``gradcheck`` asks: zero where nothing comes
-# in. Each check gives what is wrong, or None.
-
-
-_BREAKING = (
-    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing callers of "
-    'this function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable the feature'
-)
-_UNDEFINED = "Expected backward function to handle undefined output grads"
-_NOT_ZERO = "Expected all input grads to be undefined or zero when all output grads are undefined or zero"
-
-
-def _fault_of_zeros(function: _Function, roughly: bool) -> str | None:
-    """Return whether zeros as cotangents give zeros as gradients.
-
-    roughly  to rounding
-    """
-    for found in _of_zeros(function, function.outputs):
-        if found is not None and not (np.allclose(found.array, 0) if roughly else not found.array.any()):
-            return f"backward not multiplied by grad_output: {_largest(found)!r} of a cotangent of zeros"
-    return None
-
-
-def _of_zeros(function: _Function, outputs: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
-    return function.gradients(outputs, [np.zeros_like(y.array) for y in outputs])
-
-
-def _largest(found: Tensor) -> float:
-    return float(np.max(np.abs(found.array)))
-
-
-def _fault_of_nothing(function: _Function) -> str | None:
-    """Return whether rules and hooks of the user's take gradients that are not there for zeros: all of them, and those of one result."""
-    outputs = function.outputs
-    checks: list[Callable[[], Sequence[Any]]] = [partial(_answers_to_nothing, outputs)]
-    if len(outputs) > 1:
-        checks += [partial(_of_zeros, function, [*outputs[:i], *outputs[i + 1 :]]) for i in range(len(outputs))]
-    for check in checks:
-        try:
-            wrong = next((part for part in check() if part is not None and part.array.any()), None)
-            fault = "" if wrong is None else f"{_NOT_ZERO}: {_largest(wrong)!r}"
-        except RuntimeError as error:
-            fault = f"{_UNDEFINED}: {error}"
-        if fault:
-            warn(_BREAKING)
-            return fault
-    return None
-
-
-def _answers_to_nothing(outputs: Sequence[Tensor]) -> list[Any]:
-    """Return what the user's own say to gradients that are not there: hooks, and functions, which are all that is asked."""
-    found: list[Any] = []
-    with Mode(recording=False):
-        for node in reachable([y.gradient_node() for y in outputs]):
-            if node.watch is not None:
-                found += [hook(None) for hook in list(node.watch.hooks.values())]
-            if node.op is not None and "call" in node.static:
-                parts = node(*[None] * node.op.outputs)
-                found += parts if isinstance(parts, tuple) else (parts,)
-    return found

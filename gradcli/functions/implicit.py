@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,44 +30,24 @@ _SINGULAR = 1e13  # the condition number from which the solution is no function 
 _MOST = 1_000  # unknowns
 
 
-@dataclass(frozen=True, eq=False)
-class Implicit:
-    """An equation at the solution that a function has found, made better by a step of Newton's.
+class Decider(Protocol):
+    """Verdicts on gradients of one function, with room for what they may be off by."""
 
-    equation  the function of its residual, at the better solution
-    step      that step, relative to the solution
-    residual  the largest entry of the residual at the solution that was found
-    jacobian  of the residual by the solution
+    atol: float
+
+    def check(self, seeds: Seeds, claims: Floats) -> Check:
+        """The verdict on a gradient of the result's sum with these seeds."""
+
+
+def solved(
+    subject: Subject, equation: Callable[..., Any], solves: str, trace: Callable[[Subject], Exact | None],
+    truth_of: Callable[[Subject], Decider], directions: list[Seeds], claims: list[Floats], rtol: float,
+) -> list[Check]:  # fmt: skip
+    """The verdicts on gradients of the solution of an equation times seeds: those on gradients of the residual at a fixed solution.
+
+    The solution that the function has found is made better by a step of Newton's. Raises ArgumentError for an equation of another
+    shape, EvaluationError for a singular one.
     """
-
-    equation: Subject
-    step: float
-    residual: float
-    jacobian: np.ndarray
-
-    def checks(
-        self, directions: list[Seeds], claims: list[Floats], rtol: float, ask: Callable[[Seeds, Floats, float], Check]
-    ) -> list[Check]:
-        """The verdicts on gradients of the solution times seeds; ``ask`` gives those on gradients of the residual, with some room."""
-        if self.step > rtol:
-            off = f"its residual is {self.residual:.2g}, and a Newton step moves the solution by {self.step:.2g} of it"
-            open_ = VariableCheck(Verdict.UNDETERMINED, reason=f"the equation is not solved: {off}")
-            return [Check(Verdict.UNDETERMINED, dict.fromkeys(claims[0], open_), reason=open_.reason)]
-        # what the solution is off by, and what rounding makes of the multipliers
-        epsilon = max([float(np.finfo(float).eps), *(epsilon_of(part.dtype) for part in claims[0].values())])
-        unsure = 4 * (self.step + float(np.linalg.cond(self.jacobian)) * epsilon)
-        checks = []
-        for seeds, said in zip(directions, claims, strict=True):
-            size = max((float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in said.values()), default=0.0)
-            multipliers = np.linalg.solve(self.jacobian.T, np.ravel(seeds[0])).reshape(self.equation.value[0].shape)
-            checks.append(ask([-multipliers], said, unsure * size))
-            for part in checks[-1].variables.values():
-                part.decided_by = f"{THEOREM}{part.decided_by}"
-        return checks
-
-
-def implicit(subject: Subject, equation: Callable[..., Any], solves: str, trace: Callable[[Subject], Exact | None]) -> Implicit:
-    """The equation that a function solves. Raises ArgumentError for one of another shape, EvaluationError for a singular one."""
     if len(subject.value) != 1:
         raise ArgumentError(f"a function that solves an equation gives one array, not {len(subject.value)}")
     (found,) = subject.value
@@ -79,17 +59,32 @@ def implicit(subject: Subject, equation: Callable[..., Any], solves: str, trace:
         raise ArgumentError(f"the {solves} has {entries} entries, the solution {found.size}: there must be one for each")
     if found.size > _MOST:
         raise EvaluationError(f"the solution has {found.size:,} entries; at most {_MOST:,} are solved for")
-    step = _solved(_jacobian(here, trace), np.ravel(here.value[0])).reshape(found.shape)
-    size = float(np.abs(found).max(initial=0.0)) or 1.0
-    there = _at(subject, residual, (found - step).astype(found.dtype))
+    change = _solution(_jacobian(here, trace), np.ravel(here.value[0])).reshape(found.shape)
+    there = _at(subject, residual, (found - change).astype(found.dtype))
     jacobian = _jacobian(there, trace)
-    _solved(jacobian, np.zeros(found.size))
-    return Implicit(
-        replace(there, wrt=subject.wrt),
-        float(np.abs(step).max(initial=0.0)) / size,
-        float(np.abs(here.value[0]).max(initial=0.0)),
-        jacobian,
-    )
+    _solution(jacobian, np.zeros(found.size))
+    step = _largest(change) / (_largest(found) or 1.0)
+    if step > rtol:
+        off = f"its residual is {_largest(here.value[0]):.2g}, and a Newton step moves the solution by {step:.2g} of it"
+        open_ = VariableCheck(Verdict.UNDETERMINED, reason=f"the equation is not solved: {off}")
+        return [Check(Verdict.UNDETERMINED, dict.fromkeys(claims[0], open_), reason=open_.reason)]
+    # what the solution is off by, and what rounding makes of the multipliers
+    epsilon = max([float(np.finfo(float).eps), *(epsilon_of(part.dtype) for part in claims[0].values())])
+    unsure = 4 * (step + float(np.linalg.cond(jacobian)) * epsilon)
+    truth = truth_of(replace(there, wrt=subject.wrt))
+    atol, checks = truth.atol, []
+    for seeds, said in zip(directions, claims, strict=True):
+        size = max((_largest(part[np.isfinite(part)]) for part in said.values()), default=0.0)
+        multipliers = np.linalg.solve(jacobian.T, np.ravel(seeds[0])).reshape(here.value[0].shape)
+        truth.atol = atol + unsure * size
+        checks.append(truth.check([-multipliers], said))
+        for part in checks[-1].variables.values():
+            part.decided_by = f"{THEOREM}{part.decided_by}"
+    return checks
+
+
+def _largest(x: np.ndarray) -> float:
+    return float(np.abs(x).max(initial=0.0))
 
 
 def _at(subject: Subject, residual: Callable[..., Any], solution: np.ndarray) -> Subject:
@@ -103,7 +98,7 @@ def _minus(map_: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, *arguments: x - map_(x, *arguments)
 
 
-def _solved(jacobian: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _solution(jacobian: np.ndarray, right: np.ndarray) -> np.ndarray:
     condition = np.linalg.cond(jacobian) if np.isfinite(jacobian).all() else np.inf
     if not condition <= _SINGULAR:
         raise EvaluationError("the derivative of the residual by the solution is singular: the solution is no function of the arguments")
@@ -171,8 +166,7 @@ def refuse_nonlinear(subject: Subject, state: int) -> None:
     one, other, both = (guarded(partial(subject.numbers, at), NoValue, interrupts=False) for at in (first, second, mixed))
     room = _LINEAR if all(x.dtype == np.float64 for x in subject.floats.values()) else 1e-3
     for x, y, z in zip(one, other, both, strict=True):
-        size = float((abs(a * x) + abs(b * y)).max(initial=0.0))
-        off = float(np.abs(a * x + b * y - z).max(initial=0.0))
+        size, off = _largest(abs(a * x) + abs(b * y)), _largest(a * x + b * y - z)
         if not off <= room * size:
             raise ArgumentError(f"the function is not linear: A(2.5*x - 1.25*y) is off 2.5*A(x) - 1.25*A(y) by {off:.2g} of {size:.2g}")
 

@@ -11,7 +11,7 @@ sums are independent enough for that to hold but with tiny probability (N. J. Hi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -74,12 +74,7 @@ class Stochastic(Arithmetic):
         self.kind, self.formats = kind, formats
         self.overflows = False
         self._set(kind)
-        self._known: list[tuple[Op, Any, Any, Any, Any]] = []  # what depends on no pass: results, and how far they are rounded
-        self.start(0)
-
-    def start(self, number: int) -> None:
-        """Begin a pass, of which each is the same at any time."""
-        self.random, self._next = np.random.default_rng(number), 0
+        self.random = np.random.default_rng(0)
 
     def at(self, node: Expr) -> Format:
         """Compute from here on in the format of a node."""
@@ -114,30 +109,22 @@ class Stochastic(Arithmetic):
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         if self.narrow and op.definition is not None and not op.elementwise and not op.public:  # each operation of its definition rounds
             return op.definition(*operands, **static)
-        out, noise = self._unmoved(op, [o.value if isinstance(o, Moved) else o for o in operands], static)
+        values = [o.value if isinstance(o, Moved) else o for o in operands]
+        out = op.forward(*values, **static)
+        noise = self._own_rounding(op, out, values, static)
         decides = not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"  # what is near a limit may be decided otherwise
         there = op.forward(*map(self._apart if decides else self._moved, operands), **static)
         if isinstance(out, tuple):
             return tuple(map(self._rounded, out, there, noise))
         return self._rounded(out, there, noise)
 
-    def _unmoved(self, op: Op, values: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
-        """A result without rounding, and how far it is rounded: computed in the first pass."""
-        place, self._next = self._next, self._next + 1
-        if place < len(self._known):
-            known, of, parameters, *result = self._known[place]
-            if known is op and parameters == static and all(map(_is_same, of, values)):
-                return result[0], result[1]
-        out = op.forward(*values, **static)
-        if isinstance(out, tuple):
-            noise: Any = [(self.unit + 8 * self.total) * np.abs(part) if is_float(part) else None for part in out]
-        else:
-            noise = self.rounding(op, out, values, static)
+    def _own_rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
+        """Return how far a result is rounded by its own operation; for each part of several."""
         parts = out if isinstance(out, tuple) else (out,)
         self.overflows = self.overflows or any(is_float(p) and bool(np.any(np.abs(p) > self.format.largest)) for p in parts)
-        del self._known[place:]
-        self._known.append((op, values, static, out, noise))
-        return out, noise
+        if isinstance(out, tuple):
+            return [(self.unit + 8 * self.total) * np.abs(part) if is_float(part) else None for part in out]
+        return self.rounding(op, out, values, static)
 
     def _rounded(self, out: Any, there: Any, noise: Any) -> Moved:
         if noise is None:
@@ -188,20 +175,6 @@ class _Passing(Domain[Moved]):
         return arithmetic.cast(out, min(given, key=lambda one: one.unit, default=kind), kind) if op.unchanged else out
 
 
-class _Forward(NamedTuple):
-    """The values of a pass forwards, and how far those are moved that are read back."""
-
-    table: Mapping[Expr, Any]
-    shifts: Mapping[Expr, Any]
-
-    def of(self, node: Expr | None) -> Any:
-        """Return a node's value as a rule reads it."""
-        if node is None:
-            return None
-        known, shift = self.table[node], self.shifts.get(node)
-        return known if shift is None else Moved(known.value, known.moved + shift, known.arithmetic)
-
-
 class Reach(NamedTuple):
     """Distance to which rounding may take the gradients of a number.
 
@@ -223,23 +196,19 @@ def reaches(
     order = reachable([root])
     needed = depending(order, set(wrt.values()))
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
-    steps, forwards = _unshared(order, needed, set(wrt.values())), list[_Forward]()
+    steps, forwards = _unshared(order, needed, set(wrt.values())), list[dict[Expr, Any]]()
     with np.errstate(all="ignore"):
-        for number in range(PASSES):
-            arithmetic.start(number)
-            table = interpret(order, _Passing(leaves, arithmetic))
-            forwards = [*forwards[-1:], _Forward(table, _read_back(order, needed, table))]
+        for table in _passes(order, leaves, arithmetic):
+            forwards = [*forwards[-1:], table | _read_back(order, needed, table)]
             found = _gradients(steps, set(wrt.values()), forwards, arithmetic)
             for name, x in wrt.items():
                 if x in found:
                     farthest[name] = np.maximum(farthest[name], _distance(found[x]))
         terms = _terms(steps, wrt, {node: _unrounded(x) for node, x in table.items()})
-    rooms = dict(farthest)
     for name, x in wrt.items():
         if x in found:
-            size = np.abs(found[x].value)
-            rooms[name] = FACTOR * farthest[name] + 2 * kind.unit * size + 2 * kind.unit * kind.least
-    return Reach(rooms, terms, arithmetic.overflows)
+            farthest[name] = FACTOR * farthest[name] + 2 * kind.unit * np.abs(found[x].value) + 2 * kind.unit * kind.least
+    return Reach(farthest, terms, arithmetic.overflows)
 
 
 def spreads(results: Sequence[Expr], leaves: Mapping[Expr, Any], kind: Format) -> list[Any]:
@@ -247,11 +216,16 @@ def spreads(results: Sequence[Expr], leaves: Mapping[Expr, Any], kind: Format) -
     arithmetic, order = Stochastic(kind), reachable(results)
     farthest = [np.zeros(node.shape) for node in results]
     with np.errstate(all="ignore"):
-        for number in range(PASSES):
-            arithmetic.start(number)
-            table = interpret(order, _Passing(leaves, arithmetic))
+        for table in _passes(order, leaves, arithmetic):
             farthest = [np.maximum(far, _distance(table[node])) for far, node in zip(farthest, results, strict=True)]
     return [FACTOR * far for far in farthest]
+
+
+def _passes(order: Sequence[Expr], leaves: Mapping[Expr, Any], arithmetic: Stochastic) -> Iterator[dict[Expr, Any]]:
+    """Yield the values of each pass forwards, which draws the same at any time."""
+    for number in range(PASSES):
+        arithmetic.random = np.random.default_rng(number)
+        yield interpret(order, _Passing(leaves, arithmetic))
 
 
 def _distance(x: Moved) -> Any:
@@ -329,7 +303,9 @@ def _unshared(order: Sequence[Expr], needed: set[Expr], targets: set[Expr]) -> l
     return steps[::-1]
 
 
-def _gradients(steps: Sequence[_Step], targets: set[Expr], forwards: Sequence[_Forward], arithmetic: Stochastic) -> dict[Expr, Any]:
+def _gradients(
+    steps: Sequence[_Step], targets: set[Expr], forwards: Sequence[Mapping[Expr, Any]], arithmetic: Stochastic
+) -> dict[Expr, Any]:
     """Return the gradients of one sweep backwards, of which each rule reads one of the forward passes.
 
     What a rule reads need not be what went on: kernels go on with more bits than they keep, as PyTorch's normalisations do with the mean,
@@ -341,8 +317,8 @@ def _gradients(steps: Sequence[_Step], targets: set[Expr], forwards: Sequence[_F
         if step.is_summed and isinstance(cotangent, Moved) and arithmetic.random.integers(2):
             cotangent = cotangent.without_nothing()
         node, kind = step.node, arithmetic.at(step.node)
-        read = forwards[int(arithmetic.random.integers(len(forwards)))].of
-        parts = contributions(step, wanted, cotangent, [read(node), *map(read, node.operands)], guarded)
+        read = forwards[int(arithmetic.random.integers(len(forwards)))]
+        parts = contributions(step, wanted, cotangent, [read[node], *(None if x is None else read[x] for x in node.operands)], guarded)
         kinds = [arithmetic.formats.get(x, arithmetic.kind) if x is not None else kind for x in node.operands]
         return [arithmetic.cast(part, kind, wanted) for part, wanted in zip(parts, kinds, strict=False)]
 
@@ -363,8 +339,8 @@ def _swept(steps: Sequence[_Step], targets: set[Expr], seed: Any, parts_of: Call
     return found
 
 
-def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, Any]) -> dict[Expr, Any]:
-    """Return how far values are moved that code takes from what was made of them and rounded: 1 - y*y from y = tanh(x)."""
+def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, Any]) -> dict[Expr, Moved]:
+    """Return the values, moved further, that code takes from what was made of them and rounded: 1 - y*y from y = tanh(x)."""
     shifts: dict[Expr, Any] = {}
     for node in reversed(order):
         op = node.op
@@ -377,8 +353,4 @@ def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, An
         # derivatives fall like exponentials, and the error of 1 - y*y is linear in that of y
         shift = np.sign(shift) * np.log1p(np.abs(shift))
         shifts[x] = plus(shifts.get(x), np.where(np.isfinite(shift), shift, 0.0))
-    return shifts
-
-
-def _is_same(x: Any, y: Any) -> bool:
-    return x is y or (np.shape(x) == np.shape(y) and bool(np.array_equal(x, y, equal_nan=is_float(x) and is_float(y))))
+    return {x: Moved(table[x].value, table[x].moved + shift, table[x].arithmetic) for x, shift in shifts.items()}

@@ -31,12 +31,12 @@ def arrays_like(x: Any, low: float = -3.0, high: float = 3.0) -> SearchStrategy[
     """Arrays of the shape and dtype of ``x``, or numbers like it, between two bounds; they shrink to whole numbers, then to tenths."""
     if not low < high:
         raise UsageError(f"arrays_like: low must be below high, not {low!r} and {high!r}")
-    if not is_number(x) and not (isinstance(x, np.ndarray) and x.dtype.kind == "f"):
+    if not is_number(x):
         raise InputTypeError(f"arrays_like takes a float or an array of floats, not {type(x).__name__}")
     shape, dtype = np.shape(x), np.asarray(x).dtype
     number = _numbers(low, high)
     if not shape:
-        return number if isinstance(x, float) and not isinstance(x, np.floating) else number.map(dtype.type)
+        return number if type(x) is float else number.map(dtype.type)
     size = int(np.prod(shape))
     return st.lists(number, min_size=size, max_size=size).map(lambda entries: np.array(entries, dtype).reshape(shape))
 

@@ -16,12 +16,11 @@ from typing import Any, Required, TypedDict, Unpack
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, InputTypeError, UsageError, one_of
+from gradcli.errors import ArgumentError, InputTypeError, UsageError
 from gradcli.functions.arguments import as_arrays, duplicate
 from gradcli.functions.asking import OPTIONS, Asked, asked, definition_of, differentiated, placed, smallest_of
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
-from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.implicit import is_operator
 from gradcli.functions.points import Arguments, gravest
 from gradcli.query.bindings import Programs, by_form, names_given, option_of
@@ -177,11 +176,9 @@ def _checked(function: Any, given: Mapping[str, Any]) -> tuple[Check, Arguments,
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
     what = asked(given, by, order, str, alone=is_operator(function), forward=given["forward"])
-    if by is not None:
-        one_of("by", by, FRAMEWORKS)
     functions = {name: given[name] for name in OPTIONS if given[name] is not None}
-    for name, one in functions.items() if is_operator(function) and not functions else {"function": function, **functions}.items():
-        if not callable(one):
+    for name, one in {"function": function, **functions}.items():
+        if not callable(one) and not is_operator(one):
             raise InputTypeError(f"the {name} must be a function, not {type(one).__name__}")
     help = "at={'x': [1.0, 2.0], 'y': 'randn(5)'}, by the names of its parameters"
     if at is not None and not isinstance(at, Mapping):

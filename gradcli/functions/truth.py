@@ -46,7 +46,8 @@ class Truth:
 
     def check(self, seeds: Seeds, claims: Floats) -> Check:
         """The verdict on a gradient of the result's sum with these seeds."""
-        found = self._without_value(claims) or self._traced(seeds, claims)
+        has_formula = self.exact is not None and not all(node.is_constant for node in self.exact.results)
+        found = self._traced(seeds, claims) if self._has_value or has_formula else None
         if found is None and not self._has_value:
             found = {name: VariableCheck(Verdict.UNDEFINED, reason=_NO_VALUE) for name in claims}
         if found is None:
@@ -95,14 +96,6 @@ class Truth:
                 if found[name].verdict is Verdict.MISMATCH and part.verdict is not Verdict.MISMATCH:
                     found[name] = replace(part, verdict=Verdict.ILL_CONDITIONED, reason=DECIDES.format(text))
         return found
-
-    def _without_value(self, claims: Floats) -> dict[str, VariableCheck] | None:
-        """The verdict where the function has no finite value, which has no derivative, and no formula that says more."""
-        if self._has_value:
-            return None
-        if self.exact is not None and not all(node.is_constant for node in self.exact.results):
-            return None
-        return {name: VariableCheck(Verdict.UNDEFINED, reason=_NO_VALUE) for name in claims}
 
     @cached_property
     def _has_value(self) -> bool:

@@ -30,7 +30,7 @@ from gradcli.language.tree import Attribute, Binary, Call, Frame, Name, Node, Nu
 from gradcli.ops.calling import binding, textbook
 from gradcli.ops.calling.meanings import CALL, OF_DERIVATIVES, Class, Refused, class_of, lookup, names
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH, DType, library_of
-from gradcli.ops.calling.signatures import Signature, declared, signature
+from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Op
 from gradcli.ops.text import Expansion, calls_in, expanded
@@ -95,7 +95,7 @@ OF_SYMPY = words("Abs Heaviside Max Min Piecewise Rational piecewise")
 @cache
 def exists(name: str, library: str) -> bool:
     """Return whether a library's prefix (or, for NumPy, no prefix) makes this name a function."""
-    return name in FUNCTIONS or name in ALIASES or (name == "kl_divergence" and library == TORCH) or lookup(name, library) is not None
+    return name in FUNCTIONS or name in ALIASES or lookup(name, library) is not None
 
 
 @cache
@@ -346,7 +346,7 @@ class Instance(Thing):
             raise TypeMismatchError(f"a {of.name} cannot be called", help=f"write {of.name}(...).{next(iter(of.methods))}(x)")
         name, accepted = of.name if method == CALL else method, of.accepts(method)
         given = binding.bind(builder, name, function, arguments, keywords)
-        return _applied(builder, name, function, {**{n: value for n, value in self.kept.items() if n in accepted}, **given})
+        return applied(builder, name, function, {**{n: value for n, value in self.kept.items() if n in accepted}, **given})
 
 
 def is_object(result: Any) -> bool:
@@ -423,8 +423,6 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
             raise ArgumentError(f"{name} of several values takes no {next(iter(keywords))!r}", help=f"write {name}([x, y], axis=0)")
         of_several = constructors.maximum_of if name == "max" else constructors.minimum_of
         return expanded(name, arguments, lambda: of_several(builder, *arguments))
-    if name == "kl_divergence":
-        return _divergence(builder, arguments, keywords)
     if library == MATH and name in ("max", "min"):
         library = NUMPY
     if name == "where" and len(arguments) == 1 and not keywords:
@@ -434,10 +432,10 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
         raise ArgumentError(f"'{name}' is no function of {library}")
     if library in (NUMPY, JAX) and not _UFUNC_KEYWORDS.isdisjoint(keywords):
         found = _as_ufunc(found)
-    return _applied(builder, name, found, binding.bind(builder, name, found, arguments, keywords))
+    return applied(builder, name, found, binding.bind(builder, name, found, arguments, keywords))
 
 
-def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, Any]) -> Any:
+def applied(builder: Builder, name: str, found: Signature, given: Mapping[str, Any]) -> Any:
     composition = constructors.FUNCTIONS.get(found.target)
     if composition is not None:
         return expanded(found.target, given, lambda: _built_in(builder, composition, given))
@@ -474,17 +472,6 @@ def result_of(made: Any) -> Any:
     return made.result if isinstance(made, Expansion) else made
 
 
-def _divergence(builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    pair = binding.bind(builder, "kl_divergence", signature("kl_divergence", "p, q"), arguments, keywords)
-    p, q = pair.get("p"), pair.get("q")
-    if not isinstance(p, Instance) or not isinstance(q, Instance):
-        raise ArgumentError("kl_divergence needs two distributions", help="write kl_divergence(Normal(2, 3), Normal(0, 1))")
-    function = declared(f"{p.of.name}.kl_{q.of.name}", TORCH)
-    if function is None:
-        raise ArgumentError(f"kl_divergence of a {p.of.name} and a {q.of.name} is not supported")
-    return _applied(builder, "kl_divergence", function, {**p.kept, **{f"other_{key}": value for key, value in q.kept.items()}})
-
-
 def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     try:
         inspect.signature(composition).bind(builder, **given)
@@ -502,16 +489,9 @@ def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: d
 
 
 def is_pair(node: Call, nodes: list[Node]) -> bool:
-    """Return whether ``.values`` or ``.indices`` follows a call."""
+    """Return whether ``.values`` or ``.indices`` follows a call, which PyTorch's results have."""
     after = nodes[node.place + 1] if node.place + 1 < len(nodes) else None
     return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
-
-
-def of_a_pair(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """``x.max(1)`` where ``.values`` or ``.indices`` follows, which PyTorch's results have; what it gives and raises as `call`."""
-    name = f"Tensor.{function.name}" if exists(f"Tensor.{function.name}", TORCH) else function.name
-    given = arguments if function.base is None else [function.base, *arguments]
-    return call(builder, name, TORCH, given, keywords)
 
 
 def call_method(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:

@@ -29,7 +29,7 @@ from gradcli.language.constructors import (
     shape_of,
     whole_numbers,
 )
-from gradcli.language.names import Function, Indices, Thing, dtype_of
+from gradcli.language.names import Thing, dtype_of
 from gradcli.language.scope import Builder, Range, routines
 from gradcli.namespace import compositions
 from gradcli.ops import registry
@@ -37,6 +37,7 @@ from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape, scatter_add
 from gradcli.ops.calling.binding import static_parameters
 from gradcli.ops.calling.prefixes import JAX, NUMPY, TORCH, DType, library_of
+from gradcli.ops.calling.signatures import declared
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.reductions.sums import sum_
@@ -47,13 +48,6 @@ MISSING = object()
 
 # -- Indices: constants of the program; a condition is taken at the bound values, as a mask between
 # brackets is.
-
-
-def _places(builder: Builder, x: Any) -> np.ndarray:
-    known = np.asarray(builder.static(builder.value(x)))
-    if known.dtype.kind not in "iu":
-        raise ArgumentError("an index must be whole numbers")
-    return known
 
 
 def flatnonzero(builder: Builder, x: Any) -> Any:
@@ -77,24 +71,11 @@ def _triangle_of_pytorch(name: str) -> Callable[..., Any]:
     return lambda builder, row, col, offset=0: of_rows(builder, row, offset, col)
 
 
-def diag_indices(builder: Builder, n: Any, ndim: Any = 2) -> Any:
-    """The indices of the main diagonal of an array of equal extents."""
-    (extent,), axes = shape_of(builder, n), builder.integer(ndim, "how many axes")
-    builder.graph.limits.check_shape((1,) * min(max(0, axes), builder.graph.limits.dimensions + 1))
-    builder.graph.limits.check_array((extent,))
-    return indices_by_numpy(builder, "diag_indices", extent, axes)
-
-
 def ix_(builder: Builder, lists: Any) -> Any:
     """Lists of indices, each along an axis of its own: the entries at all their combinations."""
     known = [mask_of(builder, part) for part in lists]
     builder.graph.limits.check_shape((1,) * len(known))
     return indices_by_numpy(builder, "ix_", *(part if part.size else part.astype(np.int64) for part in known))
-
-
-def unravel_index(builder: Builder, indices: Any, shape: Any) -> Any:
-    """The index along each axis of what is at a place among all entries."""
-    return indices_by_numpy(builder, "unravel_index", _places(builder, indices), shape_of(builder, shape))
 
 
 def block(builder: Builder, arrays: Any) -> Any:
@@ -136,8 +117,7 @@ triu_indices, tril_indices = _triangle("triu_indices"), _triangle("tril_indices"
 triu_of_pytorch, tril_of_pytorch = _triangle_of_pytorch("triu_indices"), _triangle_of_pytorch("tril_indices")
 
 
-# -- What NumPy indexes in order to make arrays and indices: ``np.c_``, ``np.r_``, ``np.mgrid``,
-# ``np.ogrid``.
+# -- What NumPy indexes in order to make arrays: ``np.c_``, ``np.r_`` -------------------------------
 
 
 class Joined(Thing):
@@ -152,22 +132,6 @@ class Joined(Thing):
         shapes = [(node.shape, (1,) * (depth - node.ndim)) for node in nodes]
         parts = [reshape(x, shape=own + more if self.columns else more + own) for x, (own, more) in zip(nodes, shapes, strict=True)]
         return concatenate(*parts, axis=-1 if self.columns else 0)
-
-
-class Grid(Thing):
-    """``np.mgrid[0:3, 0:2]`` and ``np.ogrid``: the coordinates of a grid along each axis, whole or as lines."""
-
-    def __init__(self, written: str, sparse: bool) -> None:
-        self.written, self.sparse = written, sparse
-
-    def subscript(self, builder: Builder, items: list[Any]) -> Any:
-        lines = [_line(builder, item) for item in items]
-        shape, limits = tuple(line.size for line in lines), builder.graph.limits
-        (limits.check_shape if self.sparse else limits.check_array)((len(shape), *shape))
-        if len(lines) == 1:
-            return builder.graph.constant(lines[0])
-        grids = np.meshgrid(*lines, indexing="ij", sparse=self.sparse)
-        return Indices(map(builder.graph.constant, grids)) if self.sparse else builder.graph.constant(np.stack(grids))
 
 
 def _part(builder: Builder, item: Any) -> Expr:
@@ -189,16 +153,7 @@ def _bounds(item: Range) -> tuple[Any, Any, Any]:
     return 0 if item.start is None else item.start, item.stop, item.step
 
 
-def _line(builder: Builder, item: Any) -> np.ndarray:
-    if not isinstance(item, Range):
-        raise ArgumentError("a grid is made of ranges", help="write np.mgrid[0:3, 0:2]")
-    made = arange(builder, *_bounds(item))
-    return np.asarray(made.payload if made.is_constant else builder.scope.evaluate(made))
-
-
-OBJECTS: dict[str, Thing] = {
-    "r_": Joined("np.r_", False), "c_": Joined("np.c_", True), "mgrid": Grid("np.mgrid", False), "ogrid": Grid("np.ogrid", True),
-}  # fmt: skip
+OBJECTS: dict[str, Thing] = {"r_": Joined("np.r_", False), "c_": Joined("np.c_", True)}
 
 
 # -- Whether entries hold, and how many: ``any``, ``all``, ``count_nonzero``, ``isclose``,
@@ -259,9 +214,7 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "flatnonzero": ("x", flatnonzero),
     "triu_indices": ("n, k, m", triu_indices),
     "tril_indices": ("n, k, m", tril_indices),
-    "diag_indices": ("n, ndim", diag_indices),
     "ix_": ("***lists", ix_),
-    "unravel_index": ("indices, shape|dims, -memory_order|order", unravel_index),
     "block": ("arrays", block),
     "delete": ("x|arr, obj, axis", delete),
     "insert": ("x|arr, obj, values, axis", insert),
@@ -273,7 +226,7 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "array_equal": ("x|a1, y|a2", array_equal),
 }
 OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
-    **{name: SHARED[name] for name in words("argwhere any all count_nonzero isclose allclose unravel_index")},
+    **{name: SHARED[name] for name in words("argwhere any all count_nonzero isclose allclose")},
     "any": ("x, axis, keepdims", any_),
     "all": ("x, axis, keepdims", all_),
     "equal": ("x, y", array_equal),
@@ -338,29 +291,6 @@ _SEEDS = words("manual_seed seed default_rng PRNGKey set_printoptions set_defaul
 _FORMATS = words("contiguous_format preserve_format channels_last strided")
 
 
-def piecewise(builder: Builder, x: Expr, condlist: Any, funclist: Any) -> Any:
-    """Numbers, or functions of x, where conditions hold; the last condition that holds counts, one more value is for none of them."""
-    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
-    values = list(funclist) if isinstance(funclist, (list, tuple)) else [funclist]
-    if len(values) not in (len(conditions), len(conditions) + 1):
-        raise ShapeError(
-            f"piecewise: {len(values)} values for {len(conditions)} conditions", help="write np.piecewise(x, [x < 0], [-1, 1])"
-        )
-
-    def of(value: Any) -> Any:
-        if isinstance(value, Function):
-            return calls.result_of(calls.call(builder, value.name, value.library, [x], {}))
-        made = builder.value(value)
-        if made.shape:
-            raise ShapeError("piecewise takes numbers and functions, no arrays", help="write np.select([x < 0], [x**2], x)")
-        return made
-
-    result = of(values[-1]) if len(values) > len(conditions) else builder.graph.constant(0.0)
-    for condition, value in zip(conditions, values, strict=False):
-        result = logic.where(as_boolean(builder.value(condition)), of(value), result)
-    return result
-
-
 def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, length: Any = None) -> Any:
     """Count how often each whole number occurs, or the sums of its weights."""
     places = np.asarray(builder.static(builder.whole(x)))
@@ -378,13 +308,23 @@ def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, 
     return getitem(summed, index=((None, count, None),))
 
 
+def divergence(builder: Builder, p: Any, q: Any) -> Any:
+    """How far a distribution is from another one. Raises ArgumentError for pairs of which there is no formula."""
+    if not isinstance(p, calls.Instance) or not isinstance(q, calls.Instance):
+        raise ArgumentError("kl_divergence needs two distributions", help="write torch.distributions.kl_divergence(p, q)")
+    function = declared(f"{p.of.name}.kl_{q.of.name}", TORCH)
+    if function is None:
+        raise ArgumentError(f"kl_divergence of a {p.of.name} and a {q.of.name} is not supported")
+    given = {**p.kept, **{f"other_{key}": value for key, value in q.kept.items()}}
+    return calls.result_of(calls.applied(builder, "kl_divergence", function, given))
+
+
 # -- What libraries have beside the catalogue -------------------------------------------------------
 
 _OF_NUMPY: dict[str, tuple[str, Callable[..., Any]]] = {
     **SHARED,
     "finfo": ("dtype", _limits("finfo")),
     "iinfo": ("dtype|int_type", _limits("iinfo")),
-    "piecewise": ("x, condlist, funclist", piecewise),
     "bincount": ("x, weights, minlength", bincount),
 }
 _TABLES = {
@@ -396,6 +336,7 @@ _TABLES = {
         "iinfo": ("dtype|type", _limits("iinfo")),
         "device": ("name|type, -index", lambda builder, name: name),
         "bincount": ("x|input, weights, minlength", bincount),
+        "kl_divergence": ("p, q", divergence),
     }),
 }  # fmt: skip
 
@@ -420,26 +361,17 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
 # -- Names of libraries that are known and out of the language, with what is to be written for them --
 
 
-_AT_ONCE = "leave it out: functions work on all entries at once"
-_REFUSED = {  # why, and what is to be written
-    "it makes a function of a function, and a function is no value here": {
-        **dict.fromkeys(("grad", "value_and_grad"), "write grad(y, x) for the derivative of y by x"),
-        **dict.fromkeys(("jacfwd", "jacrev", "jacobian"), "write jacobian(y, x)"),
-        "hessian": "write hessian(y, x)",
-        "jvp": "write jvp(y, x, v)",
-        "vjp": "write vjp(y, x, v)",
-        **dict.fromkeys(words("vmap pmap jit checkpoint remat custom_vjp custom_jvp vectorize frompyfunc compile"), _AT_ONCE),
-    },
-    "it takes functions, and a function is no value here": {
-        **dict.fromkeys(words("scan fori_loop while_loop map associative_scan"), "write sum(x**2) for a sum over all entries"),
-        "cond": "write where(x > 0, x, 0)",
-    },
-    "it leaves open in which order entries stand": {"partition": "write sort(x)", "argpartition": "write argsort(x)"},
-    "how many entries there are would depend on values": {"unique": "write sort(x)"},
-    "it runs a function over and over": dict.fromkeys(
-        words("minimize minimize_scalar root fsolve brentq newton curve_fit least_squares quad odeint solve_ivp"),
-        "leave it out, and write the function itself: x**2",
-    ),
+_REFUSED = {  # with what is to be written
+    **dict.fromkeys(("grad", "value_and_grad"), "write grad(y, x) for the derivative of y by x"),
+    **dict.fromkeys(("jacfwd", "jacrev", "jacobian"), "write jacobian(y, x)"),
+    "hessian": "write hessian(y, x)",
+    "jvp": "write jvp(y, x, v)",
+    "vjp": "write vjp(y, x, v)",
+    **dict.fromkeys(words("vmap pmap jit checkpoint remat vectorize compile"), "leave it out: functions work on all entries at once"),
+    **dict.fromkeys(words("scan fori_loop while_loop map"), "write sum(x**2) for a sum over all entries"),
+    "cond": "write where(x > 0, x, 0)",
+    **dict.fromkeys(("partition", "unique"), "write sort(x)"),
+    "argpartition": "write argsort(x)",
 }
 
 
@@ -450,9 +382,8 @@ def refused(path: str, name: str) -> UnknownNameError | None:
             f"'{path}.{name}' is not in the language, which has no complex numbers",
             help="write sum(x*cos(w*t)) and sum(x*sin(w*t)) for its two parts",
         )
-    for why, helps in _REFUSED.items():
-        if name in helps:
-            return UnknownNameError(f"'{path}.{name}' is not in the language: {why}", help=helps[name])
+    if name in _REFUSED:
+        return UnknownNameError(f"'{path}.{name}' is not in the language", help=_REFUSED[name])
     return None
 
 

@@ -271,9 +271,8 @@ class Lowering(Reading):
         name, base, given = target.name, target.base, arguments
         if base is not None:
             if not isinstance(base, calls.Instance):
-                if calls.is_pair(node, frame.nodes):
-                    return calls.of_a_pair(self, target, arguments, keywords)
-                target = Function(name, self.method(node, frame, name, base, arguments), base)
+                library = TORCH if calls.is_pair(node, frame.nodes) else self.method(node, frame, name, base, arguments)
+                target = Function(name, library, base)
             made, given = calls.call_method(self, target, arguments, keywords), [base]
         elif name in DERIVATIVES and not exists(name, target.library):
             return derivative(self, node, name, arguments, keywords)

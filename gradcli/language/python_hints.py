@@ -79,22 +79,18 @@ def ends(source: Source, tokens: list[Token]) -> Iterator[int]:
     yield len(tokens) - 1
 
 
-_LONGEST = 60  # characters of a text that is shown
-
-
 # What is said of constructs: a message, and a help that is valid input behind its first word.
 _Words = tuple[str, str]
 _LEFT_OUT = "leave it out"
-_ALL = "functions work on all of them at once"
-_LOOP = ("the language has no loops", f"write sum(x**2) for a sum over all entries: {_ALL}")
+_LOOP = ("the language has no loops", "write sum(x**2) for a sum over all entries")
 _BRANCH = ("the language has no branches of statements", "write y = where(x > 0, x, 0), or y = x if x > 0 else 0")
 _EXCEPTION = ("the language has no exceptions", "write where(x > 0, log(x), 0) for what would fail")
 _GENERATOR = ("the language has no generators", "write y = x**2 for all entries at once")
 _DEFINITION = "write f(x) = x**2 for a function"
 _COMMENT = ("the language has no docstrings", "write # before a comment")
 _TABLES = ("the language has no dicts and no sets", "write [1, 2] for an array, (x + 1) to group")
-_STORED = "the language has no stores: a value stays as it is"
-_SET = "the language has no attributes to be set"
+_STORED = ("the language has no stores: a value stays as it is", "write x = x.at[0].set(1)")
+_SET = ("the language has no attributes to be set", _LEFT_OUT)
 _OPENING = {
     **dict.fromkeys(("for", "while", "break", "continue"), _LOOP),
     **dict.fromkeys(("if", "elif", "else"), _BRANCH),
@@ -111,25 +107,20 @@ _OPENING = {
 _ALONE = words("return pass break continue yield try else")  # words with nothing after them
 _BEFORE_BRACKETS = words("return yield if while with")
 _OPERATORS = words("= + * / . , ) ] ** // % @ == < > <= >= != ' ^")
-_IS = ("the language has no 'is'", "write x == y to compare")
-_IS_NONE = ("the language has no 'is': no value is None", "leave the condition out")
+_IS = ("the language has no 'is', and no value is None", "write x == y to compare")
 _IN = ("the language has no 'in'", "write (x == 1) or (x == 2)")
-_SAID: dict[type[ast.AST], tuple[_Words, str]] = {  # of nodes, and the word or sign that they begin with
-    ast.JoinedStr: (("the language has no formatted strings", "write the value alone: x"), ""),
-    **dict.fromkeys((ast.Dict, ast.Set, ast.DictComp), (_TABLES, "{")),
-    ast.Await: (("the language has no 'await'", _LEFT_OUT), "await"),
-    ast.Yield: (_GENERATOR, "yield"),
+_APART = ("the language does not take arguments apart", "write f(x[0], x[1])")
+_SAID: dict[type[ast.AST], tuple[_Words, str, str]] = {  # of nodes, the word or sign that is pointed at, and the part before it
+    ast.JoinedStr: (("the language has no formatted strings", "write the value alone: x"), "", ""),
+    **dict.fromkeys((ast.Dict, ast.Set, ast.DictComp), (_TABLES, "{", "")),
+    ast.Await: (("the language has no 'await'", _LEFT_OUT), "await", ""),
+    ast.Yield: (_GENERATOR, "yield", ""),
+    ast.NamedExpr: (("the language has no ':='", "write y = x**2 as a statement before"), ":=", "target"),
+    ast.ListComp: (("the language has no comprehensions", "write sqrt(x) for the roots of all entries"), "for", "elt"),
+    **dict.fromkeys((ast.GeneratorExp, ast.SetComp), (("the language has no generators", _LOOP[1]), "for", "elt")),
+    ast.Starred: (_APART, "*", ""),
 }
-_IN_PLACE = {  # methods of a value that changes: what stands for a call of one
-    "zero_": "{0} = zeros_like({0})", "fill_": "{0} = full_like({0}, {1})", "copy_": "{0} = {1}", "requires_grad_": "{0} = detach({0})",
-}  # fmt: skip
-_METHODS = {
-    "backward": ("there is no backward(): the gradients of a result come with it", "write {}"),
-    "zero_grad": ("gradients do not add up here: there is nothing to clear", _LEFT_OUT),
-    "sort": ("{}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy", "write sort({})"),
-}
-_OF_NUMPY = words("ix_ c_ r_ s_")
-_UPDATES = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power"}
+_LONGEST_BODY = 60  # characters of a function that is shown
 _LONGEST = 2_000  # characters of a text beyond ASCII that Python is asked about
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _TRIPLE = re.compile(r"\"\"\"|'''")
@@ -173,11 +164,6 @@ class Python:
     def end(self, node: Any) -> int:
         return self.offset(node.end_lineno, node.end_col_offset)
 
-    def written(self, node: ast.AST, instead: str) -> str:
-        """Return what is written, if it is short."""
-        text = self.text[self.start(node) : self.end(node)]
-        return text if len(text) <= _LONGEST and "\n" not in text else instead
-
     def said(self, words: _Words, word: str, after: int) -> ParseError:
         """The error of a word or sign that comes after a place."""
         at = self.begin + self.text.index(word, after)
@@ -186,77 +172,40 @@ class Python:
     def hint(self, node: Any) -> ParseError | None:
         """Return what is said of a node that is out of the language."""
         if type(node) in _SAID:
-            words, word = _SAID[type(node)]
-            return self.said(words, word or self.text[self.start(node)], self.start(node))
+            words, word, before = _SAID[type(node)]
+            after = self.end(getattr(node, before)) if before else self.start(node)
+            return self.said(words, word or self.text[after], after)
         match node:
-            case ast.NamedExpr():
-                help = f"write {node.target.id} = x**2 as a statement before"
-                return self.said(("the language has no ':='", help), ":=", self.end(node.target))
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as value):
-                return self.function(value, name)
+                return self.function("lambda", value, name, value.body)
             case ast.Lambda():
-                return self.function(node, "f")
-            case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as value]):
-                return self.at_once(value, f"{name}({{}})")
-            case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
-                return self.at_once(node, "{}")
-            case ast.Assign(targets=[ast.Subscript() | ast.Attribute() as target]):
-                return self.stored(target, "=", "set", node.value)
-            case ast.AugAssign(target=ast.Subscript() | ast.Attribute() as target) if type(node.op) in _UPDATES:
-                sign = self.text[self.end(target) : self.start(node.value)].split()[0]
-                return self.stored(target, sign, _UPDATES[type(node.op)], node.value)
-            case ast.Starred() | ast.keyword(arg=None):
-                name = node.value.id if isinstance(node.value, ast.Name) else "x"
-                one = isinstance(node, ast.Starred)
-                help = f"write {name}[0], {name}[1], each by itself" if one else "write each by its name: sum(x, axis=0)"
-                words = ("the language does not take arguments apart", help)
-                return self.said(words, "*" if one else "**", self.start(node))
+                return self.function("lambda", node, "f", node.body)
+            case ast.FunctionDef(name=name, body=[ast.Return(value=ast.expr() as value)]):
+                return self.function("def", node, name, value)
+            case ast.keyword(arg=None):
+                return self.said(_APART, "**", self.start(node))
+            case (
+                ast.Assign(targets=[ast.Subscript() | ast.Attribute() as target])
+                | ast.AugAssign(target=ast.Subscript() | ast.Attribute() as target)
+            ):
+                return self.said(_STORED if isinstance(target, ast.Subscript) else _SET, "=", self.end(target))
             case ast.Expr(value=ast.Constant(value=str())) if quotes := _TRIPLE.match(self.text, self.start(node)):
                 return self.said(_COMMENT, quotes[0], self.start(node))
-            case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn() as sign, *_]):
-                if isinstance(sign, (ast.In, ast.NotIn)):
-                    return self.said(_IN, "in", self.end(node.left))
-                none = any(isinstance(c, ast.Constant) and c.value is None for c in node.comparators)
-                return self.said(_IS_NONE if none else _IS, "is", self.end(node.left))
-            case ast.FunctionDef(body=[ast.Return(value=ast.expr() as value)]) if body := self.written(value, ""):
-                parameters = ", ".join(parameter.arg for parameter in node.args.args) or "x"
-                error = self.said((_OPENING["def"][0], f"write {node.name}({parameters}) = {body}"), "def", self.start(node))
-                error.instead = _DEFINITION
-                return error
-            case ast.Return(value=ast.expr() as value) if (body := self.written(value, "")) and "," not in body:
-                return self.said((_OPENING["return"][0], f"write {body}"), "return", self.start(node))
+            case ast.Compare(ops=[ast.In() | ast.NotIn(), *_]):
+                return self.said(_IN, "in", self.end(node.left))
+            case ast.Compare(ops=[ast.Is() | ast.IsNot(), *_]):
+                return self.said(_IS, "is", self.end(node.left))
         return None
 
-    def function(self, node: ast.Lambda, name: str) -> ParseError:
-        """``lambda x: x**2``."""
-        parameters = [parameter.arg for parameter in node.args.args] or ["x"]
-        body = self.written(node.body, "*".join(parameters))
-        words = ("the language has no 'lambda'", f"write {name}({', '.join(parameters)}) = {body}")
-        return self.said(words, "lambda", self.start(node))
-
-    def at_once(self, node: Any, form: str) -> ParseError:
-        """``[x**2 for x in xs]``, ``sum(x**2 for x in xs)``."""
-        help = f"write sqrt(x) for the roots of all entries: {_ALL}"
-        match node.generators:
-            case [ast.comprehension(target=ast.Name(id=name), iter=ast.Name(id=values), ifs=[])]:
-                inner = any(isinstance(each, (ast.IfExp, ast.comprehension)) for each in ast.walk(node.elt))
-                body = re.sub(rf"(?<![\w.]){name}\b", values, self.written(node.elt, ""))
-                if body and not inner:
-                    help = f"write {form.format(body)} for all entries at once"
-        what = "comprehensions" if isinstance(node, ast.ListComp) else "generators"
-        return self.said((f"the language has no {what}", help), "for", self.end(node.elt))
-
-    def stored(self, target: Any, sign: str, method: str, value: ast.expr) -> ParseError | None:
-        """``x[0] = 1``, ``x.grad = None``, ``x[mask] += y``."""
-        if not isinstance(target.value, ast.Name):
-            return None
-        name, new = target.value.id, self.written(value, "0")
-        if isinstance(target, ast.Subscript):
-            words = (_STORED, f"write {name} = {name}.at[{self.written(target.slice, '0')}].{method}({new})")
-        else:
-            helps = {"data": f"write {name} = {new}", "grad": f"write grad(y, {name})"}
-            words = (_SET, helps.get(target.attr, _LEFT_OUT))
-        return self.said(words, sign, self.end(target))
+    def function(self, word: str, node: Any, name: str, body: ast.expr) -> ParseError:
+        """``lambda x: x**2``, ``def f(x): return x**2``."""
+        parameters = ", ".join(parameter.arg for parameter in node.args.args) or "x"
+        text = self.text[self.start(body) : self.end(body)]
+        error = self.said((f"the language has no '{word}'", f"write {name}({parameters}) = {text}"), word, self.start(node))
+        error.instead = _DEFINITION
+        if len(text) > _LONGEST_BODY or "\n" in text:
+            error.help = _DEFINITION
+        return error
 
 
 def explained(source: Source, start: int, stop: int, error: ParseError) -> ParseError:
@@ -281,7 +230,7 @@ def explained(source: Source, start: int, stop: int, error: ParseError) -> Parse
     if not nodes:
         store = _STORE.match(text, python.head)
         if store is not None:
-            return python.said((_STORED, "write x = x.at[0].set(1)"), "=", store.end())
+            return python.said(_STORED, "=", store.end())
     return error
 
 
@@ -334,28 +283,22 @@ def _refusal(part: Part, message: str, help: str, place: int) -> SaidError:
 
 
 def _of_a_value(part: Part) -> list[Token] | None:
-    """``x.requires_grad_()``, ``x.requires_grad = True``, ``y.backward()``, ``x.add_(1)``, ``x.sort()``."""
+    """``x.requires_grad_()``, ``x.requires_grad = True``, and ``x.sort()``, a sorted copy in one library, a store in the other."""
     name, method, count = part.token(0).text, part.token(2).text, part.stop - part.start
     rest = part.source.text[part.token(3).start : part.span.end] if count > 3 else ""
+    inner = rest[1:-1].strip()
     if name in ROOTS:
         return None
-    if method == "requires_grad" and rest[:1] == "=" != rest[1:2]:
-        if rest[1:].strip() == "True":
-            return []
-        raise _refusal(part, _SET, f"write {name} = detach({name})", 2)
+    if method == "requires_grad" and rest[:1] == "=" and rest[1:].strip() == "True":
+        return []
     if rest[:1] != "(" or part.closing(3) != count - 1:
         return None
-    inner = rest[1:-1].strip()
     if method in ("requires_grad_", "retain_grad") and inner in ("", "True", "requires_grad=True"):
         return []
-    if method[-1] == "_" and method not in _OF_NUMPY:
-        form = _IN_PLACE.get(method, "{0} = {0}." + method[:-1] + "({1})")
-        message, help = f"'{method}' changes a value in place: a value stays as it is", f"write {form.format(name, inner)}"
-    elif method in _METHODS and (method != "sort" or not inner or part.token(5).text == "="):
-        message, help = (words.format(name) for words in _METHODS[method])
-    else:
-        return None
-    raise _refusal(part, message, help, 2)
+    if method == "sort" and (not inner or part.token(5).text == "="):
+        message = f"{name}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy"
+        raise _refusal(part, message, f"write sort({name})", 2)
+    return None
 
 
 def _annotated(part: Part) -> list[Token] | None:

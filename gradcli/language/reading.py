@@ -127,6 +127,13 @@ def shown(frame: Frame, scope: Scope) -> Evidence:
 # -- Attributes: names of a library, parts of a result, properties and methods of arrays ------------
 
 
+_OF_GRADIENTS = {  # attributes that values have elsewhere
+    "grad": ("a value has no gradient of its own", "write grad(y, x)"),
+    "backward": ("there is no backward(): the gradients of a result come with it", "leave it out"),
+    "zero_grad": ("gradients do not add up here: there is nothing to clear", "leave it out"),
+}
+
+
 def attribute(builder: Builder, base: Any, name: str) -> Any:
     """``base.name`` of what the base was lowered to. Raises UnknownNameError, and MissingValueError where the base has no value."""
     if isinstance(base, FreeVariable):
@@ -149,10 +156,12 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         return _of_function(base, name)
     if name in calls.OF_VALUES:
         return _of_value(builder, base, name)
-    if name == "grad":
-        raise UnknownNameError("a value has no gradient of its own", help="write grad(y, x)")
-    if name.endswith("_") and calls.is_method(name[:-1]):
-        raise UnknownNameError(f"'{name}' changes a value in place: a value stays as it is", help=f"write x.{name[:-1]}(y) for a new one")
+    if name in _OF_GRADIENTS:
+        message, help = _OF_GRADIENTS[name]
+        raise UnknownNameError(message, help=help)
+    if name.endswith("_") and (calls.is_method(name[:-1]) or not calls.is_method(name)):
+        help = f"write x.{name[:-1]}(y) for a new one" if calls.is_method(name[:-1]) else "write y = x + 1 for a new one"
+        raise UnknownNameError(f"'{name}' changes a value in place: a value stays as it is", help=help)
     if calls.is_method(name):
         return Function(name, NUMPY if calls.exists(name, NUMPY) else TORCH, base)
     raise UnknownNameError(f"an array has no attribute '{name}'", help=calls.suggested(name))

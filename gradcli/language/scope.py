@@ -14,7 +14,6 @@ from gradcli.errors import Source, Span
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.dialect import Dialect
-from gradcli.language.held_bindings import HeldBindings
 from gradcli.language.names import Thing
 from gradcli.language.tree import Binding, DataBinding, Definition, Frame
 from gradcli.limits import DEFAULT, Limits
@@ -82,7 +81,6 @@ class Scope:
         self.load: Callable[[str], Any] | None = None  # reads the data file that a program names
         self.needed = False  # whether a name in wrt that has no value is an error; else it may be another query's
         self.serial = 0
-        self.held = HeldBindings()  # bindings that have not been run, and need not be
         self.in_passing = False  # names hold one trial point of many, or columns of them: verdicts without sympy, and without repairs
         self._random: np.random.Generator | None = None
         self._integral: dict[Expr, bool] = {}

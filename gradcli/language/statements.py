@@ -45,16 +45,6 @@ from gradcli.spelling import words
 # names = NAME "," { NAME "," } [ NAME ]
 
 
-_NESTED = "names within names are not read", "name one level at a time: a, b = ..."
-_NO_NAMES = {  # what stands in the place of a name
-    "*": ("a name for all the rest is not in the language", "name each value, or take a part: x[1:]"),
-    "(": _NESTED,
-    "[": _NESTED,
-    "[]": ("values are bound to names only; nothing is stored", None),
-    "": ("expected a name before '='", None),
-}
-
-
 def equals_of(part: Part) -> int:
     """The place of the "=" of a statement that is outside of brackets; 0 without one."""
     return next(iter(part.places("=")), 0)
@@ -96,15 +86,10 @@ def several(part: Part) -> Several:
 def _targets(part: Part, equals: int) -> list[Token]:
     in_brackets = part.token(0).text in ("(", "[") and part.closing(0) == equals - 1
     written = [part.token(place) for place in range(in_brackets, equals - in_brackets)]
-    for place in range(0, len(written), 2):
-        token, after = written[place], written[place + 1] if place + 1 < len(written) else None
-        if token.kind != NAME or token.text in RESERVED or (after is not None and after.text != ","):
-            stored = after is not None and after.text in ("[", ".")
-            message, help = _NO_NAMES.get(token.text) or _NO_NAMES["[]" if stored else ""]
-            span = Span(token.start, after.start + 1) if stored and after is not None and token.kind == NAME else token.span
-            raise SaidError(message, span=span, source=part.source, help=help)
-    if not written:
-        raise SaidError(_NO_NAMES[""][0], span=part.token(0).span, source=part.source)
+    for place, token in enumerate(written or [part.token(0)]):
+        if token.text != "," if place % 2 else token.kind != NAME or token.text in RESERVED:
+            message = "only names with commas between them can stand before this '='"
+            raise SaidError(message, span=token.span, source=part.source, help="write a, b = x, y")
     return written[::2]
 
 

@@ -61,8 +61,9 @@ _TOKEN = re.compile(
 )
 # What a text in ASCII is cut at by who looks for names and numbers alone (batch/templates.py): the same names and numbers, but for
 # underscores between digits, and for names of functions.
-PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
-WORD = rf"(?<![A-Za-z0-9_])({PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
+_PLAIN_NUMBER = _NUMBER.replace(_DIGITS, "[0-9]+").replace("_", "")
+WORD = rf"(?<![A-Za-z0-9_])({_PLAIN_NUMBER}|{_ASCII_NAME}(?!\s*\())"
+PLAIN_BINDING = re.compile(rf"\s*({_ASCII_NAME})[ \t]*=[ \t]*([+-]?{_PLAIN_NUMBER})\s*")
 ROOTS = ("√", "∛")  # signs before what a root is taken of
 STARTS_NUMBER = frozenset("0123456789.")
 

@@ -20,7 +20,6 @@ from gradcli.ops.counting import additions_of
 from gradcli.ops.writing import Shape
 from gradcli.plans.index_form import Axis, Item, fold_of, shape_along
 from gradcli.plans.nests import Nest
-from gradcli.plans.sines import faster
 from gradcli.plans.source import Source
 from gradcli.plans.threads import in_turn, together
 
@@ -28,13 +27,10 @@ from gradcli.plans.threads import in_turn, together
 # where an array does not have the axis. So arrays broadcast against each other without a thought.
 
 
-Part = Axis | Item | None
-
-
 class Frame:
     """Places for the axes of arrays, as they lie in memory."""
 
-    def __init__(self, outer: Axis, accesses: Iterable[tuple[Sequence[Part], Shape]], others: Iterable[Axis]) -> None:
+    def __init__(self, outer: Axis, accesses: Iterable[tuple[Sequence[Axis | None], Shape]], others: Iterable[Axis]) -> None:
         """Take arrays in memory, whose shapes' places run along axes, and others that may not be among these."""
         self.outer = outer
         order = _as_in_memory(accesses)
@@ -80,11 +76,11 @@ class Frame:
         return f"{name}.reshape({shape})"
 
 
-def _as_in_memory(accesses: Iterable[tuple[Sequence[Part], Shape]]) -> list[Axis]:
+def _as_in_memory(accesses: Iterable[tuple[Sequence[Axis | None], Shape]]) -> list[Axis]:
     """Axes in the order in which arrays have them, the largest first."""
     order: list[Axis] = []
     for parts, _ in sorted(accesses, key=lambda access: -math.prod(access[1])):
-        axes = [part for part in parts if isinstance(part, Axis)]
+        axes = [part for part in parts if part is not None]
         for place, axis in enumerate(axes):
             if axis not in order:
                 later = [order.index(other) for other in axes[place + 1 :] if other in order]
@@ -181,11 +177,10 @@ class BlockWriter:
         self.sums: list[str] = []
         self.sizes: list[str] = []
         self._views: dict[Any, str] = {}
-        self._counts: dict[Axis, str] = {}
         self._bytes = 0  # of what is read and written in place, for each slice
-        accesses: list[tuple[Sequence[Part], Shape]] = []
+        accesses: list[tuple[Sequence[Axis | None], Shape]] = []
         accesses += [(view.places, node.shape) for node, view in (*nest.outputs.items(), *nest.given.values())]
-        accesses += [(item.parts, item.node.shape) for item in nest.items if item.what == "read" and item.node is not None]
+        accesses += [(item.places, item.node.shape) for item in nest.items if item.what == "read" and item.node is not None]
         self.frame = Frame(nest.outer, accesses, [axis for item in self.computed for axis in item.space])
         self.last_use = {need: item for item in nest.items if item not in nest.given for need in item.needs}
 
@@ -199,7 +194,8 @@ class BlockWriter:
                 assert item.node is not None
                 self.names[item] = self.source.name(item.node)
             elif item.what == "read":
-                self._read(item)
+                assert item.node is not None
+                self.names[item] = self.view(item.node, item.places)
             else:
                 self._compute(item)
                 self._store(item)
@@ -209,12 +205,7 @@ class BlockWriter:
         ended = [need for need in dict.fromkeys(item.needs) if self.last_use[need] is item and need in self.held]
         for need in ended:
             self.free.setdefault(self._key(need), []).append(self.held.pop(need))
-        if item.what == "put":
-            axis = item.over[0]
-            places = f"{self._count(axis)} + i" if axis is self.nest.outer else self._count(axis)
-            zero = self.source.constant(np.zeros((), numpy_dtype(item.kind, self.source.precision)))
-            self._result(item, f"{self._call(np.where)}({places} == {names[1]}, {names[0]}, {zero})")
-        elif item.what == "fold":
+        if item.what == "fold":
             self._fold(item, names)
         else:
             self._map(item, names)
@@ -231,12 +222,7 @@ class BlockWriter:
         if sum(item.present) == len(names):
             given = iter(names)
             names = [next(given) if there else "None" for there in item.present]
-        takes_out = isinstance(item.op.forward, np.ufunc) and not item.static and self._varies(item)
-        in_doubles = self.source.assume_finite and self.source.precision == "float64"
-        quick = faster(item.op.forward) if takes_out and in_doubles else None
-        if quick is not None:
-            self.body.append(f"{self._call(quick)}({names[0]}, {self._target(item)})")
-        elif takes_out:
+        if isinstance(item.op.forward, np.ufunc) and not item.static and self._varies(item):
             self.body.append(self.source.applied(item.op, item.static, item.kind, names, self._target(item)))
         else:
             self._result(item, self.source.applied(item.op, item.static, item.kind, names))
@@ -263,22 +249,6 @@ class BlockWriter:
         else:
             self._result(item, whole)
 
-    def _read(self, item: Item) -> None:
-        assert item.node is not None
-        parts = item.parts
-        axes = [part for part in parts if not isinstance(part, Item)]
-        if len(axes) == len(parts):
-            self.names[item] = self.view(item.node, axes)
-            return
-        name = self.source.name(item.node)
-        shape = tuple(n if isinstance(part, Item) else m for part, n, m in zip(parts, item.node.shape, shape_along(parts), strict=True))
-        if shape != item.node.shape:
-            name += f".reshape({shape})"
-        if self.nest.outer in parts:
-            name = self._slices(name, parts.index(self.nest.outer), item.node, parts)
-        places = ["0" if p is None else self._count(p) if isinstance(p, Axis) else self.names[p] for p in parts]
-        self._result(item, f"{name}[{', '.join(places)}]")
-
     # -- arrays ---------------------------------------------------------------------------------------------------
 
     def view(self, node: Expr, parts: Sequence[Axis | None]) -> str:
@@ -293,22 +263,12 @@ class BlockWriter:
             self._views[key] = self._slices(text, self.frame.places[self.nest.outer], node, parts) if self.nest.outer in parts else text
         return self._views[key]
 
-    def _slices(self, name: str, place: int, node: Expr, axes: Sequence[Part]) -> str:
+    def _slices(self, name: str, place: int, node: Expr, axes: Sequence[Axis | None]) -> str:
         """The block's slices of an array, whose outer axis is in a place."""
         block = self.source.new("x")
         self.body.insert(0, f"{block} = {name}[{':, ' * place}i:j]")
-        self._bytes += self._itemsize(node.kind) * self.frame.size(axis for axis in axes if isinstance(axis, Axis))
+        self._bytes += self._itemsize(node.kind) * self.frame.size(axis for axis in axes if axis is not None)
         return block
-
-    def _count(self, axis: Axis) -> str:
-        """0, 1, 2... along an axis."""
-        if axis not in self._counts and axis is self.nest.outer:
-            self._counts[axis] = self.source.new("a")
-            self.sized.append(f"{self._counts[axis]} = {self._call(np.arange)}(n).reshape({self.frame.shape([axis])})")
-        elif axis not in self._counts:
-            shape = [axis.extent if other is axis else 1 for other in self.frame.axes]
-            self._counts[axis] = self.source.constant(np.arange(axis.extent).reshape(shape))
-        return self._counts[axis]
 
     def _itemsize(self, kind: str) -> int:
         size: int = numpy_dtype(kind, self.source.precision).itemsize

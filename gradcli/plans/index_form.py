@@ -18,9 +18,7 @@ from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.axes import SUM, Fold, NoLoop
 from gradcli.ops.calling.inputs import FLOAT
-from gradcli.ops.carrying import reduced
-from gradcli.ops.elementwise import arithmetic, exponential
-from gradcli.ops.nn.activations import log_softmax, logsumexp, softmax
+from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
@@ -96,6 +94,11 @@ class Item:
     def space(self) -> tuple[Axis, ...]:
         """The axes along which it is computed."""
         return (*self.axes, *self.over) if self.what == "fold" else self.axes
+
+    @property
+    def places(self) -> Axes:
+        """The axes in the places of what is read, where nothing else chooses its entries."""
+        return tuple(part if isinstance(part, Axis) else None for part in self.parts)
 
     @property
     def is_computed(self) -> bool:
@@ -472,42 +475,11 @@ class Expander(Transcription[Expr]):
         return self.graph.constant(node.payload)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        if any(operand is not None and over_threshold(operand) for operand in operands):
-            if op is exponential.exp and (raised := self._raised(node.operand)) is not None:
-                return raised
-            if op.parts is not None and op.outputs == 1:
-                return self._made(op.parts(*operands, **node.static))
+        if op.parts is not None and op.outputs == 1 and any(operand is not None and over_threshold(operand) for operand in operands):
+            self.changed = True
+            made: Expr = op.parts(*operands, **node.static)
+            return made
         return self.graph.apply(op, operands, node.static)
-
-    def _raised(self, node: Expr) -> Expr | None:
-        """The exponential of a node, where that takes less than any exponential."""
-        if node.op is log_softmax:
-            axis = node.static["axis"]
-        elif node.op is not arithmetic.sub or (axis := _softmax_axis(*node.operands)) is _NO_SOFTMAX:
-            return None
-        parts = softmax.parts
-        assert parts is not None
-        return self._made(parts(self.done[node.operand], axis=axis))
-
-    def _made(self, node: Any) -> Expr:
-        self.changed = True
-        assert isinstance(node, Expr)
-        return node
-
-
-_NO_SOFTMAX = object()
-
-
-def _softmax_axis(x: Expr | None, y: Expr | None) -> Any:
-    """Return the axis along which exp(x - y) is softmax(x), y being logsumexp(x)."""
-    assert x is not None
-    assert y is not None
-    shape = y.shape
-    while y.op is not None and y.op.algebra == "reshaping":
-        y = y.operand
-    if y.op is not logsumexp or y.operand is not x or shape != reduced(x.shape, y.static["axis"], True):
-        return _NO_SOFTMAX
-    return y.static["axis"]
 
 
 class Reader:
@@ -519,7 +491,7 @@ class Reader:
 
     def __init__(self, order: Sequence[Expr], *, in_c: bool, as_it_is: bool = False) -> None:
         """``in_c``: operations must have a text in C, or any on entries will do; ``as_it_is``: axes do not become fewer, and all products
-        of matrices are loops."""
+        of matrices, and what takes entries by indices, are loops."""
         self.in_c, self.as_it_is = in_c, as_it_is
         self.indices = Indices()
         self.views: dict[Expr, View] = {}
@@ -545,6 +517,8 @@ class Reader:
         present = [operand is not None for operand in node.operands]
         is_written = bool(op.text.in_c(present, **node.static)) or not self.in_c
         if op.outputs != 1 or not (is_written if op.elementwise else op.axes):
+            raise NoLoop
+        if op.indices and not self.as_it_is:  # NumPy takes entries one by one as fast
             raise NoLoop
         if op.adds == "products" and not (self.as_it_is or (self.in_c and _is_small(node))):  # large ones are BLAS's, and all are NumPy's
             raise NoLoop

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from gradcli.graph.nodes import Expr
 from gradcli.ops.counting import additions_of
 from gradcli.plans.backend import BLOCK_THRESHOLD, over_threshold
-from gradcli.plans.index_form import Axis, Item, Reader, View, in_order
+from gradcli.plans.index_form import Axes, Axis, Item, Reader, View, in_order
 
 _SLICES = 16  # of which an outer axis has at least as many, if there is another
 _SHORT = 8  # a value with so many times fewer entries than a nest has is kept, not computed again
@@ -138,8 +138,8 @@ class Planner:
         found: dict[Axis, tuple[int, int]] = {}
         for item in self.reader.indices.items:
             if item.what == "read":
-                for place, part in enumerate(item.parts):
-                    if isinstance(part, Axis):
+                for place, part in enumerate(item.places):
+                    if part is not None:
                         found[part] = max(found.get(part, (0, 0)), (item.size, place))
         return {axis: place for axis, (_, place) in found.items()}
 
@@ -327,14 +327,14 @@ class Layout:
         weights: dict[Axis, int] = {outer: 0}
         for parts in self._accesses():
             axes = [part for part in parts if part is not None]
-            if axes and isinstance(axes[-1], Axis):
-                size = math.prod(axis.extent for axis in axes if isinstance(axis, Axis))
+            if axes:
+                size = math.prod(axis.extent for axis in axes)
                 weights[axes[-1]] = weights.get(axes[-1], 0) + size
         best = max(weights, key=lambda axis: weights[axis])
         return best if best.extent >= _LONG else outer
 
-    def _accesses(self) -> list[Sequence[Axis | Item | None]]:
-        found: list[Sequence[Axis | Item | None]] = [item.parts for item in self.nest.items if item.what == "read"]
+    def _accesses(self) -> list[Axes]:
+        found = [item.places for item in self.nest.items if item.what == "read"]
         return found + [view.places for view in self.nest.stored.values()]
 
     def _short_axes(self) -> frozenset[Axis]:

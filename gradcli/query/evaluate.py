@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gradcli.containment import contained
-from gradcli.errors import GradcliError, ShapeError, Source, Span, TypeMismatchError
+from gradcli.errors import GradcliError, ShapeError, Span, TypeMismatchError
 from gradcli.graph.interpret import WITH_GRADIENT, forward, held_by, hold_program, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
@@ -135,48 +135,24 @@ _WORD = re.compile(r"[^\W\d]\w*")
 def records(
     program: Program, lines: Iterable[str], name: str | None, options: Options, cache: CompilationCache | None, stream: bool = False
 ) -> Iterator[Record]:
-    """The results of a program as its lines come; with a cache, queries and bindings of one template are compiled once.
+    """The results of a program as its lines come; with a cache, queries of one template are compiled once.
 
     Of a ``stream`` no line is read before the results of those before it are there.
     """
     scope = program.scope
-    held = scope.held
     for source in program.sources(lines, name, stream=stream):
         record = None
         if cache is not None and not scope.deviations:
-            if not stream and held.take(source, scope.knows):
+            if program.bind_number(source):
                 continue
             try:
-                if held.texts and not cache.batches(scope, options):
-                    yield from _of_sources(program, held.release(), options)
                 record = cache.in_scope(scope, source, options)
             except Exception as error:
-                yield from _of_sources(program, held.release(), options)  # what is bound is there for the queries to come
                 record = Record.of_error(contained(error).at(Span(0, len(source.text)), source))
-        if record is None:
-            yield from _of_sources(program, [*held.release(), source], options)
-        else:
+        if record is not None:
             yield record
-    if cache is not None and held.texts:
-        yield from _left_over(program, options, cache)
-
-
-def _left_over(program: Program, options: Options, cache: CompilationCache) -> Iterator[Record]:
-    """The results of bindings that nothing came after: those that are many of few templates have none."""
-    held = program.scope.held
-    try:
-        together = cache.batches(program.scope, options)
-    except Exception as error:
-        yield Record.of_error(contained(error))
-        together = False
-    if not together:
-        yield from _of_sources(program, held.release(), options)
-
-
-def _of_sources(program: Program, sources: Iterable[Source], options: Options) -> Iterator[Record]:
-    """The results of logical lines, each of its own form."""
-    for source in sources:
-        for statement in parse_statements(source, program.scope.limits.length):
+            continue
+        for statement in parse_statements(source, scope.limits.length):
             record = run_statement(program, statement, options)
             if record is not None and not only_follows(statement, record):
                 yield record

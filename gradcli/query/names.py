@@ -48,11 +48,6 @@ class UsedNames:
             if binding.name not in self.bound and not shared:
                 line, _ = binding.source.position(binding.span.start)
                 self.bound[binding.name] = _place(line, binding.source.name)
-        held = scope.held
-        self.had |= held.places.keys()
-        for name, line in zip(held.places, held.lines, strict=True):
-            if name not in self.mentioned and name not in self.bound:
-                self.bound[name] = _place(line, held.name)
 
     def merge(self, other: UsedNames) -> None:
         """Add what another process has gathered."""

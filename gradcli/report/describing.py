@@ -58,7 +58,7 @@ def basis(outcome: Outcome) -> list[str]:
 
 def remark(outcome: Outcome) -> str:
     """What a list of cases says of one: a reason of its own, or the verdict and how it was decided; what was drawn, and is remembered."""
-    return ", ".join(part for part in (_remark(outcome), *basis(outcome), outcome.drawn, outcome.memory) if part)
+    return ", ".join(part for part in (_remark(outcome), *basis(outcome), outcome.drawn) if part)
 
 
 def _remark(outcome: Outcome) -> str:

@@ -15,7 +15,7 @@ from gradcli.report.rules import rule_of
 def outcome_dict(outcome: Outcome) -> dict[str, Any]:
     """The record as ``gradcli eval`` prints it, and what became of it."""
     decided = {"name": outcome.name, "status": outcome.status, "reason": outcome.reason, "details": outcome.details}
-    further = {"repeat": outcome.repeat, "drawn": outcome.drawn, "memory": outcome.memory, "reached": None if outcome.reached else False}
+    further = {"repeat": outcome.repeat, "drawn": outcome.drawn, "reached": None if outcome.reached else False}
     known = {key: value for key, value in further.items() if value is not None}
     return {**outcome.record.to_dict(), "outcome": decided | known}
 

@@ -91,7 +91,6 @@ class Outcome:
     identity: Identity | None = None  # what it is known by from run to run
     repeat: str | None = None  # of one that is wrong: a command that repeats it
     drawn: str | None = None  # of arguments that were drawn at random: how many points, and from which seed on
-    memory: str | None = None  # of a Python function: that its verdict was remembered, or why it cannot be
 
     @property
     def bad(self) -> bool:

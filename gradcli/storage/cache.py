@@ -253,6 +253,5 @@ def _open(there: os.stat_result) -> bool:
 
 
 VERDICTS = Entries("verdicts", "verdicts", most=128, room=1 << 20, largest=64 << 10)
-FUNCTIONS = Entries("functions", "verdicts about functions", most=64, room=2 << 20, largest=256 << 10)
 NATIVE = Libraries("native", "compiled code", most=4096, room=256 << 20, largest=64 << 20)
-STORES = (VERDICTS, FUNCTIONS, NATIVE)
+STORES = (VERDICTS, NATIVE)

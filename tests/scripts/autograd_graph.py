@@ -1,4 +1,4 @@
-# What stands behind tensors: names of nodes, edges, hooks of nodes and of several tensors, what nodes keep.
+# What stands behind tensors: names of nodes, edges, hooks, what nodes keep.
 import gradcli as torch
 import gradcli.autograd.forward_ad as fw
 from gradcli.autograd.graph import Node, increment_version
@@ -22,18 +22,12 @@ print(r.output_nr, q.grad_fn is r.grad_fn, m.output_nr, m.clone().copy_(m).grad_
 
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = x * 3
-y.grad_fn.register_prehook(lambda g: (print("before", g), (g[0] * 10,))[1])
-handle = y.grad_fn.register_hook(lambda i, o: print("after", i[0], o))
 y.grad_fn.metadata["note"] = 1
-y.register_hook(lambda g: print("tensor", g))
+handle = y.register_hook(lambda g: print("tensor", g))
 y.sum().backward(retain_graph=True)
 print(x.grad, y.grad_fn.metadata)
 handle.remove()
 y.sum().backward(retain_graph=True)
-leaf = y.grad_fn.next_functions[0][0]
-leaf.register_hook(lambda i, o: print("accumulated", i, o))
-leaf.register_prehook(lambda g: (g[0] + 1,))
-(x * 2).sum().backward()
 print(x.grad)
 
 a = torch.tensor([1.0], requires_grad=True)

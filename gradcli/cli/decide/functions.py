@@ -21,11 +21,9 @@ from gradcli.cli.inputs import Inputs, assignments, function_inputs
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import EvaluationError, GradcliError, UsageError
 from gradcli.files.settings import FunctionSetting, line_of_function
-from gradcli.functions.arguments import is_module
 from gradcli.functions.asking import (
     OPTIONS,
     AskedFunction,
-    Definition,
     definition_of,
     judged,
     loaded,
@@ -34,8 +32,6 @@ from gradcli.functions.asking import (
     smallest_of,
 )
 from gradcli.functions.calls import guarded
-from gradcli.functions.checking import Answer, key_of, recalled, remember
-from gradcli.functions.places import Watch
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
@@ -65,13 +61,10 @@ class FunctionProcess(Worker):
     functions  their names, the function's first
     seconds    the time for all that it is asked
     folder     whose modules it finds first
-    watched    whether it listens to what it reads
     """
 
-    def __init__(
-        self, among: list[Any], functions: Sequence[str | None], seconds: float | None, folder: Path, watched: bool = False
-    ) -> None:
-        super().__init__(among, _answer_questions, functions, folder, watched)
+    def __init__(self, among: list[Any], functions: Sequence[str | None], seconds: float | None, folder: Path) -> None:
+        super().__init__(among, _answer_questions, functions, folder)
         self._end = None if seconds is None or seconds >= _LONGEST else time.monotonic() + seconds
 
     def heard(self, question: Any = None) -> Any:
@@ -103,15 +96,11 @@ class FunctionProcess(Worker):
 # -- in the process ------------------------------------------------------------------------------------------------------
 
 
-_DEPENDENCIES = "dependencies"  # is asked for in the place of a question: what the answers hang on, or why that cannot be told
-
-
-def _answer_questions(pipe: Connection[Any, Any], names: Sequence[str | None], folder: Path, watched: bool) -> None:
+def _answer_questions(pipe: Connection[Any, Any], names: Sequence[str | None], folder: Path) -> None:
     """Import what is named, say where the first function stands, and answer."""
     _apart()
     sys.dont_write_bytecode = True  # which would be run again for a source that changes within the second, to the same size
     sys.path.insert(0, str(folder))
-    watch = Watch(folder) if watched else None
     first, *others = names
     called = loaded(first or "", folder)
     pipe.send(definition_of(called))
@@ -119,19 +108,12 @@ def _answer_questions(pipe: Connection[Any, Any], names: Sequence[str | None], f
     while True:
         question = pipe.recv()
         try:
-            answer: Any
-            if question == _DEPENDENCIES:
-                answer = _WEIGHTS if any(map(is_module, functions)) else watch and watch.found()
-            else:
-                answer = guarded(partial(question.check, *functions))
+            answer: Any = guarded(partial(question.check, *functions))
         except GradcliError as error:
             answer = alone(error)
         with suppress(Exception):  # it may have closed it, or put something else in its place
             sys.stdout.flush()  # what it has printed stands before what is said of it
         pipe.send(answer)
-
-
-_WEIGHTS = "the parameters of a module stand in no file"
 
 
 def _apart() -> None:
@@ -174,10 +156,9 @@ class FunctionCase(AskedFunction):
         """Return what becomes of it, by the name that it has among others."""
         started = time.perf_counter()
         record = Record(self.title, id=name, given=self.given, record_line=True, xfail=xfail)
-        memory: str | None = None
         smallest: Mapping[str, Any] | None = None
         try:
-            memory, smallest = self._decided(record)
+            smallest = self._decided(record)
         except UsageError:  # of the request, which only the function itself shows: it is no operator
             raise
         except GradcliError as error:
@@ -189,7 +170,7 @@ class FunctionCase(AskedFunction):
                 open_ = {name: VariableCheck(Verdict.UNDETERMINED, reason=REACHED) for name in self.question.wrt}
                 record.check = Check(Verdict.UNDETERMINED, open_, reason=REACHED)
         outcome = outcome_of(record, name, time.perf_counter() - started, self.policy.fail_on)
-        outcome.memory, outcome.drawn = memory, self._seed_of_draws()
+        outcome.drawn = self._seed_of_draws()
         if smallest is not None:
             outcome.details.append(f"at {' '.join(smallest_of(smallest))}")
         if outcome.bad:
@@ -198,32 +179,17 @@ class FunctionCase(AskedFunction):
             outcome.repeat = repeated(once, self.folder)
         return outcome
 
-    def _decided(self, record: Record) -> tuple[str | None, Mapping[str, Any] | None]:
-        """Fill in the verdict; gives what is said of its memory, and the smallest arguments that fail, if some were looked for."""
+    def _decided(self, record: Record) -> Mapping[str, Any] | None:
+        """Fill in the verdict; gives the smallest arguments that fail, if some were looked for."""
         folder = here() if self.folder is None else self.folder
-        key = None
-        if self.policy.options.remembering:
-            key = key_of(self.functions, self.question, (self.request.at, self.request.points, self.request.dtype))
-            answer = recalled(key, folder)
-            if answer is not None:
-                record.check, record.value, record.points = answer.check, answer.value, self.request.points or 0
-                placed(record, Definition(answer.file, answer.line))
-                return "remembered", None
         left = [seconds for seconds in (self.policy.options.timeout, self.budget.left) if seconds is not None]
         started: list[FunctionProcess] = []
         try:
-            process = FunctionProcess(started, self.functions, min(left, default=None), folder, key is not None)
-            definition: Definition = process.heard()
-            placed(record, definition)
+            process = FunctionProcess(started, self.functions, min(left, default=None), folder)
+            placed(record, process.heard())
             smallest = self.decide(record, process.heard)
             _say_where_nothing_is(record)
-            if key is None or record.check is None:
-                return None, smallest
-            found = process.heard(_DEPENDENCIES)
-            if isinstance(found, str):
-                return f"not remembered: {found}", smallest
-            remember(key, folder, Answer(record.check, record.value, definition.file, definition.line), found)
-            return None, smallest
+            return smallest
         finally:
             for process in started:
                 process.end()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from gradcli.check.crosscheck import cross_check
 from gradcli.check.rounding import is_unsure, roots_each_way
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import OUTSIDE, Floats, Seeds, Subject
-from gradcli.functions.precision import Room, bounded_in, epsilon_of, room_at_zeros, room_of, rounding_of
+from gradcli.functions.precision import bounded_in, epsilon_of, room_at_zeros, room_of, rounding_of
 from gradcli.functions.stochastic import Format
 from gradcli.functions.tracing.passage import Passage
 from gradcli.graph.interpret import forward
@@ -106,27 +106,25 @@ class Exact:
             grad = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape)[()] for name, x in leaves.items()}
             record = Record("", value=self.values[root], seed=np.float64(1), grad=grad)
             room = None if claims.narrow is None else room_of(root, leaves, scope.values, grad, claims.narrow, self.trace.kinds_of)
-            given = [self._given(name, claims, room) for name in claims.numbers]
-            check = cross_check(scope, root, dict(leaves), record, None, given)
+
+            def decided(rooms: Mapping[str, np.ndarray]) -> Check:
+                rtol = claims.rtol if room is None else claims.rtol or 0.0
+                given = [
+                    Given(name, None, said.astype(np.float64), rtol, claims.atol, rooms.get(name), claims.precision)
+                    for name, said in claims.numbers.items()
+                ]
+                return cross_check(scope, root, dict(leaves), record, None, given)
+
+            check = decided({} if room is None else room.reach.rooms)
             if room is None and check.worst is Verdict.MISMATCH:
                 zeros = room_at_zeros(root, leaves, scope.values, grad)
-                if any(part.any() for part in zeros.values()):
-                    given = [replace(claim, room=zeros[claim.of]) for claim in given]
-                    check = cross_check(scope, root, dict(leaves), record, None, given)
+                check = decided(zeros) if any(part.any() for part in zeros.values()) else check
         except (GradcliError, *OUTSIDE):
             return None
         if room is not None:
             for claim in check.claims:
                 room.judge(claim)
-        return (check, grad) if len(check.claims) == len(given) else None
-
-    @staticmethod
-    def _given(name: str, claims: Claims, room: Room | None) -> Given:
-        numbers, rtol, atol, _ = claims
-        if room is None:
-            return Given(name, numbers=numbers[name], rtol=rtol, atol=atol)
-        wide, rooms = numbers[name].astype(np.float64), room.reach.rooms
-        return Given(name, numbers=wide, rtol=rtol or 0.0, atol=atol, room=rooms[name], precision=claims.precision)
+        return (check, grad) if len(check.claims) == len(claims.numbers) else None
 
     def other_ways(self, precision: str) -> list[tuple[str, Exact]]:
         """The function on the branches that its code in Python would take but for rounding in a precision, each with the condition."""

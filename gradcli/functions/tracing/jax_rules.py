@@ -1,6 +1,6 @@
 """JAX's primitives on traced arrays: a rule takes a primitive's operands, of which some are traced, and its parameters.
 
-A primitive that is an operation of ours entry by entry has its name, or the one in ``RENAMED``. The other rules are functions of NumPy's
+A primitive that the catalogue has, as a function of ``jax.lax`` or entry by entry, is that. The other rules are functions of NumPy's
 and PyTorch's on traced arrays. What only moves entries is told by JAX itself, which is asked where it puts the numbers of places. Where
 mathematics leaves a sign open, JAX's own result says which: columns of factors are turned as they are there.
 """
@@ -8,16 +8,19 @@ mathematics leaves a sign open, JAX's own result says which: columns of factors 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from gradcli.errors import UnreadArgumentError
 from gradcli.functions.tracing.numpy_arrays import Traced
-from gradcli.ops.registry import named
+from gradcli.ops.calling.prefixes import JAX
 from gradcli.ops.spec import Op
 from gradcli.spelling import words
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.library_calls import caller, known
 from gradcli.tensors.torch.namespace import function
 
 Rule = Callable[..., Any]
@@ -31,20 +34,30 @@ def rule_of(name: str) -> Rule | None:
     """Return the rule of a primitive, if it has one."""
     if name in RULES:
         return RULES[name]
-    try:
-        op = named(RENAMED.get(name, name))
-    except KeyError:
+    own = RENAMED.get(name, name)
+    if known(f"lax.{own}", JAX) is not None:
+        return partial(_called, caller(f"lax.{own}", JAX))
+    found = known(own, JAX)
+    if found is None or not (isinstance(found[0], Op) and found[0].elementwise):
         return None
-    return (lambda *operands, **_: _on_tensors(op, *operands)) if isinstance(op, Op) and op.elementwise else None
+    return partial(_called, caller(own, JAX))
 
 
 RENAMED = {
-    "add_any": "add", "rem": "fmod", "max": "maximum", "min": "minimum", "logistic": "sigmoid",
-    "erf_inv": "erfinv", "is_finite": "isfinite", "and": "logical_and", "or": "logical_or", "not": "logical_not",
-    "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "less", "lt_to": "less", "le": "less_equal",
-    "le_to": "less_equal", "bessel_i0e": "i0e", "bessel_i1e": "i1e", "igamma": "gammainc", "igammac": "gammaincc",
+    "add_any": "add", "and": "logical_and", "or": "logical_or", "not": "logical_not", "eq": "equal", "ne": "not_equal",
+    "gt": "greater", "ge": "greater_equal", "lt": "less", "lt_to": "less", "le": "less_equal", "le_to": "less_equal",
     "regularized_incomplete_beta": "betainc",
 }  # fmt: skip
+_PLACED = ("accuracy", "sharding", "out_sharding")  # parameters that say nothing about numbers
+
+
+def _called(function: Callable[..., Any], *operands: Any, **parameters: Any) -> Any:
+    """Return what a function of the catalogue gives. Raises Untraceable for parameters that it has not."""
+    given = {name: value for name, value in parameters.items() if name not in _PLACED and value is not None}
+    try:
+        return _on_tensors(function, *operands, **given)
+    except UnreadArgumentError as error:
+        raise Untraceable(error.message) from None
 
 
 def _on_tensors(call: Callable[..., Any], *operands: Any, **static: Any) -> Any:
@@ -203,10 +216,6 @@ def _signs(ours: Any, theirs: np.ndarray) -> np.ndarray:
 # -- Shapes, totals and choices -------------------------------------------------------------------
 
 
-def _reduced(reduce: Callable[..., Any]) -> Rule:
-    return lambda x, axes, **_: reduce(x, axis=tuple(axes)) if axes else x
-
-
 def _broadcast(x: Any, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
     kept = [1] * len(shape)
     for place, axis in enumerate(broadcast_dimensions):
@@ -241,16 +250,11 @@ def _running(name: str) -> Rule:
 
 RULES: dict[str, Rule] = {
     **dict.fromkeys(words("copy copy_p name reduce_precision"), lambda x, **_: x), "optimization_barrier": lambda *xs, **_: list(xs),
-    "integer_pow": lambda x, y, **_: x**y, "clamp": lambda low, x, high, **_: np.clip(x, low, high), "select_n": _select,
-    "convert_element_type": lambda x, new_dtype, **_: x.astype(new_dtype),
-    "broadcast_in_dim": _broadcast, "slice": _slice,
-    "reshape": lambda x, new_sizes, **_: np.reshape(x, new_sizes), "squeeze": lambda x, dimensions, **_: np.squeeze(x, tuple(dimensions)),
-    "expand_dims": lambda x, dimensions, **_: np.expand_dims(x, tuple(dimensions)),
-    "transpose": lambda x, permutation, **_: np.transpose(x, permutation), "rev": lambda x, dimensions, **_: np.flip(x, tuple(dimensions)),
-    "concatenate": lambda *xs, dimension, **_: np.concatenate(xs, dimension), "tile": lambda x, reps, **_: np.tile(x, reps),
-    "stack": lambda *xs, axis=0, **_: np.stack(xs, axis), "split": lambda x, sizes, axis, **_: np.split(x, np.cumsum(sizes)[:-1], axis),
-    "reduce_sum": _reduced(np.sum), "reduce_max": _reduced(np.max), "reduce_min": _reduced(np.min), "reduce_prod": _reduced(np.prod),
-    "reduce_and": _reduced(np.all), "reduce_or": _reduced(np.any),
+    "select_n": _select, "convert_element_type": lambda x, new_dtype, **_: x.astype(new_dtype),
+    "broadcast_in_dim": _broadcast, "slice": _slice, "tile": lambda x, reps, **_: np.tile(x, reps),
+    "concatenate": lambda *xs, dimension, **_: np.concatenate(xs, dimension), "stack": lambda *xs, axis=0, **_: np.stack(xs, axis),
+    "split": lambda x, sizes, axis, **_: np.split(x, np.cumsum(sizes)[:-1], axis),
+    "reduce_and": lambda x, axes, **_: np.all(x, tuple(axes)), "reduce_or": lambda x, axes, **_: np.any(x, tuple(axes)),
     "reduce_window_max": _window(np.max, -np.inf), "reduce_window_min": _window(np.min, np.inf), "reduce_window_sum": _window(np.sum, 0.0),
     **{name: _running(name) for name in words("cumsum cumprod cummax cummin")}, "cumlogsumexp": _running("logcumsumexp"),
     "sort": _sort, "top_k": _top, "conv_general_dilated": _convolution, "dot_general": _dot,

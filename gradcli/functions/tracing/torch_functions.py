@@ -9,14 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from importlib import import_module
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from gradcli.functions.arguments import of_torch, to_torch
+from gradcli.functions.arguments import of_torch
 from gradcli.functions.places import is_own
 from gradcli.functions.tracing.passage import Passage
 from gradcli.ops.spec import Op
@@ -48,17 +47,8 @@ def methods(passage: Passage) -> dict[str, Any]:
     def branched(x: Tensor) -> bool:
         return passage.branch(x)
 
-    by_data: set[str] = set()  # the places that have read it
-
-    def read(x: Tensor) -> Tensor:
-        before = set(passage.held)
-        found = detached(x)
-        by_data.update(set(passage.held) - before)
-        return found
-
     def written(_: Tensor, __: Any) -> None:
-        for place in by_data:  # what is put back behind the graph's back was no constant
-            passage.held.pop(place, None)
+        passage.held.clear()  # what is put back behind the graph's back was no constant
         raise AttributeError("no trace follows what is written to .data")
 
     def detached_in_place(x: Tensor) -> Tensor:
@@ -72,7 +62,7 @@ def methods(passage: Passage) -> dict[str, Any]:
         **{name: with_theirs(getattr(Tensor, name)) for name in _OF_DTYPES},
         "dtype": property(_dtype),
         "device": property(_device),
-        "data": property(read, written),
+        "data": property(detached, written),
         "detach": detached,
         "detach_": detached_in_place,
         "item": lambda x: passage.out(x).item(),
@@ -147,7 +137,7 @@ def torch_functions(passage: Passage) -> Iterator[set[np.dtype[Any]]]:
 
     passage.records = records
     patches: dict[tuple[type, str], Any] = {(Tensor, name): method for name, method in methods(passage).items()}
-    patches[Tensor, "__torch_function__"] = classmethod(partial(_dispatched, passage))
+    patches[Tensor, "__torch_function__"] = classmethod(_dispatched)
     patches[autocast, "__enter__"] = noted
     # which wants tensors of PyTorch's, for a rule that plays no part
     patches[import_module("torch.autograd.function").FunctionCtx, "save_for_forward"] = lambda *_: None
@@ -186,17 +176,10 @@ class _Holding:
         return getattr(self._trace, name)
 
 
-def _dispatched(
-    passage: Passage, cls: type[Tensor], function: Any, types: Any, arguments: tuple[Any, ...] = (),
-    keywords: Mapping[str, Any] | None = None,
-) -> Any:  # fmt: skip
+def _dispatched(cls: type[Tensor], function: Any, types: Any, arguments: tuple[Any, ...] = (), keywords: Any = None) -> Any:
     """Return what a function of PyTorch's is of these arguments, among which is a tensor of ours."""
-    torch = import_module("torch")
-    if arguments and isinstance(arguments[0], torch.Tensor) and _writes(function.__name__):
-        # a tensor of PyTorch's own is written into, which cannot hold what is recorded
-        with torch._C.DisableTorchFunctionSubclass():
-            arguments, keywords = mapped(partial(_theirs, passage), (arguments, dict(keywords or {})))
-            return function(*arguments, **keywords)
+    if arguments and isinstance(arguments[0], import_module("torch").Tensor) and _writes(function.__name__):
+        raise TypeError("a tensor of PyTorch's own cannot hold what is recorded")
     return _called(function, ours(arguments), ours({key: value for key, value in (keywords or {}).items() if key not in _PLACED}))
 
 
@@ -205,11 +188,6 @@ def _writes(name: str) -> bool:
 
 
 _IN_PLACE = frozenset(f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "pow"))
-
-
-def _theirs(passage: Passage, part: Any) -> Any:
-    """A tensor of PyTorch's in the place of one of ours: numbers that leave the graph."""
-    return to_torch(import_module("torch"), passage.out(part)) if isinstance(part, Tensor) else part
 
 
 def _called(function: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:

@@ -18,7 +18,7 @@ from gradcli.ops.axes import LARGEST, SMALLEST
 from gradcli.ops.calling.inputs import BOOL, FLOAT, numpy_dtype
 from gradcli.ops.text import number_in_c
 from gradcli.plans.blocks import places
-from gradcli.plans.index_form import Axis, Item, fold_of
+from gradcli.plans.index_form import Axes, Axis, Item, fold_of
 from gradcli.plans.native.compiler import library
 from gradcli.plans.nests import Layout, Nest, Stage
 from gradcli.plans.threads import in_turn, together
@@ -29,7 +29,6 @@ from gradcli.plans.threads import in_turn, together
 _SHUFFLED = (2, 4)
 
 Slot = Mapping[Axis, int]  # places along the axes that are written out
-Part = Axis | Item | None
 Key = tuple[Item, tuple[int, ...]] | str  # a value: of an item at places, or of an entry of an array
 
 
@@ -90,23 +89,23 @@ class Body:
             return str(slot[axis])
         return "j" if axis is self.layout.lane else self.loop_names[axis]
 
-    def offset(self, parts: Sequence[Part], shape: Sequence[int], slot: Slot) -> str:
-        """Return where an entry lies in an array of a shape, row by row; the outer axis is as long as the call says."""
+    def offset(self, parts: Axes, slot: Slot) -> str:
+        """Return where an entry lies in an array, row by row; the outer axis is as long as the call says."""
         terms: list[str] = []
         stride, times_n = 1, False
-        for part, extent in zip(reversed(parts), reversed(shape), strict=True):
+        for part in reversed(parts):
             if part is not None:
-                index = self._index(part, slot) if isinstance(part, Axis) else f"(long long){self.value(part, slot)}"
+                index = self._index(part, slot)
                 factors = [index, *(["n"] if times_n else []), *([self._stride(part, stride)] if stride != 1 else [])]
                 if index != "0":
                     terms.append("*".join(factors))
             if part is self.nest.outer:
                 times_n = True
             elif part is not None:  # which also stands for an axis that the next one has taken in
-                stride *= part.extent if isinstance(part, Axis) else extent
+                stride *= part.extent
         return " + ".join(reversed(terms)) or "0"
 
-    def _stride(self, part: Part, stride: int) -> str:
+    def _stride(self, part: Axis, stride: int) -> str:
         """A distance in memory. That of neighbours in a lane is no constant where compilers have no shuffles for it: they would rather
         have no vectors at all than take together entries that are so far apart."""
         if part is not self.layout.lane or stride in _SHUFFLED:
@@ -141,7 +140,7 @@ class Body:
     def _read(self, item: Item, slot: Slot) -> str:
         if item.what == "read":
             assert item.node is not None
-            text = self.entry(item.node, item.parts, slot)
+            text = self.entry(item.node, item.places, slot)
         else:
             node, view = self.nest.given[item]
             text = self.entry(node, view.places, slot)
@@ -149,8 +148,8 @@ class Body:
             self.name(text, item, text)
         return self.names[text]
 
-    def entry(self, node: Expr, parts: Sequence[Part], slot: Slot) -> str:
-        return f"{self.pointers[node]}[{self.offset(parts, node.shape, slot)}]"
+    def entry(self, node: Expr, parts: Axes, slot: Slot) -> str:
+        return f"{self.pointers[node]}[{self.offset(parts, slot)}]"
 
     def name(self, key: Key, item: Item, text: str) -> None:
         name = self.names[key] = self.new("v")
@@ -381,9 +380,6 @@ class NestWriter(Body):
             key = item, self.key(item.axes, slot)
             if item.what == "fold":
                 text = self.folded(item, slot)
-            elif item.what == "put":
-                value, place = (self.value(operand, slot) for operand in item.operands)
-                text = f"{self._index(item.over[0], slot)} == {place} ? {value} : 0"
             elif item.op is None:
                 text = self.value(item.operands[0], slot)
             else:

@@ -31,7 +31,7 @@ from gradcli.tensors.core.levels import (
     rewrapped,
 )
 from gradcli.tensors.core.modes import ERRORS, IGNORED, state, warn
-from gradcli.tensors.core.node import Hooks, Node, Watch, check_backward, named, watched
+from gradcli.tensors.core.node import Node, Watch, check_backward, named, watched
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
 
@@ -47,8 +47,12 @@ def seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
         given = as_tensor(cotangent)
         replaced = hook(given)
         if replaced is not None:
-            (made,) = _checked(hook, (replaced,), (given,))
-            cotangent = made if create_graph else made.array
+            if not isinstance(replaced, Tensor):
+                raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
+            if replaced.shape != given.shape:
+                name = getattr(hook, "__name__", "hook")
+                raise RuntimeError(f"hook '{name}' has changed the size of value. It is {replaced.shape}, not {given.shape}")
+            cotangent = replaced if create_graph else replaced.array
     tensor = None if watch.retained is None else watch.retained()
     if tensor is not None:
         add_to_grad(tensor, cotangent, create_graph)
@@ -59,21 +63,6 @@ def as_tensor(part: Any) -> Any:
     return part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part))
 
 
-def _as_tensors(cotangent: Any) -> tuple[Any, ...]:
-    return tuple(map(as_tensor, cotangent if isinstance(cotangent, Parts) else (cotangent,)))
-
-
-def prepared(hooks: Hooks, cotangent: Any, tensors: bool) -> Any:
-    """The cotangents of a node's results that hooks before it make of these."""
-    bare = _hooked(hooks, _as_tensors(cotangent), tensors)
-    return Parts.like(cotangent, bare) if isinstance(cotangent, Parts) else bare[0]
-
-
-def passed_on(hooks: Hooks, node: Node, parts: Sequence[Any], cotangent: Any, tensors: bool) -> Sequence[Any]:
-    """Return what hooks after a node make of what it passes to its operands."""
-    return _hooked(hooks, _fitted(node, parts), tensors, _as_tensors(cotangent))
-
-
 def _fitted(node: Node, parts: Sequence[Any]) -> tuple[Any, ...]:
     """Return what a node passes to its operands, in their shapes."""
     return tuple(None if part is None or operand is None
@@ -81,48 +70,15 @@ def _fitted(node: Node, parts: Sequence[Any]) -> tuple[Any, ...]:
         for part, operand in zip(parts, node.operands, strict=True))  # fmt: skip
 
 
-def _hooked(hooks: Hooks, given: tuple[Any, ...], tensors: bool, *more: Any) -> list[Any]:
-    for hook in list(hooks.values()):
-        replaced = hook(given, *more)
-        if replaced is not None:
-            given = _checked(hook, replaced, given)
-    return [part if part is None or tensors else part.array for part in given]
-
-
-def _checked(hook: Any, replaced: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    parts = (replaced,) if isinstance(replaced, Tensor) else replaced
-    if not isinstance(parts, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(replaced).__name__}'")
-    name = getattr(hook, "__name__", "hook")
-    if len(parts) != len(given):
-        raise RuntimeError(f"hook '{name}' has returned an incorrect number of values (got {len(parts)}, but expected {len(given)})")
-    for new, old in zip(parts, given, strict=True):
-        if new is not None and not isinstance(new, Tensor):
-            raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
-        if new is not None and old is not None and new.shape != old.shape:
-            raise RuntimeError(f"hook '{name}' has changed the size of value. It is {new.shape}, not {old.shape}")
-    return parts
-
-
 def accumulate_at(leaf: Any, cotangent: Any, create_graph: bool) -> None:
     """Add to the gradient of the tensor behind a leaf, which hooks see before and after."""
     variable, watch = leaf.variable, leaf.watch
     if not (variable._requires_grad or variable.requires_grad):
         return
-    if watch is None:
-        add_to_grad(variable, cotangent, create_graph)
-        return
-    if watch.before:
-        cotangent = prepared(watch.before, cotangent, create_graph)
-    first = variable._grad is None
     add_to_grad(variable, cotangent, create_graph)
-    if first:  # who writes to the gradient writes to what hooks see
-        cotangent = variable._grad
-    for hook in list(watch.accumulated.values()):
+    for hook in [] if watch is None else list(watch.accumulated.values()):
         if hook(variable) is not None:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-    for hook in list(watch.after.values()):
-        hook((), (as_tensor(cotangent),))
 
 
 def _copied(cotangent: Tensor) -> Tensor:
@@ -191,8 +147,6 @@ def run(
         if node in asked:
             found[node] = cotangent
         wanted = tuple(map(is_needed, node.operands))
-        if watch is not None and watch.before and (accumulate or True in wanted):
-            cotangent = prepared(watch.before, cotangent, tensors)
         if True not in wanted:
             return ()
         values: Sequence[Any] = node.saved
@@ -221,7 +175,7 @@ def run(
             ]
         elif anomaly and op is not output:
             check_backward(node, parts)
-        return parts if watch is None or not watch.after else passed_on(watch.after, node, parts, cotangent, tensors)
+        return parts
 
     for place, node in enumerate(roots):
         if node in needed:

@@ -12,6 +12,7 @@ from gradcli.errors import ShapeError
 from gradcli.ops.arrays.gathering_and_scattering import overwrite
 from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
 from gradcli.ops.axes import numpy_index
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import clone
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
@@ -27,7 +28,7 @@ from gradcli.tensors.core.levels import (
     physical,
 )
 from gradcli.tensors.core.modes import check_device, state, warn
-from gradcli.tensors.core.node import Node, remember
+from gradcli.tensors.core.node import Node, Shaped, remember
 from gradcli.tensors.core.tensor import Origin, Tensor, crowded, node_from_base, rebase, refuse_writing, regraph, repeats, writable
 
 
@@ -45,15 +46,20 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
         return Batched(cast(x.physical, kind), x.levels)
     with np.errstate(all="ignore"):
         result = Tensor(x.array.astype(kind))
-    if x.requires_grad and state.recording and kind.kind in FLOATS:
-        # contributions are cast to the operand's dtype by the sweep
-        node = Node("ToCopyBackward0", clone, (x.gradient_node(),), {}, result.array.shape, result.array.dtype)
-        node.saved = (result.array, result.array)
-        result.node, result._requires_grad = node, True
+    return followed(result, clone, x, {}, "ToCopyBackward0")  # contributions are cast to the operand's dtype by the sweep
+
+
+def followed(result: Tensor, op: Op, x: Tensor, static: dict[str, Any], label: str) -> Tensor:
+    """A result that another tensor became without arithmetic, with its node if that requires grad."""
+    source = x.source() if state.recording and result.array.dtype.kind in FLOATS else None
+    if source is not None:
+        saved = [Shaped(result.array), Shaped(x.array)]
+        result.node = Node(label, op, (source,), static, result.array.shape, result.array.dtype, saved)
+        result._requires_grad = True
         if state.anomaly:
-            remember(node)
+            remember(result.node)
     if state.recorder is not None:
-        state.recorder.note(clone, (x,), {}, result)
+        state.recorder.note(op, (x,), static, result)
     return result
 
 

@@ -68,17 +68,13 @@ class Watch:
     """Watchers of a node's gradient, and what is kept about the node.
 
     hooks        of tensors: with a gradient when it is complete
-    before       of the node: with the gradients of its results, before its rule runs
-    after        of the node: with what it passes on and these, after that
     accumulated  of leaves: with the tensor, after its ``grad`` has been added to
     """
 
-    __slots__ = ("accumulated", "after", "before", "hooks", "metadata", "retained")
+    __slots__ = ("accumulated", "hooks", "metadata", "retained")
 
     def __init__(self) -> None:
         self.hooks: Hooks = {}
-        self.before: Hooks = {}
-        self.after: Hooks = {}
         self.accumulated: Hooks = {}
         self.retained: Any = None  # a weak reference to the tensor whose gradient is kept
         self.metadata: dict[Any, Any] = {}
@@ -157,14 +153,6 @@ class Node:
     def metadata(self) -> dict[Any, Any]:
         """Return what anybody wants to keep with the node."""
         return self.watched().metadata
-
-    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(grad_inputs, grad_outputs) after the node has run; what it returns replaces what the node passes on."""
-        return RemovableHandle(self.watched().after, hook)
-
-    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(grad_outputs) before the node runs; what it returns replaces them."""
-        return RemovableHandle(self.watched().before, hook)
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:

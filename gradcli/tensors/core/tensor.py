@@ -158,18 +158,17 @@ def node_from_base(x: Any) -> Node:
     base = x._view.base
     source = base.source()
     static = geometry(base.array, x.array)
-    node = Node(node_name(as_strided), as_strided, (source,), static, x.array.shape, x.array.dtype)
-    node.saved = [Shaped(x.array), Shaped(base.array)]
-    return node
+    saved = [Shaped(x.array), Shaped(base.array)]
+    return Node(node_name(as_strided), as_strided, (source,), static, x.array.shape, x.array.dtype, saved)
 
 
 def rebase(x: Any, written: Node | None) -> None:
     """A view was written to: its base's history goes through the node of what was written. Then the view is one of that base."""
     base = x._view.base
     static = geometry(base.array, x.array)
-    node = Node("CopySlices", as_strided_scatter, (base.source(), written), static, base.array.shape, base.array.dtype)
-    node.saved = [Shaped(base.array), Shaped(base.array), Shaped(x.array)]
-    regraph(base, node)
+    saved = [Shaped(base.array), Shaped(base.array), Shaped(x.array)]
+    sources = base.source(), written
+    regraph(base, Node("CopySlices", as_strided_scatter, sources, static, base.array.shape, base.array.dtype, saved))
     regenerate(x)
 
 
@@ -277,10 +276,6 @@ class Tensor(CatalogueMethods):
             raise RuntimeError("requires_grad must be a bool")
         self._requires_grad = bool(value)
 
-    @requires_grad.deleter
-    def requires_grad(self) -> None:
-        raise RuntimeError("Cannot delete .requires_grad of a tensor")
-
     @property
     def is_leaf(self) -> bool:
         self._refresh()
@@ -335,10 +330,6 @@ class Tensor(CatalogueMethods):
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         self.array = value.array
-
-    @data.deleter
-    def data(self) -> None:
-        raise RuntimeError("Cannot delete .data of a tensor")
 
     @property
     def _version(self) -> int:

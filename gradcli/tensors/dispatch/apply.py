@@ -19,10 +19,10 @@ from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import FLOATS, computed_with, constant_float, is_half
-from gradcli.tensors.core.in_place import common_shape
+from gradcli.tensors.core.in_place import common_shape, followed
 from gradcli.tensors.core.levels import Batched, levels_of, physical, rewrapped
 from gradcli.tensors.core.modes import silent, state
-from gradcli.tensors.core.node import Node, Shaped, node_of_part, remember
+from gradcli.tensors.core.node import Node, node_of_part, remember
 from gradcli.tensors.core.tensor import Tensor, View, distance, geometry, in_order, placed, start, strides
 from gradcli.tensors.core.trace import save
 
@@ -400,7 +400,7 @@ def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
         found: Tensor = rewrapped(_region_of_each(x.physical, own, shown), x.levels)
         return found
     array = placed(x.array, size, stride, offset)
-    return _shown(x, array, geometry(x.array, array))
+    return followed(viewing(array, x), as_strided, x, geometry(x.array, array), node_name(as_strided))
 
 
 def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.ndarray]) -> Tensor:
@@ -421,25 +421,7 @@ def _region_of_each(x: Tensor, steps: Shape, shown: Callable[[np.ndarray], np.nd
     array = seen(x.array)
     memory = np.empty((*shape[:lead], last_place(shape[lead:], steps) + 1), x.array.dtype)  # which examples may share
     apart = placed(memory, shape, (*strides(memory)[:-1], *steps), 0)
-    return _shown(x, array, geometry(apart, seen(apart)))
-
-
-def _shown(x: Tensor, array: np.ndarray, place: dict[str, Any]) -> Tensor:
-    """A view of x with the entries of an array that shows x's memory.
-
-    place  where the entries are among x's
-    """
-    tensor = viewing(array, x)
-    source = x.source() if state.recording else None
-    if source is not None and array.dtype.kind in FLOATS:
-        node = Node(node_name(as_strided), as_strided, (source,), place, array.shape, array.dtype)
-        node.saved = [Shaped(array), Shaped(x.array)]
-        tensor.node, tensor._requires_grad = node, True
-        if state.anomaly:
-            remember(node)
-    if state.recorder is not None:
-        state.recorder.note(as_strided, (x,), place, tensor)
-    return tensor
+    return followed(viewing(array, x), as_strided, x, geometry(apart, seen(apart)), node_name(as_strided))
 
 
 def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any]) -> Tensor | None:
