@@ -20,7 +20,6 @@ from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import as_column, as_matrix, as_row, transposed
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import (
-    Alike,
     Function,
     Op,
     Shape,
@@ -134,8 +133,7 @@ def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return sum_(diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1)
 
 
-@function()
-def torch_product(x: Any, y: Alike, *, left: int, right: int) -> Any:
+def _product(x: Any, y: Any, left: int, right: int) -> Any:
     """A product that PyTorch has for arrays of these numbers of axes alone."""
     if (len(x.shape), len(y.shape)) != (left, right):
         shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
@@ -143,10 +141,12 @@ def torch_product(x: Any, y: Alike, *, left: int, right: int) -> Any:
     return matmul(x, y)
 
 
-@function()
-def torch_dot(x: Any, y: Alike) -> Any:
-    """The product of vectors."""
-    return torch_product(x, y, left=1, right=1)
+_of_matrices, _of_batches = partial(_product, left=2, right=2), partial(_product, left=3, right=3)
+_of_matrix_and_vector = partial(_product, left=2, right=1)
+for _name, _multiply in (
+    ("mm", _of_matrices), ("mv", _of_matrix_and_vector), ("bmm", _of_batches), ("dot", partial(_product, left=1, right=1)),
+):  # fmt: skip
+    composite(f"torch_{_name}", "x y:alike", _multiply, doc=f"torch.{_name}: the product of arrays of two numbers of axes.")
 
 
 @function()
@@ -223,9 +223,8 @@ def _declare_sum(name: str, factors: str, multiply: Function, words: str) -> Non
     declare(f"torch:\n{name}(input, {factors.replace(' ', ', ')}, *, beta, alpha)")
 
 
-_of_matrices, _of_batches = partial(torch_product, left=2, right=2), partial(torch_product, left=3, right=3)
 _declare_sum("addmm", "mat1 mat2", _of_matrices, "a product of matrices")
-_declare_sum("addmv", "mat vec", partial(torch_product, left=2, right=1), "a product of a matrix and a vector")
+_declare_sum("addmv", "mat vec", _of_matrix_and_vector, "a product of a matrix and a vector")
 _declare_sum("addbmm", "batch1 batch2", lambda x, y: sum_(_of_batches(x, y), axis=0), "the sum of a batch's products of matrices")
 _declare_sum("baddbmm", "batch1 batch2", _of_batches, "a batch's products of matrices")
 _declare_sum("addr", "vec1 vec2", outer, "the outer product of vectors")
@@ -293,9 +292,9 @@ def torch_cross(x: Any, y: Any, *, axis: int | None = None) -> Any:
 
 declare(f"""
     torch:
-        mm = torch_product({_TWO}; left=2, right=2)
-        mv = torch_product({_TWO}; left=2, right=1)
-        bmm = torch_product({_TWO}; left=3, right=3)
+        mm = torch_mm({_TWO})
+        mv = torch_mv({_TWO})
+        bmm = torch_bmm({_TWO})
         dot = torch_dot({_TWO})
         vdot({_TWO})
         outer ger = outer({_TWO})
