@@ -197,11 +197,6 @@ def xml_text(text: str) -> str:
     return "\n".join(map(printable, text.split("\n"))).translate(_ENTITIES).replace("##", "#&#35;")
 
 
-def script(text: str) -> str:
-    """A script whose strings say the same in ASCII, which every encoding of a page has."""
-    return text if text.isascii() else "".join(c if c.isascii() else _in_json(c) for c in text)
-
-
 # -- other programs ----------------------------------------------------------------------------------------------------
 
 

@@ -40,7 +40,7 @@ ARGUMENTS = {
     "linspace": "c, 4.0, 5; 1.0, c, 4; v, w, 3", "logspace": "c, 1.0, 5; v, w, 3", "geomspace": "c, 4.0, 5; p, q, 3",
     "apply_along_axis": "np.sum, 0, x; np.cumsum, 1, x; lambda r: r[0] * r, 0, x", "apply_over_axes": "np.sum, x, [0]",
     "full_like": "x, 3.0", "partition": "x, 1", "argpartition": "x, 1", "lexsort": "(v, w)", "extract": "m, x", "allclose": "x, y",
-    "isclose": "x, y", "array_equal": "x, y", "array_equiv": "x, y", "isin": "x, v", "resize": "x, (3, 3)", "astype": "x, np.float32",
+    "isclose": "x, y", "array_equal": "x, y", "array_equiv": "x, y", "isin": "x, v", "astype": "x, np.float32",
     "trim_zeros": "v", "roll": "x, 1; x, 1, axis=()", "transpose": "x; x, None; x, (1, 0)", "expand_dims": "x, 0", "vecdot": "x, y",
     "matvec": "x, v", "vecmat": "v, x.T",
     "trapezoid": "x; x, v",

@@ -37,14 +37,6 @@ WHAT_ONE_NAME_MEANS_AT_THE_TOP = [
 ]
 DTYPES_OF_RESULTS = [
     (
-        "torch.frexp(b)",
-        "torch.return_types.frexp(\n"
-        "mantissa=tensor([[0.5000, 0.5000],\n"
-        "        [0.7500, 0.5000]], grad_fn=<FrexpBackward0>),\n"
-        "exponent=tensor([[1, 2],\n"
-        "        [2, 3]], dtype=torch.int32))",
-    ),
-    (
         "torch.linalg.lu(b)",
         "torch.return_types.linalg_lu(\n"
         "P=tensor([[0., 1.],\n"
@@ -94,13 +86,6 @@ DTYPES_OF_RESULTS = [
         "torch.einsum('ij->ji', a.int())",
         "tensor([[0, 1, 2],\n        [0, 1, 0],\n        [1, 0, 1],\n        [0, 1, 0]], dtype=torch.int32)",
     ),
-    ("torch.slice_scatter(a, torch.ones(3, 4, dtype=torch.float64)).dtype", "torch.float32"),
-    ("torch.slice_scatter(a.long(), torch.full((3, 4), 1.5))", "tensor([[1, 1, 1, 1],\n        [1, 1, 1, 1],\n        [1, 1, 1, 1]])"),
-    (
-        "torch.select_scatter(a.bool(), torch.ones(4, dtype=torch.int64), 0, 1)",
-        "tensor([[False,  True,  True,  True],\n        [ True,  True,  True,  True],\n        [ True,  True,  True, False]])",
-    ),
-    ("torch.diagonal_scatter(a, torch.ones(3, dtype=torch.float64)).dtype", "torch.float32"),
     ("(a > 1).is_signed()", "False"),
     ("torch.arange(0, 2, 1, dtype=torch.bool)", "NotImplementedError"),
     ("torch.linspace(0, 1, 3, dtype=torch.bool)", "NotImplementedError"),
@@ -112,7 +97,6 @@ RESULTS_IN_MEMORY_OF_THEIR_OWN = [
     ("s.median(0)", "torch.return_types.median(\nvalues=tensor(2., grad_fn=<MedianBackward0>),\nindices=tensor(0))"),
     ("s.kthvalue(1)", "torch.return_types.kthvalue(\nvalues=tensor(2., grad_fn=<KthvalueBackward0>),\nindices=tensor(0))"),
     ("s.topk(1)", "torch.return_types.topk(\nvalues=tensor(2., grad_fn=<TopkBackward0>),\nindices=tensor(0))"),
-    ("s.mode()", "torch.return_types.mode(\nvalues=tensor(2., grad_fn=<ModeBackward0>),\nindices=tensor(0))"),
     ("s.cummax(0)", "torch.return_types.cummax(\nvalues=tensor(2., grad_fn=<CummaxBackward0>),\nindices=tensor(0))"),
     ("torch.matrix_power(b, 1)", "tensor([[1., 2.],\n        [3., 4.]], grad_fn=<MatrixPowerBackward0>)"),
     ("torch.tensor(2.).cumsum(1)", "IndexError"),
@@ -209,14 +193,9 @@ PARAMETERS = [
     ("torch.nn.Parameter(torch.ones(2)).view(1, 2)", "tensor([[1., 1.]], grad_fn=<ViewBackward0>)"),
 ]
 CALLS_THAT_ARE_REFUSED = [
-    ("a.clamp()", "RuntimeError"),
-    ("torch.clip(a, None, None)", "RuntimeError"),
-    ("a.roll(2, (0, 1))", "RuntimeError"),
-    ("a.roll((1, 2), (0,))", "RuntimeError"),
     ("a.quantile(-1)", "RuntimeError"),
     ("a.nanquantile(2.5)", "RuntimeError"),
     ("a.quantile(torch.tensor([0.5, 1.5]))", "RuntimeError"),
-    ("a.take(a > 1)", "RuntimeError"),
     ("s.sort(1)", "IndexError"),
     ("s.argsort(1)", "IndexError"),
     ("s.topk(1, 1)", "IndexError"),
@@ -229,14 +208,6 @@ CALLS_THAT_ARE_REFUSED = [
     ("a.cumsum(0, dtype=torch.float64).dtype", "torch.float64"),
     ("torch.linalg.vector_norm(a, dtype=torch.float64)", "tensor(3.9243, dtype=torch.float64)"),
     ("torch.softmax(torch.arange(2), 0, dtype=torch.float32)", "tensor([0.2689, 0.7311])"),
-    (
-        "torch.zeros(3).scatter(0, torch.tensor([0]), torch.ones(1, dtype=torch.float64))",
-        "RuntimeError",
-    ),
-    (
-        "torch.zeros(3).scatter_add(0, torch.tensor([0]), torch.ones(1).double())",
-        "RuntimeError",
-    ),
     ("torch.zeros(3).scatter(0, torch.tensor([0]), 2)", "tensor([2., 0., 0.])"),
 ]
 
@@ -283,7 +254,7 @@ def test_a_dtype_that_a_function_does_not_take_is_refused(text: str) -> None:
         eval(text, given())
 
 
-@pytest.mark.parametrize(("kind", "mode"), [("uint8", "bilinear"), ("uint8", "bicubic"), ("int64", "nearest"), ("bool", "bilinear")])
+@pytest.mark.parametrize(("kind", "mode"), [("int64", "nearest"), ("bool", "bilinear")])
 def test_whole_numbers_are_not_interpolated_as_floats(kind: str, mode: str) -> None:
-    with pytest.raises(NotImplementedError, match="interpolate: it has no mode"):
+    with pytest.raises(NotImplementedError, match="interpolate takes no tensors of"):
         F.interpolate(torch.ones(1, 1, 2, 2, dtype=getattr(torch, kind)), scale_factor=2, mode=mode)

@@ -120,7 +120,7 @@ def test_records_and_settings(call_cli, tmp_path):
     assert call_cli("check", "cases.jsonl", "--convention", "keras").returncode == 2
 
 
-TWINS = [op for op in registry().values() if any(kink.jax is not None and kink.jax.rule is not None for kink in op.kinks)]
+TWINS = [op for op in registry().values() if any(kink.jax is not None and kink.jax.body is not None for kink in op.kinks)]
 
 
 @pytest.mark.parametrize("op", TWINS, ids=lambda op: op.name)

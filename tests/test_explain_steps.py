@@ -184,6 +184,7 @@ def test_what_has_no_entry_in_common_has_its_gradient_alone():
         (["x", "x=1", "--steps", "--format", "svg"], "--format svg and --steps exclude each other"),
         (["x >", "--steps"], "error[syntax]"),
         (["x > 2", "--steps"], "boolean"),
+        (["x", "x=1", "--why", "x", "--format", "latex"], "--format latex and --why exclude each other"),
     ],
 )
 def test_what_is_refused(call_cli, arguments, message):

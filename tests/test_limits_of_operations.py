@@ -59,11 +59,9 @@ def test_sizes_as_they_are_shown(bytes_: int, text: str) -> None:
 ROWS = {"x": np.linspace(1.0, 2.0, 50), "v": np.linspace(-1.0, 1.0, 20_000), "m": np.linspace(0.5, 1.5, 90_000).reshape(300, 300), "t": 2.5}
 REFUSED = {
     "multigammaln(t, 10**9)": "mvlgamma is made of 3,000,000,000 operations, over the limit of 2,000,000",
-    "combinations(arange(60.), 30)": "an array of 2**63 or more entries is over the limit of 100,000,000",
     "repeat_interleave(x, repeats=2**31)": "an array of 107,374,182,400 entries is over the limit of 100,000,000",
     "interpolate([[x]], 10**9)": "an array of 4,000,000,000 entries is over the limit of 100,000,000",
     "one_hot([1], 10**9)": "an array of 1,000,000,000 entries is over the limit of 100,000,000",
-    "resize(x, 10**9)": "an array of 1,000,000,000 entries is over the limit of 100,000,000",
     "conv2d(ones(1, 1, 3000, 3000)*t, ones(1, 1, 1500, 1500))": "an array of 6,754,500,000 entries is over the limit of 100,000,000",
     "convolve(ones(200000)*t, ones(200000))": "an array of 268,114,176 entries is over the limit of 100,000,000",
     "einsum('ab,cd,ef->abcdef', ones(50, 50)*t, ones(50, 50), ones(50, 50))":
@@ -107,7 +105,7 @@ def test_the_error_says_what_to_type() -> None:
         "sum(sum(zeros(10000, 10000)))",  # which takes no memory
         "einsum('ab,cd,ef->', m[:50, :50], m[:50, :50], m[:50, :50])",
         "einsum('ij,jk->ik', m, m)[0, 0]",
-        "sum(svd(m)[1])", "sum(m @ m)", "multigammaln(t + 500, 1000)", "sum(convolve(v, v))", "sum(combinations(x, 2))",
+        "sum(svd(m)[1])", "sum(m @ m)", "multigammaln(t + 500, 1000)", "sum(convolve(v, v))",
         "sum(sin(arange(10**6)*t))",
     ],
 )  # fmt: skip

@@ -29,7 +29,9 @@ REFUSED = {
     "array2string", "busday_count", "busday_offset", "copyto", "datetime_as_string", "einsum_path", "fill_diagonal", "is_busday", "ix_",
     "cumulative_prod", "cumulative_sum", "poly", "polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "rollaxis", "unwrap",
     "packbits", "place", "polydiv", "put", "put_along_axis", "putmask", "roots", "save", "savetxt", "savez", "savez_compressed", "setxor1d",
-    "sort_complex", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unpackbits", "setdiff1d", "union1d", "intersect1d",
+    "sort_complex", "unique_all", "unique_counts", "unique_inverse", "unique_values",
+    "unpackbits", "resize", "nextafter", "frexp", "nancumsum", "nancumprod",
+    "setdiff1d", "union1d", "intersect1d",
     "spacing",
     "apply_over_axes", "trim_zeros", "linalg.eig", "linalg.eigvals", "linalg.tensorinv", "array_repr", "array_str",
     # of other kinds of arguments, tested elsewhere
@@ -37,7 +39,7 @@ REFUSED = {
     "min_scalar_type", "ravel_multi_index", "result_type", "shares_memory", "tril_indices_from", "triu_indices_from", "unravel_index",
     # of whole numbers and of objects
     "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
-    "bitwise_xor", "gcd", "invert", "isnat", "lcm", "left_shift", "right_shift", "ldexp", "frexp", "strings",
+    "bitwise_xor", "gcd", "invert", "isnat", "lcm", "left_shift", "right_shift", "ldexp", "strings",
     "empty_like",  # whose entries are anything
 }  # fmt: skip
 # Without a derivative at these arguments, or with one that is a choice (signs of vectors).

@@ -51,7 +51,7 @@ REFUSED = {
     "a loop": (
         "for i in range(3):\n    t = t + x[i]\nt*s",
         """\
-error[syntax]: the language has no loops
+error[syntax]: the language has no 'for' statement
   --> model.grad:1:1
 1 | for i in range(3):
   | ^^^
@@ -64,7 +64,7 @@ error[missing-value]: 't' has no value: its binding on line 1 has an error
     "a loop in a line": (
         "for i in range(3): s = s + x[i]",
         """\
-error[syntax]: the language has no loops
+error[syntax]: the language has no 'for' statement
   --> model.grad:1:1
 1 | for i in range(3): s = s + x[i]
   | ^^^
@@ -73,7 +73,7 @@ error[syntax]: the language has no loops
     "a loop as long as": (
         "while s > 1:\n    s = s/2\n",
         """\
-error[syntax]: the language has no loops
+error[syntax]: the language has no 'while' statement
   --> model.grad:1:1
 1 | while s > 1:
   | ^^^^^
@@ -82,7 +82,7 @@ error[syntax]: the language has no loops
     "branches": (
         "if s > 0:\n    z = s\nelse:\n    z = -s\n",
         """\
-error[syntax]: the language has no branches of statements
+error[syntax]: the language has no 'if' statement
   --> model.grad:1:1
 1 | if s > 0:
   | ^^
@@ -100,7 +100,7 @@ error[syntax]: the language has no 'def'
     "a function of lines": (
         "def f(u: float, v=1):\n    z = u*v\n    return z**2\n",
         """\
-error[syntax]: the language has no 'def'
+error[syntax]: the language has no 'def' statement
   --> model.grad:1:1
 1 | def f(u: float, v=1):
   | ^^^
@@ -244,7 +244,7 @@ error[unknown-name]: a value has no gradient of its own
     "return": (
         "return x.sum()*s",
         """\
-error[syntax]: the language has no 'return': an expression alone is the result
+error[syntax]: the language has no 'return' statement
   --> model.grad:1:1
 1 | return x.sum()*s
   | ^^^^^^
@@ -253,7 +253,7 @@ error[syntax]: the language has no 'return': an expression alone is the result
     "with": (
         "with torch.no_grad():\n    z = x*2\n",
         """\
-error[syntax]: the language has no 'with'
+error[syntax]: the language has no 'with' statement
   --> model.grad:1:1
 1 | with torch.no_grad():
   | ^^^^
@@ -262,7 +262,7 @@ error[syntax]: the language has no 'with'
     "try": (
         "try:\n    z = 1/s\nexcept ZeroDivisionError:\n    z = 0\n",
         """\
-error[syntax]: the language has no exceptions
+error[syntax]: the language has no 'try' statement
   --> model.grad:1:1
 1 | try:
   | ^^^
@@ -271,7 +271,7 @@ error[syntax]: the language has no exceptions
     "a class": (
         "class Net(nn.Module):\n    def forward(self, x):\n        return x\n",
         """\
-error[syntax]: the language has no classes
+error[syntax]: the language has no 'class' statement
   --> model.grad:1:1
 1 | class Net(nn.Module):
   | ^^^^^
@@ -289,7 +289,7 @@ error[syntax]: the language has no decorators
     "del": (
         "del x",
         """\
-error[syntax]: the language deletes nothing
+error[syntax]: the language has no 'del' statement
   --> model.grad:1:1
 1 | del x
   | ^^^
@@ -401,7 +401,7 @@ error[unknown-name]: unknown function 'model'
   --> model.grad:1:1
 1 | model(x)
   | ^^^^^
-  = help: define it: model(x) = tanh(x)""",
+  = help: define it before, or write * to multiply""",
     ),
     "sorted": (
         "sorted(x)",

@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.errors import OutputError
 from gradcli.inert import display_width
-from gradcli.report.drawing import MOST, Box, drawing, lines_of, shades
 from gradcli.report.explanation import Explanation
-from gradcli.report.pictures import ROLES, colours, layout, mermaid, svg
+from gradcli.report.pictures import MOST, ROLES, Box, colours, drawing, layout, lines_of, mermaid, shades, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 CHAIN = "\n".join(["y0 = sin(x)", *(f"y{i} = y{i - 1}*z + cos(y{i - 1}*{i}.5)" for i in range(1, 80)), "y79"])

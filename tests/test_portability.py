@@ -22,8 +22,7 @@ import gradcli
 from gradcli.check import verdict_cache
 from gradcli.cli import exit_codes
 from gradcli.cli.decide import cases, parallel
-from gradcli.report.junit import _class
-from gradcli.report.sarif import _artifact
+from gradcli.report.machine_reports import _artifact, _class
 from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage import digests
 from gradcli.storage.cache import VERDICTS, folder
@@ -89,7 +88,7 @@ def test_addresses_of_files_on_windows(path: str, uri: str, monkeypatch: pytest.
 
 @pytest.mark.parametrize(("path", "name"), [("C:/a/b.grad", "a.b.grad"), ("//server/share/a/b.grad", "a.b.grad"), ("a/b.grad", "a.b.grad")])
 def test_classes_have_no_drive(path: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcli.report.junit.relative", lambda suite: suite)
+    monkeypatch.setattr("gradcli.report.machine_reports.relative", lambda suite: suite)
     monkeypatch.setattr(os.path, "splitdrive", ntpath.splitdrive)
     assert _class(path) == name
 

@@ -92,14 +92,13 @@ def agree(wanted: Any, got: Any) -> bool:
         ("torch.softmax(i.int(), 0)", NotImplementedError, "softmax takes no tensors of int32; x.float() makes floats of them"),
         ("b - b", RuntimeError, "booleans are not subtracted; use ^ or ~"),
         ("1.5 - b", RuntimeError, "booleans are not subtracted; use ^ or ~"),
-        ("i.std()", RuntimeError, "std and var: the dtype must be one of floats, not int64"),
+        ("i.std()", RuntimeError, "the dtype must be one of floats, not int64"),
         ("i.add_(1.5)", RuntimeError, "result type Float can't be cast to the desired output type Long"),
         ("b.add_(i)", RuntimeError, "result type Long can't be cast to the desired output type Bool"),
         ("torch.add(i, i, alpha=1.5)", RuntimeError, "add: alpha must not be 1.5 where the result is int64"),
         ("torch.lerp(i.float(), i.double(), 0.5)", RuntimeError, "lerp: the tensors must have one dtype, not float32 and float64"),
         ("torch.heaviside(i, i.float())", RuntimeError, "heaviside: the tensors must have one dtype, not int64 and float32"),
         ("torch.nn.functional.one_hot(i.int())", RuntimeError, "one_hot is only applicable to index tensor of type LongTensor."),
-        ("i.add_(1.5)", RuntimeError, "result type Float can't be cast to the desired output type Long"),
         ("i.double() & 1", NotImplementedError, "bitwise_and takes no tensors of float64"),
     ],
 )  # fmt: skip
@@ -144,7 +143,7 @@ def test_entries_at_indices_are_written_in_their_dtype() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x.max()", "x.min()", "x.amax(0)", "x.amin(1)", "torch.aminmax(x)[1]", "x.max(0).values", "x.median()", "x.nanmedian()",
+        "x.max()", "x.min()", "x.amax(0)", "x.amin(1)", "x.max(0).values", "x.median()", "x.nanmedian()",
         "np.ptp(x)",
         "F.hardsigmoid(x)", "torch.special.xlogy(x, x)", "torch.special.xlog1py(x, x)", "F.leaky_relu(-x)", "x.norm()", "x.prod()",
         "x.cumprod(0)",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from report_cases import CI_VARIABLES
 
-from gradcli.report.places import Place, address_of, relative, repository
+from gradcli.report.describing import Place, address_of, relative, repository
 
 
 @pytest.fixture(autouse=True)

@@ -16,11 +16,10 @@ from report_cases import CASES, CI_VARIABLES, MODEL, RUN, case, summary_of, unkn
 
 from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span
 from gradcli.inert import markdown_code, one_line, printable, shown, workflow_command, workflow_data, workflow_property
-from gradcli.report import sarif
+from gradcli.report import machine_reports
 from gradcli.report.data import encoded
-from gradcli.report.describing import block, location, message
+from gradcli.report.describing import Fingerprints, Place, block, location, message, place_of
 from gradcli.report.outcomes import BAD, ERROR, FAILED, KINDS, PASSED, STATUSES, XFAILED, XPASSED, Worst, gravity
-from gradcli.report.places import Fingerprints, Place, place_of
 from gradcli.report.records import Asserted, Failure, Record
 from gradcli.report.rules import RULES
 from gradcli.report.verdicts import Verdict
@@ -403,7 +402,7 @@ def test_long_reports_are_cut_and_say_so(monkeypatch):
     assert len(lines) == 10
     assert "in worst" in lines[0]
     assert lines[9] == "::error title=gradcli check::and 52 more: 61 failed in 0.42 s"
-    monkeypatch.setattr(sarif.SarifReport, "MOST", 3)
+    monkeypatch.setattr(machine_reports.SarifReport, "MOST", 3)
     run = valid_sarif(written("sarif", [*failures(5), last]))
     assert [result["ruleId"] for result in run["results"]] == ["mismatch", "undefined", "undefined"]
     assert run["invocations"][0]["toolExecutionNotifications"] == [{"level": "warning", "message": {"text": "3 more results are left out"}}]

@@ -105,7 +105,7 @@ WRITTEN = {
     "p.html": ("explain", "<!DOCTYPE html>"),
     "p.json": ("explain", '"schema": 1'),
     "p.md": ("explain", "```mermaid\nflowchart"),
-    "p.tex": ("explain", r"\paragraph"),
+    "p.tex": ("explain", r"\begin{align"),
     "p.txt": ("explain", "forward  every node after its operands"),
 }
 

@@ -92,11 +92,11 @@ def test_a_run_goes_on_and_says_so(call_cli, monkeypatch):
 
 
 def test_a_check_goes_on_and_says_so(call_cli, monkeypatch, tmp_path):
-    from gradcli.report import describing, junit
+    from gradcli.report import describing, machine_reports
 
     (tmp_path / "a.grad").write_text("x = 3\nx**2\nassert x == 4\nassert x == 3\n")
     original = describing.block
-    monkeypatch.setattr(junit, "block", lambda outcome: 1 / 0 if outcome.status == FAILED else original(outcome))
+    monkeypatch.setattr(machine_reports, "block", lambda outcome: 1 / 0 if outcome.status == FAILED else original(outcome))
     done = call_cli("check", "--no-cache", "--report", "junit=out.xml", "a.grad")
     assert done.returncode == 3
     text = (tmp_path / "out.xml").read_text()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cache, cached_property
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -69,10 +68,11 @@ def _fits(said: float, value: Any, room: float) -> bool:
 
 
 class InJax(Rebuilding):
-    """The same function, of operations that choose as JAX does at their kinks."""
+    """The same function, made of what chooses as JAX does at its kinks."""
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        return self.graph.apply(_twin(op), operands, node.static)
+        body = next((kink.jax.body for kink in op.kinks if kink.jax is not None and kink.jax.body is not None), None)
+        return self.graph.apply(op, operands, node.static) if body is None else cast(Expr, body(*operands, **node.static))
 
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Expr:
         of: Derivation = node.static["of"]
@@ -83,12 +83,3 @@ def in_jax(root: Expr, wrt: Sequence[Expr]) -> tuple[Expr, list[Expr]]:
     """The function as JAX has it, and its variables."""
     found = interpret(definition_order(root, wrt), InJax(root.graph))
     return found[root], [found[x] for x in wrt]
-
-
-@cache
-def _twin(op: Op) -> Op:
-    """The operation with JAX's rule, where that is another."""
-    rule = next((kink.jax.rule for kink in op.kinks if kink.jax is not None and kink.jax.rule is not None), None)
-    if rule is None:
-        return op
-    return replace(op, partials=rule) if isinstance(rule, tuple) else replace(op, vjp=rule)

@@ -27,7 +27,7 @@ from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import alias, derivative
 from gradcli.report.explanation import Contribution, ExplainedNode, Explanation, Path, Why
-from gradcli.report.number_text import short, size
+from gradcli.report.lines import short, size
 
 ALL = 32  # paths to a name up to which all are listed
 SHOWN = 12  # of those that are more

@@ -17,7 +17,7 @@ from gradcli.explanations.paths import Entries, Mask, entry_text, shown
 from gradcli.ops.elementwise.logic import Pieces
 from gradcli.ops.spec import Op
 from gradcli.report.explanation import Contribution, Explanation, Path, Why
-from gradcli.report.number_text import size
+from gradcli.report.lines import size
 
 # -- Where a number that is infinite, or none, comes from: the first operation, forward or
 # backward, that made it of finite ones.
@@ -251,10 +251,6 @@ def sized_value(entries: Entries, number: Any) -> Why:
 
 _TOLD = 3  # ways whose reasons are told
 _FAR_OUT = 15.0  # where a smooth function is flat only because floats end
-_PASSES_NOTHING = {
-    "bool": "is true or false, and passes no gradient on",
-    "int": "takes it as a whole number, which passes no gradient on",
-}
 
 
 def zero_value(entries: Entries) -> Why:
@@ -329,12 +325,20 @@ def _stops(entries: Entries, id: int, passing: set[int]) -> list[_Reason]:
         if user.id in passing:
             continue
         op = entries.op(user.id)
-        words = _PASSES_NOTHING.get(user.kind, "takes no part in the gradient")
-        if user.kind == "float" and op is not None and op.kind == "flat":
-            words = "is flat: its derivative is 0 wherever it has one"
-        elif user.kind == "float" and op is not None and op.partials is None and not op.elementwise and user.adjoint is None:
-            words = "stops gradients"
-        found.append((user.id, id, f"{entries.called(user.id)} {words}", user.kind != "float"))
+        text = entries.called(user.id)
+        if user.kind == "bool":
+            words = f"{text} is true or false, and passes no gradient on"
+        elif user.kind == "int":
+            words = f"{text} takes it as a whole number, which passes no gradient on"
+        elif op is not None and op.kind == "flat":
+            words = f"{text} is flat: its derivative is 0 wherever it has one"
+        elif op is not None and op.partials is None and not op.elementwise and user.adjoint is None:
+            words = f"{text} stops gradients"
+        elif user.adjoint is None:
+            words = f"{text} takes no part in the gradient"
+        else:
+            words = f"{text} has adjoint 0 and passes nothing back"
+        found.append((user.id, id, words, user.kind != "float"))
     if not entries.users.get(id) and id != entries.explanation.result:
         found.append((id, None, "nothing in the result depends on it", False))
     return found
@@ -380,12 +384,16 @@ def _on_kink(op: Op, values: Sequence[Any]) -> bool:
 def _structural(entries: Entries, part: Contribution) -> str:
     """Return the cause of operations that move or choose entries."""
     user, op = entries.called(part.node), entries.op(part.node)
-    what = entries.text
-    if part.operand != entries.id:
-        what = f"{f'entry {list(entries.index)}' if entries.index else 'that entry'} of {entries.called(part.operand)}"
+    at = f"entry {list(entries.index)}" if entries.index and part.operand == entries.id else "that entry"
+    what = f"{at} of {entries.called(part.operand)}" if part.operand != entries.id else f"{entries.text}"
     if op is not None and op.selects:
         return f"{user} takes other entries: {what} is not among them"
-    return f"{user} does not depend on {what} near this point"
+    if op is not None and op.linear and len(op.operands) == 1:
+        return f"{user} does not contain {what}"
+    if op is not None and op.elementwise:
+        value = entries.node(part.operand).value
+        return f"{user} is flat there: {what} is {shown(entries.number(value, entries.mask) if part.operand == entries.id else value)}"
+    return f"{user} does not depend on {what} near this point: its derivative by it is 0"
 
 
 VALUE = "value"

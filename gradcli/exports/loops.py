@@ -6,19 +6,23 @@ what is summed, and what is long gets an array of its own, filled by a loop; all
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.exports.python import LONGEST, OPERATORS, Syntax, in_words, operator_text
-from gradcli.exports.subject import Names, Subject, lacking, writable
+from gradcli.exports.python import LONGEST, NUMPY, OPERATORS, called, functions, operator_text, text_of, wrapped
+from gradcli.exports.subject import Names, Subject, conventions, described, lacking, writable
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import sources_of_entries, targets_of_entries
+from gradcli.inert import printable
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
 from gradcli.plans.index_form import Axis, Item, Reader, fold_of
@@ -26,6 +30,57 @@ from gradcli.plans.index_form import Axis, Item, Reader, fold_of
 _LETTERS = "ijklmnpqrsuvw"
 _CALL = re.compile(r"\bg_(\w+)")
 _HEX = re.compile(r"\(\(real\)(-?)(0x[0-9a-f.]+p[-+]\d+|__builtin_inf\(\)|__builtin_nan\(\"\"\))\)")
+
+
+@dataclass(frozen=True)
+class Syntax:
+    """The differences of the languages.
+
+    array                     how an array of a name and a size is declared
+    constant, variable, loop  templates of a name and a text; of an index and how far it goes
+    table                     of a type, a name and entries
+    """
+
+    name: str
+    as_number: str
+    nan: str
+    infinity: str
+    array: Callable[[str, int], str]
+    constant: str
+    variable: str
+    loop: str
+    table: str
+
+    def number(self, value: float) -> str:
+        if math.isfinite(value):
+            return repr(value)
+        return self.nan if value != value else "-" * (value < 0) + self.infinity
+
+
+_OF_NUMPY = re.compile(r"\b(?:np\.|special\.|_)(\w+)\(")
+
+
+def in_words(op: Op, present: Sequence[bool], static: Mapping[str, Any]) -> str:
+    """The text of an operation on numbers: C's, with numbers in decimals, or else NumPy's with functions of the same names."""
+    return op.text.in_c(present, **static) or _OF_NUMPY.sub(r"g_\1(", NUMPY.template(op, present, [()] * len(present), static))
+
+
+@cache
+def builtins(file: str) -> dict[str, str]:
+    """The functions that a language has itself by what a text calls them, as the file's first lines list them."""
+    found = {}
+    for line in re.findall(r"^// has (.*)$", text_of(file), re.MULTILINE):
+        prefix, _, names = line.partition(":")
+        for word in names.split():
+            ours, _, theirs = word.partition("=")
+            found[ours] = prefix.strip() + (theirs or ours)
+    return found
+
+
+@cache
+def functions_in_c() -> dict[str, str]:
+    """The functions of C that exported code brings along: those that programs have, too, made of some that are simpler here."""
+    return {name: text for file in ("c.c.txt", "composed.h", "special.h") for name, text in functions(file).items()}
 
 
 def _moves(node: Expr, op: Op) -> bool:
@@ -373,3 +428,169 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
     if subject.precision != "float64":
         raise UnsupportedInTargetError(f"exports to {target} compute in float64", help="leave --dtype out")
     return writable(subject, target, writes)
+
+
+# -- C99: a function of pointers to doubles, whose arrays are in C order ---------------------------
+
+
+_RESERVED_IN_C = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        auto break case char const continue default do double else enum extern float for goto if inline int long
+        register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+        _Bool _Complex _Imaginary bool true false asm typeof free malloc main NAN INFINITY DBL_MAX NULL errno value k
+        """,
+    )
+)
+_ON_STACK = 4096  # entries of arrays that are no more than variables
+
+
+def _array(name: str, size: int) -> str:
+    return f"double {name}[{size}];" if 0 < size <= _ON_STACK else f"double *{name} = malloc({max(size, 1)} * sizeof *{name});"
+
+
+_C = Syntax(
+    "c", "(double)", "NAN", "INFINITY", _array, "const double {} = {};", "double {} = {};",
+    "for (int {0} = 0; {0} < {1}; {0}++) {{", "static const {} {}[] = {{{}}};",
+)  # fmt: skip
+
+
+class CFile:
+    """Files of C."""
+
+    def file(self, subjects: Sequence[Subject]) -> str:
+        """The text of a file. Raises UnsupportedInTargetError."""
+        bodies = [self._function(subject) for subject in subjects]
+        code = "\n\n\n".join(bodies)
+        own = builtins("c.c.txt")
+        available = {name: text for name, text in functions_in_c().items() if name not in own}
+        library = [available[name] for name in called(code, available)]
+        heading = "#include <float.h>\n#include <math.h>\n#include <stdlib.h>"
+        return "\n\n\n".join([heading, *library, code]) + "\n"
+
+    def _function(self, subject: Subject) -> str:
+        kinks = conventions(subject)
+        known = {**{name: name for name in functions_in_c()}, **builtins("c.c.txt")}
+        subject = loopable(subject, "c", known)
+        names = Names({*_RESERVED_IN_C, *known, *known.values(), subject.function}, unicode=False)
+        parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)
+        called_ = {parameter.name: names.of(parameter.name) for parameter in parameters}
+        leaves = {p.leaf: called_[p.name] if p.shape else f"{called_[p.name]}[0]" for p in parameters}
+        gradients = {name: names.of(called_[name], prefix="grad_") for name in sorted(subject.gradients)}
+        loops = Loops(_C, known, subject, names, leaves)
+        loops.write()
+        arguments = [f"const double *{called_[p.name]}" for p in parameters] + [f"double *{name}" for name in gradients.values()]
+        for name, pointer in gradients.items():
+            loops.result(subject.gradients[name], pointer)
+        total = loops.total(subject.value)
+        freed = [f"    free({name});" for name, size in loops.arrays if not 0 < size <= _ON_STACK]
+        if freed:
+            freed = [f"    const double value = {total};", *freed]
+            total = "value"
+        comment = [_inert(line) for line in described(subject, kinks, called_)]
+        comment += ["", "Arrays are in C order; the sum of the value's entries is returned."] if subject.value.shape else []
+        lines = ["/* " + comment[0], *(f"   {line}".rstrip() for line in comment[1:-1]), f"   {comment[-1]} */"]
+        lines += wrapped(f"double {subject.function}({', '.join(arguments) or 'void'}) {{")
+        for line in [*loops.lines, *freed, f"    return {total};"]:
+            lines += wrapped(line)
+        return "\n".join([*lines, "}"])
+
+
+def _inert(text: str) -> str:
+    """A line inside of a comment, which it does not end, nor joins with the next one; no trigraphs."""
+    return printable(text).replace("*/", "* /").replace("/*", "/ *").replace("\\", "\\\\").replace("??", "? ?")
+
+
+# -- JavaScript: a module whose function takes and gives nested arrays -----------------------------
+
+
+_RESERVED_IN_JAVASCRIPT = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        await break case catch class const continue debugger default delete do else enum export extends false finally
+        for function if implements import in instanceof interface let new null package private protected public return
+        static super switch this throw true try typeof var void while with yield arguments eval undefined NaN Infinity
+        Math Number Object Array flat nested value grad
+        """,
+    )
+)
+_FLAT = """function flat(x) { // the entries of a nested array in order
+    return Array.isArray(x) ? x.flat(Infinity) : Array.from(x);
+}"""
+_NESTED = """function nested(entries, shape) { // flat entries as a nested array
+    if (shape.length === 1) return Array.from(entries);
+    const size = shape.slice(1).reduce((x, y) => x * y, 1);
+    return Array.from({ length: shape[0] }, (_, i) => nested(entries.slice(i * size, (i + 1) * size), shape.slice(1)));
+}"""
+
+
+_JAVASCRIPT = Syntax(
+    "javascript", "Number", "NaN", "Infinity", "const {} = new Array({});".format, "const {} = {};", "let {} = {};",
+    "for (let {0} = 0; {0} < {1}; {0}++) {{", "const {1} = [{2}];",
+)  # fmt: skip
+
+
+@cache
+def _library() -> dict[str, str]:
+    """The functions that modules bring along by their names: JavaScript's own, and C's in its words."""
+    own = functions("javascript.js.txt")
+    return own | {name: _translation(text) for name, text in functions_in_c().items() if name not in own}
+
+
+def _translation(text: str) -> str:
+    """A function of C in JavaScript."""
+    head, end, body = text.partition(") {")
+    head = re.sub(r"static double (\w+)", r"function \1", head)
+    head = re.sub(r"\b(double|int|void) ?", "", head)
+    body = re.sub(r"\b(double|int) (?=\w)", "let ", body).replace("DBL_MAX", "Number.MAX_VALUE").replace("INFINITY", "Infinity")
+    known = builtins("javascript.js.txt")
+    text = re.sub(r"\b(\w+)\(", lambda name: known.get(name[1], name[1]) + "(", head + end + body)
+    return re.sub(r"/\* (.*) \*/", r"// \1", text)
+
+
+class JavaScriptModule:
+    """Modules of JavaScript."""
+
+    def file(self, subjects: Sequence[Subject]) -> str:
+        """The text of a module. Raises UnsupportedInTargetError."""
+        bodies = [self._function(subject) for subject in subjects]
+        code = "\n\n\n".join(bodies)
+        available = _library()
+        library = [available[name] for name in called(code, available)]
+        made = [text for name, text in (("flat(", _FLAT), ("nested(", _NESTED)) if re.search(rf"\b{re.escape(name)}", code)]
+        return "\n\n\n".join([*made, *library, code]) + "\n"
+
+    def _function(self, subject: Subject) -> str:
+        kinks = conventions(subject)
+        known = {**{name: name for name in _library()}, **builtins("javascript.js.txt")}
+        subject = loopable(subject, "javascript", known)
+        names = Names({*_RESERVED_IN_JAVASCRIPT, *known, subject.function}, unicode=True)
+        parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)
+        own = {parameter.name: names.of(parameter.name) for parameter in parameters}
+        flat = {p.name: names.of(f"{own[p.name]}_flat") if p.shape else own[p.name] for p in parameters}
+        loops = Loops(_JAVASCRIPT, known, subject, names, {p.leaf: flat[p.name] for p in parameters})
+        loops.write()
+        value = self._given(loops, subject.value)
+        entries = [f"{_key(name)}: {self._given(loops, node)}" for name, node in subject.gradients.items()]
+        keys = [name if own[name] == name else f"{_key(name)}: {own[name]}" for name in own]
+        comment = [printable(line).replace("*/", "* /") for line in described(subject, kinks, own)]
+        lines = ["/**", *(f" * {line}".rstrip() for line in comment), " */"]
+        lines += wrapped(
+            f"export function {subject.function}({{ {', '.join(keys)} }}) {{" if keys else f"export function {subject.function}() {{"
+        )
+        lines += [f"    const {flat[p.name]} = flat({own[p.name]});" for p in parameters if p.shape]
+        for line in [*loops.lines, f"    return {{ value: {value}, grad: {{ {', '.join(entries)} }} }};"]:
+            lines += wrapped(line)
+        return "\n".join([*lines, "}"])
+
+    def _given(self, loops: Loops, node: Expr) -> str:
+        if not node.shape:
+            text = loops.value(node)[0]
+            return f"Boolean({text})" if node.kind == "bool" else text
+        return f"nested({loops.array_of(node)}, {list(node.shape)})"
+
+
+def _key(name: str) -> str:
+    return name if name.isidentifier() else json.dumps(name)

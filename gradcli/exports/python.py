@@ -6,7 +6,7 @@ import keyword
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module, resources
@@ -133,61 +133,12 @@ def wrapped(line: str, width: int = 116) -> list[str]:
     """A long line in several, broken after commas inside of brackets."""
     found = []
     indent = " " * (len(line) - len(line.lstrip()) + 4)
-    while len(line) > width:
-        depth, place, quote = 0, 0, ""
-        for i, character in enumerate(line[: width - 1]):
-            if quote:
-                quote = "" if character == quote else quote
-            elif character in "'\"":
-                quote = character
-            else:
-                depth += (character in "([{") - (character in ")]}")
-                if character == "," and depth and line[i + 1] == " ":
-                    place = i + 1
-        if not place:
-            break
+    opening = re.search(r"[(\[{]", line)
+    begin = opening.end() if opening else len(line)
+    while len(line) > width and (place := line.rfind(", ", begin, width) + 1):
         found.append(line[:place])
-        line = indent + line[place + 1 :]
-        if not found[-1].strip():
-            break
+        line, begin = indent + line[place + 1 :], len(indent)
     return [*found, line]
-
-
-# -- How languages of loops write numbers, arrays, loops and choices, and which text of an
-# operation they share: C's.
-
-
-@dataclass(frozen=True)
-class Syntax:
-    """The differences of the languages.
-
-    array                     how an array of a name and a size is declared
-    constant, variable, loop  templates of a name and a text; of an index and how far it goes
-    table                     of a type, a name and entries
-    """
-
-    name: str
-    as_number: str
-    nan: str
-    infinity: str
-    array: Callable[[str, int], str]
-    constant: str
-    variable: str
-    loop: str
-    table: str
-
-    def number(self, value: float) -> str:
-        if math.isfinite(value):
-            return repr(value)
-        return self.nan if value != value else "-" * (value < 0) + self.infinity
-
-
-_OF_NUMPY = re.compile(r"\b(?:np\.|special\.|_)(\w+)\(")
-
-
-def in_words(op: Op, present: Sequence[bool], static: Mapping[str, Any]) -> str:
-    """The text of an operation on numbers: C's, with numbers in decimals, or else NumPy's with functions of the same names."""
-    return op.text.in_c(present, **static) or _OF_NUMPY.sub(r"g_\1(", NUMPY.template(op, present, [()] * len(present), static))
 
 
 # -- Functions that exported code brings along, in the target's own language: kept as files, of
@@ -214,24 +165,6 @@ def functions(file: str) -> dict[str, str]:
         if head:
             found[head[1]] = block.strip("\n")
     return found
-
-
-@cache
-def builtins(file: str) -> dict[str, str]:
-    """The functions that a language has itself by what a text calls them, as the file's first lines list them."""
-    found = {}
-    for line in re.findall(r"^// has (.*)$", text_of(file), re.MULTILINE):
-        prefix, _, names = line.partition(":")
-        for word in names.split():
-            ours, _, theirs = word.partition("=")
-            found[ours] = prefix.strip() + (theirs or ours)
-    return found
-
-
-@cache
-def functions_in_c() -> dict[str, str]:
-    """The functions of C that exported code brings along: those that programs have, too, made of some that are simpler here."""
-    return {name: text for file in ("c.c.txt", "composed.h", "special.h") for name, text in functions(file).items()}
 
 
 def called(text: str, available: dict[str, str]) -> list[str]:
@@ -471,7 +404,7 @@ def docstring(lines: Sequence[str]) -> list[str]:
 TARGETS = ("latex", "numpy", "torch", "jax", "c", "javascript", "sympy")
 ALIASES = {"js": "javascript"}
 SUFFIXES = {".py": ("numpy", "torch", "jax", "sympy"), ".c": ("c",), ".js": ("javascript",), ".tex": ("latex",)}
-_MADE = {"c": ("c", "CFile"), "javascript": ("javascript", "JavaScriptModule")}
+_MADE = {"c": ("loops", "CFile"), "javascript": ("loops", "JavaScriptModule")}
 _MADE |= {"latex": ("latex", "LatexFile"), "sympy": ("sympy", "SympyModule")}
 
 

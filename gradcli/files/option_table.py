@@ -67,7 +67,9 @@ _EXCLUSIVE = {
     "eval": """
         jvp | formula wrt freeze; output_format=csv | formula; output_format=csv,latex | precision
         on | jacobian hessian jvp hvp cov formula precision freeze timeout backend""",
-    "explain": "output_format=mermaid,svg | steps why; output_format=text,mermaid,svg | latex; out | color=always",
+    "explain": """
+        output_format=mermaid,svg | steps why; output_format=latex latex | why; output_format=text,mermaid,svg | latex
+        out | color=always""",
     "plot": "output_format=csv,json,jsonl | width height",
     "check": """
         verbose | quiet; line | update baseline; update | fail_fast budget changed_since

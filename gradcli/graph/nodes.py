@@ -230,7 +230,7 @@ class Graph:
     def _hold(self, op: Op, shape: Any, operands: list[Any]) -> None:
         """Hold a node that is about to be made to the limits."""
         entries = self.limits.check_shape(shape) if op.outputs == 1 else max(map(self.limits.check_shape, shape))
-        if op.is_costly:
+        if op.core_dims is not None:  # which may take more memory or time than the sizes of its arrays say
             self.is_heavy |= hold(self.limits, op, shape, operands)
         elif entries > LIGHT:
             self.is_heavy = True

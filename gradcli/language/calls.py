@@ -152,8 +152,7 @@ _OF_PYTHON = {
     **dict.fromkeys(("map", "zip", "filter"), "write sin(x)*y: functions work on all entries at once"),
     **dict.fromkeys(words("dict set frozenset iter next str repr input"), "write [1, 2] for an array"),
 }
-# What programs call by names of their own, which are near to those of functions.
-_OF_PROGRAMS = words("model net network module criterion loss_fn policy encoder decoder layer forward")
+_OF_PROGRAMS = words("model net network module criterion")  # what programs call by names of their own, near to those of functions
 _PAIR = 2
 _DEGREES = words("deg degree degrees")
 _IMAGINARY = frozenset("ijIJ")
@@ -221,16 +220,12 @@ def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> Gr
     close = suggestion(name, scope.functions) or close_to(name)
     inner = next((i for i in (1, 2) if textbook.is_bare(name[i:]) and name[:i].isalpha()), None)
     help = "define it before, or write * to multiply"
-    if name in _OF_PROGRAMS:
-        names = list(dict.fromkeys(written)) if written and all(map(str.isidentifier, written)) else ["x"]
-        body = "*".join(names) if len(names) > 1 else f"tanh({names[0]})"
-        help = f"define it: {name}({', '.join(names)}) = {body}"
-    elif name in OF_DERIVATIVES:
+    if name in OF_DERIVATIVES:
         y, x = (written[0] if written else "y"), (written[1] if len(written) > 1 and written[1].isidentifier() else "x")
         help = f"write grad({y}, {x})"
     elif inner is not None:
         help = f"write {'*'.join(name[:inner])}*{name[inner:]}({', '.join(written)})"
-    elif close is not None:
+    elif close is not None and name not in _OF_PROGRAMS:
         help = f"did you mean '{close}'?"
     elif len(name) == _PAIR and name[0] in "d∂":
         help = f"write grad(y, {name[1:]}) for a derivative"

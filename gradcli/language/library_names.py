@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,9 @@ from gradcli.graph.nodes import Expr
 from gradcli.language import calls
 from gradcli.language.constructors import (
     arange,
-    array,
     as_boolean,
     as_float,
     as_whole,
-    converted,
     indices_by_numpy,
     known_number,
     mask_of,
@@ -29,7 +26,7 @@ from gradcli.language.constructors import (
     shape_of,
     whole_numbers,
 )
-from gradcli.language.names import Thing, dtype_of
+from gradcli.language.names import Function, Indices, Thing, dtype_of
 from gradcli.language.scope import Builder, Range, routines
 from gradcli.namespace import compositions
 from gradcli.ops import registry
@@ -41,13 +38,19 @@ from gradcli.ops.calling.signatures import declared
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.structure import detach
 from gradcli.spelling import words
 
 MISSING = object()
 
 # -- Indices: constants of the program; a condition is taken at the bound values, as a mask between
 # brackets is.
+
+
+def _places(builder: Builder, x: Any) -> np.ndarray:
+    known = np.asarray(builder.static(builder.value(x)))
+    if known.dtype.kind not in "iu":
+        raise ArgumentError("an index must be whole numbers")
+    return known
 
 
 def flatnonzero(builder: Builder, x: Any) -> Any:
@@ -71,11 +74,24 @@ def _triangle_of_pytorch(name: str) -> Callable[..., Any]:
     return lambda builder, row, col, offset=0: of_rows(builder, row, offset, col)
 
 
+def diag_indices(builder: Builder, n: Any, ndim: Any = 2) -> Any:
+    """The indices of the main diagonal of an array of equal extents."""
+    (extent,), axes = shape_of(builder, n), builder.integer(ndim, "how many axes")
+    builder.graph.limits.check_shape((1,) * min(max(0, axes), builder.graph.limits.dimensions + 1))
+    builder.graph.limits.check_array((extent,))
+    return indices_by_numpy(builder, "diag_indices", extent, axes)
+
+
 def ix_(builder: Builder, lists: Any) -> Any:
     """Lists of indices, each along an axis of its own: the entries at all their combinations."""
     known = [mask_of(builder, part) for part in lists]
     builder.graph.limits.check_shape((1,) * len(known))
     return indices_by_numpy(builder, "ix_", *(part if part.size else part.astype(np.int64) for part in known))
+
+
+def unravel_index(builder: Builder, indices: Any, shape: Any) -> Any:
+    """The index along each axis of what is at a place among all entries."""
+    return indices_by_numpy(builder, "unravel_index", _places(builder, indices), shape_of(builder, shape))
 
 
 def block(builder: Builder, arrays: Any) -> Any:
@@ -117,7 +133,8 @@ triu_indices, tril_indices = _triangle("triu_indices"), _triangle("tril_indices"
 triu_of_pytorch, tril_of_pytorch = _triangle_of_pytorch("triu_indices"), _triangle_of_pytorch("tril_indices")
 
 
-# -- What NumPy indexes in order to make arrays: ``np.c_``, ``np.r_`` -------------------------------
+# -- What NumPy indexes in order to make arrays and indices: ``np.c_``, ``np.r_``, ``np.mgrid``,
+# ``np.ogrid``.
 
 
 class Joined(Thing):
@@ -132,6 +149,22 @@ class Joined(Thing):
         shapes = [(node.shape, (1,) * (depth - node.ndim)) for node in nodes]
         parts = [reshape(x, shape=own + more if self.columns else more + own) for x, (own, more) in zip(nodes, shapes, strict=True)]
         return concatenate(*parts, axis=-1 if self.columns else 0)
+
+
+class Grid(Thing):
+    """``np.mgrid[0:3, 0:2]`` and ``np.ogrid``: the coordinates of a grid along each axis, whole or as lines."""
+
+    def __init__(self, written: str, sparse: bool) -> None:
+        self.written, self.sparse = written, sparse
+
+    def subscript(self, builder: Builder, items: list[Any]) -> Any:
+        lines = [_line(builder, item) for item in items]
+        shape, limits = tuple(line.size for line in lines), builder.graph.limits
+        (limits.check_shape if self.sparse else limits.check_array)((len(shape), *shape))
+        if len(lines) == 1:
+            return builder.graph.constant(lines[0])
+        grids = np.meshgrid(*lines, indexing="ij", sparse=self.sparse)
+        return Indices(map(builder.graph.constant, grids)) if self.sparse else builder.graph.constant(np.stack(grids))
 
 
 def _part(builder: Builder, item: Any) -> Expr:
@@ -153,7 +186,16 @@ def _bounds(item: Range) -> tuple[Any, Any, Any]:
     return 0 if item.start is None else item.start, item.stop, item.step
 
 
-OBJECTS: dict[str, Thing] = {"r_": Joined("np.r_", False), "c_": Joined("np.c_", True)}
+def _line(builder: Builder, item: Any) -> np.ndarray:
+    if not isinstance(item, Range):
+        raise ArgumentError("a grid is made of ranges", help="write np.mgrid[0:3, 0:2]")
+    made = arange(builder, *_bounds(item))
+    return np.asarray(made.payload if made.is_constant else builder.scope.evaluate(made))
+
+
+OBJECTS: dict[str, Thing] = {
+    "r_": Joined("np.r_", False), "c_": Joined("np.c_", True), "mgrid": Grid("np.mgrid", False), "ogrid": Grid("np.ogrid", True),
+}  # fmt: skip
 
 
 # -- Whether entries hold, and how many: ``any``, ``all``, ``count_nonzero``, ``isclose``,
@@ -214,7 +256,9 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "flatnonzero": ("x", flatnonzero),
     "triu_indices": ("n, k, m", triu_indices),
     "tril_indices": ("n, k, m", tril_indices),
+    "diag_indices": ("n, ndim", diag_indices),
     "ix_": ("***lists", ix_),
+    "unravel_index": ("indices, shape|dims, -memory_order|order", unravel_index),
     "block": ("arrays", block),
     "delete": ("x|arr, obj, axis", delete),
     "insert": ("x|arr, obj, values, axis", insert),
@@ -226,7 +270,7 @@ SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "array_equal": ("x|a1, y|a2", array_equal),
 }
 OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
-    **{name: SHARED[name] for name in words("argwhere any all count_nonzero isclose allclose")},
+    **{name: SHARED[name] for name in words("argwhere any all count_nonzero isclose allclose unravel_index")},
     "any": ("x, axis, keepdims", any_),
     "all": ("x, axis, keepdims", all_),
     "equal": ("x, y", array_equal),
@@ -273,22 +317,31 @@ def _limits(function: str, library: str = NUMPY) -> Callable[..., Any]:
     return limits
 
 
-class TypeOfTensors(Thing, DType):
-    """``torch.LongTensor``: a dtype, and a function that makes a tensor of it from a list."""
-
-    def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        made = array(builder, arguments[0]) if len(arguments) == 1 and not keywords else None
-        if made is None or not made.shape:
-            raise ArgumentError("a tensor is made of a list here", help="write torch.tensor([1., 2.])")
-        return detach(made if self.name == "float" else converted(builder, made, DType(self.name), f"{self.name} numbers"))
-
-
-_TENSOR_TYPES = {
-    "Tensor": "float", "FloatTensor": "float", "DoubleTensor": "float", "LongTensor": "long", "IntTensor": "int", "BoolTensor": "bool",
-    "HalfTensor": "half", "ByteTensor": "uint8",
-}  # fmt: skip
 _SEEDS = words("manual_seed seed default_rng PRNGKey set_printoptions set_default_dtype")
 _FORMATS = words("contiguous_format preserve_format channels_last strided")
+
+
+def piecewise(builder: Builder, x: Expr, condlist: Any, funclist: Any) -> Any:
+    """Numbers, or functions of x, where conditions hold; the last condition that holds counts, one more value is for none of them."""
+    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
+    values = list(funclist) if isinstance(funclist, (list, tuple)) else [funclist]
+    if len(values) not in (len(conditions), len(conditions) + 1):
+        raise ShapeError(
+            f"piecewise: {len(values)} values for {len(conditions)} conditions", help="write np.piecewise(x, [x < 0], [-1, 1])"
+        )
+
+    def of(value: Any) -> Any:
+        if isinstance(value, Function):
+            return calls.result_of(calls.call(builder, value.name, value.library, [x], {}))
+        made = builder.value(value)
+        if made.shape:
+            raise ShapeError("piecewise takes numbers and functions, no arrays", help="write np.select([x < 0], [x**2], x)")
+        return made
+
+    result = of(values[-1]) if len(values) > len(conditions) else builder.graph.constant(0.0)
+    for condition, value in zip(conditions, values, strict=False):
+        result = logic.where(as_boolean(builder.value(condition)), of(value), result)
+    return result
 
 
 def bincount(builder: Builder, x: Any, weights: Any = None, minlength: Any = 0, length: Any = None) -> Any:
@@ -325,6 +378,7 @@ _OF_NUMPY: dict[str, tuple[str, Callable[..., Any]]] = {
     **SHARED,
     "finfo": ("dtype", _limits("finfo")),
     "iinfo": ("dtype|int_type", _limits("iinfo")),
+    "piecewise": ("x, condlist, funclist", piecewise),
     "bincount": ("x, weights, minlength", bincount),
 }
 _TABLES = {
@@ -349,8 +403,6 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
         return routine
     if library in (NUMPY, JAX) and name in OBJECTS:
         return OBJECTS[name]
-    if library == TORCH and name in _TENSOR_TYPES:
-        return TypeOfTensors(_TENSOR_TYPES[name])
     if name in ("empty", "empty_like"):
         raise UnknownNameError(f"the entries of '{name}' are whatever was in memory", help=f"write {name.replace('empty', 'zeros')}(x)")
     if name in _SEEDS:
@@ -447,14 +499,9 @@ def first_holding(builder: Builder, pieces: Any) -> Expr:
     return result
 
 
-def rational(builder: Builder, p: Any, q: Any = 1) -> Any:
-    """A quotient; of a string the number that it says."""
-    if isinstance(p, str):
-        try:
-            return builder.graph.constant(float(Fraction(p.replace(" ", ""))))
-        except (ValueError, ZeroDivisionError):
-            raise ArgumentError(f"{p!r} is no number", help="write Rational(1, 3)") from None
-    return builder.graph.apply(registry.OPERATORS["/"], (builder.value(p), builder.value(q)))
+def rational(builder: Builder, p: Expr, q: Any = 1) -> Any:
+    """A quotient."""
+    return builder.graph.apply(registry.OPERATORS["/"], (p, builder.value(q)))
 
 
 FUNCTIONS = routines({

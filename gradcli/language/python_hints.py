@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from gradcli.errors import ParseError, Source, Span, UnknownNameError, suggestion
 from gradcli.language.deviations import refuse_sign
 from gradcli.language.parser import parsed
-from gradcli.language.tokens import END, NAME, STRING, SYMBOL, Token, end_of, outside
+from gradcli.language.tokens import END, NAME, PYTHON_WORDS, STRING, SYMBOL, Token, end_of, outside
 from gradcli.language.tree import Expression, Import, Imported, Lost, Statement
 from gradcli.ops.calling.prefixes import MODULES, ROOTS
 from gradcli.spelling import words
@@ -82,27 +82,20 @@ def ends(source: Source, tokens: list[Token]) -> Iterator[int]:
 # What is said of constructs: a message, and a help that is valid input behind its first word.
 _Words = tuple[str, str]
 _LEFT_OUT = "leave it out"
-_LOOP = ("the language has no loops", "write sum(x**2) for a sum over all entries")
-_BRANCH = ("the language has no branches of statements", "write y = where(x > 0, x, 0), or y = x if x > 0 else 0")
-_EXCEPTION = ("the language has no exceptions", "write where(x > 0, log(x), 0) for what would fail")
-_GENERATOR = ("the language has no generators", "write y = x**2 for all entries at once")
 _DEFINITION = "write f(x) = x**2 for a function"
 _COMMENT = ("the language has no docstrings", "write # before a comment")
 _TABLES = ("the language has no dicts and no sets", "write [1, 2] for an array, (x + 1) to group")
 _STORED = ("the language has no stores: a value stays as it is", "write x = x.at[0].set(1)")
 _SET = ("the language has no attributes to be set", _LEFT_OUT)
-_OPENING = {
-    **dict.fromkeys(("for", "while", "break", "continue"), _LOOP),
-    **dict.fromkeys(("if", "elif", "else"), _BRANCH),
-    **dict.fromkeys(("try", "except", "finally", "raise"), _EXCEPTION),
-    "def": ("the language has no 'def'", _DEFINITION),
-    "class": ("the language has no classes", "write f(x) = x**2 for a function"),
-    "with": ("the language has no 'with'", "write detach(x) for what has no gradient"),
-    "async": ("the language has no 'async'", _DEFINITION),
-    "del": ("the language deletes nothing", _LEFT_OUT),
-    **{word: (f"the language has no '{word}'", _LEFT_OUT) for word in ("global", "nonlocal", "pass")},
-    "yield": _GENERATOR,
-    "return": ("the language has no 'return': an expression alone is the result", "write the value alone: y"),
+_OPENING = PYTHON_WORDS - {"print"}  # words that statements of Python begin with, and what to write for most
+_INSTEAD = {
+    **dict.fromkeys(("for", "while", "break", "continue"), "write sum(x**2) for a sum over all entries"),
+    **dict.fromkeys(("if", "elif", "else"), "write y = where(x > 0, x, 0), or y = x if x > 0 else 0"),
+    **dict.fromkeys(("try", "except", "finally", "raise"), "write where(x > 0, log(x), 0) for what would fail"),
+    **dict.fromkeys(("def", "class", "async"), _DEFINITION),
+    "with": "write detach(x) for what has no gradient",
+    "yield": "write y = x**2 for all entries at once",
+    "return": "write the value alone: y",
 }
 _ALONE = words("return pass break continue yield try else")  # words with nothing after them
 _BEFORE_BRACKETS = words("return yield if while with")
@@ -114,10 +107,10 @@ _SAID: dict[type[ast.AST], tuple[_Words, str, str]] = {  # of nodes, the word or
     ast.JoinedStr: (("the language has no formatted strings", "write the value alone: x"), "", ""),
     **dict.fromkeys((ast.Dict, ast.Set, ast.DictComp), (_TABLES, "{", "")),
     ast.Await: (("the language has no 'await'", _LEFT_OUT), "await", ""),
-    ast.Yield: (_GENERATOR, "yield", ""),
+    ast.Yield: (("the language has no generators", _INSTEAD["yield"]), "yield", ""),
     ast.NamedExpr: (("the language has no ':='", "write y = x**2 as a statement before"), ":=", "target"),
     ast.ListComp: (("the language has no comprehensions", "write sqrt(x) for the roots of all entries"), "for", "elt"),
-    **dict.fromkeys((ast.GeneratorExp, ast.SetComp), (("the language has no generators", _LOOP[1]), "for", "elt")),
+    **dict.fromkeys((ast.GeneratorExp, ast.SetComp), (("the language has no generators", _INSTEAD["for"]), "for", "elt")),
     ast.Starred: (_APART, "*", ""),
 }
 _LONGEST_BODY = 60  # characters of a function that is shown
@@ -208,6 +201,11 @@ class Python:
         return error
 
 
+def _opening(word: str) -> _Words:
+    """Return what is said of a statement that begins with a word of Python's."""
+    return f"the language has no '{word}' statement", _INSTEAD.get(word, _LEFT_OUT)
+
+
 def explained(source: Source, start: int, stop: int, error: ParseError) -> ParseError:
     """The error of a text that cannot be read, in the words of what Python has there; itself for what is nothing of Python's."""
     if isinstance(error, SaidError):
@@ -218,7 +216,7 @@ def explained(source: Source, start: int, stop: int, error: ParseError) -> Parse
     word = "" if first is None else first[1]
     if word in _OPENING:
         better = python.hint(nodes[0]) if nodes else None
-        return better or python.said(_OPENING[word], word, python.head)
+        return better or python.said(_opening(word), word, python.head)
     if word == "@":
         return python.said(("the language has no decorators", _LEFT_OUT), "@", python.head)
     for node in nodes:
@@ -239,7 +237,7 @@ def refused(source: Source) -> Iterator[Statement | ParseError]:
     text = source.text
     start = len(text) - len(text.lstrip())
     end = max(len(text[:start]) + len(text[start:].partition("\n")[0]), start + 1)
-    error = ParseError(_BRANCH[0], span=Span(start, start + 1), source=source, help=_BRANCH[1])
+    error = ParseError("a block is not read", span=Span(start, start + 1), source=source, help=_LEFT_OUT)
     if type(source).__name__ == "Output":
         message = "a line without a prompt in a session is what Python printed"
         yield ParseError(message, span=Span(start, end), source=source, help=_LEFT_OUT)
@@ -329,7 +327,7 @@ def _refuse_first_word(part: Part) -> None:
     if called or text in _OPERATORS or (text in ("-", "[", "(") and word not in _BEFORE_BRACKETS):
         return
     if after.kind != END or word in _ALONE:
-        words = _OPENING[word]
+        words = _opening(word)
         raise ParseError(words[0], span=first.span, source=part.source, help=words[1])
 
 

@@ -49,6 +49,11 @@ def on_batch(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, A
         return None
 
 
+def _apart(x: Any, lead: Lead, count: int) -> Any:
+    """An array with so many axes of one entry between those in front and its own."""
+    return reshape(x, shape=(*x.shape[: len(lead)], *(1,) * count, *x.shape[len(lead) :])) if count else x
+
+
 class Example(Operand):
     """An array of a batch as its examples are, in whose shape the axes in front do not count."""
 
@@ -73,8 +78,7 @@ class Example(Operand):
         """An operand with the axes of the batch in front of so many others: of its own, if no number is given."""
         if not isinstance(x, Example):
             return x if rank is not None else broadcast_to(x, shape=(*self.lead, *np.shape(x)))
-        between = (1,) * (0 if rank is None else rank - len(x.shape))
-        return reshape(x.array, shape=(*self.lead, *between, *x.shape)) if between else x.array
+        return _apart(x.array, self.lead, 0 if rank is None else rank - len(x.shape))
 
 
 class _Batch:
@@ -91,8 +95,7 @@ class _Batch:
 
     @staticmethod
     def repeated(x: Example, shape: Shape) -> Example:
-        ones = (1,) * (len(shape) - len(x.shape))
-        return Example(x.lead, broadcast_to(reshape(x.array, shape=(*x.lead, *ones, *x.shape)), shape=(*x.lead, *shape)))
+        return Example(x.lead, broadcast_to(_apart(x.array, x.lead, len(shape) - len(x.shape)), shape=(*x.lead, *shape)))
 
     @staticmethod
     def chosen(x: Example, index: tuple[Any, ...]) -> Example:
@@ -139,11 +142,7 @@ def _on_last_axes(op: Op, core: tuple[int, ...], lead: Lead, operands: Sequence[
     batch = [len(x.shape) - len(lead) - n for x, n in zip(operands, core, strict=True)]
     if min(batch) < 0:
         return None
-    filled = [
-        x if n == max(batch) else reshape(x, shape=(*x.shape[: len(lead)], *(1,) * (max(batch) - n), *x.shape[len(lead) :]))
-        for x, n in zip(operands, batch, strict=True)
-    ]
-    return op(*filled, **static)
+    return op(*(_apart(x, lead, max(batch) - n) for x, n in zip(operands, batch, strict=True)), **static)
 
 
 def _flat(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:

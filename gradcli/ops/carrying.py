@@ -70,12 +70,6 @@ def grown(m: Any, out: Any, x: Any, error: Any) -> Any:
     return (out + 2.0**-1022) * m.expm1(error)
 
 
-def exponent(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Return the error of what rises with the size of x and has no bound near 0."""
-    size = m.abs(x)
-    return m.where(m.less(error, size), m.maximum(m.at(size + error) - out, out - m.at(size - error)), math.inf)
-
-
 def sign(m: Any, out: Any, x: Any, error: Any) -> Any:
     """Return where the sign is not certain."""
     return m.logical_and(m.less_equal(m.abs(x), error), m.greater(error, 0.0))

@@ -6,7 +6,7 @@ flows at all; errors go back as cotangents do, with random signs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -47,6 +47,15 @@ class Entrywise(Fixed, Rule):
     epsilon: bool = False
 
 
+class Opened(Rule):
+    """A function entry by entry that is what its body is, of whose own forward pass and rule nothing is run."""
+
+    value = None
+
+
+BODY = Opened()
+
+
 class Valued(Fixed, Rule):
     """A function entry by entry without kinks that NumPy has no loop for in long double: its slopes are sympy's."""
 
@@ -56,12 +65,10 @@ class Valued(Fixed, Rule):
 class Reduced(Fixed, Rule):
     """A function of all entries along axes.
 
-    slopes  ``slopes(x, axes, static)``: the value with its axes kept, and its derivative by each entry
-    rough   whether the operation's body is finer, which is slower: a form for agreement that is clear
+    slopes  ``slopes(x, axes)``: the value with its axes kept, and its derivative by each entry
     """
 
     slopes: Function
-    rough: bool = False
     value = None
 
 
@@ -117,38 +124,13 @@ def _clip_high(x: Any, low: Any, high: Any) -> Any:
     return _either((x > high) | np.asarray(low is not None and high < low))
 
 
-def _whole(x: Any) -> Any:
-    return np.trunc(x)
-
-
-def _logistic(x: Any) -> Any:
-    small = np.exp(-np.abs(x))
-    return np.where(x < 0, small, 1) / (1 + small)
-
-
-def _softplus(x: Any, beta: float, threshold: float) -> Any:
-    curve = (np.where(x * beta > 0, x * beta, 0) + np.log1p(np.exp(-np.abs(x * beta)))) / beta
-    return np.where(x * beta > threshold, x, curve)
-
-
-def _softplus_slope(x: Any, beta: float, threshold: float) -> Any:
-    return np.where(x * beta > threshold, 1, _logistic(x * beta))
-
-
 CLIP = Entrywise((_clip_x, _clip_low, _clip_high))
-REMAINDER = Entrywise((lambda x, y: _ONE, lambda x, y: -np.floor(x / y)))
-FMOD = Entrywise((lambda x, y: _ONE, lambda x, y: -_whole(x / y)))
 COPYSIGN = Entrywise((lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y)))
 NUMBERS = Entrywise((lambda x: _either(np.isfinite(x)),))
-SOFTPLUS = Entrywise((_softplus_slope,), _softplus)
 
 
 def _times_log(x: Any, log: Any) -> Any:
     return np.where((x == 0) & ~np.isnan(log), _NONE, x * log)
-
-
-def _entropy(x: Any) -> Any:
-    return np.where(x < 0, -np.inf, -_times_log(x, np.log(np.where(x > 0, x, np.where(x == 0, _ONE, x)))))
 
 
 def _sinc(x: Any) -> Any:
@@ -161,13 +143,12 @@ def _sinc(x: Any) -> Any:
 _PI = LONG_DOUBLE("3.14159265358979323846264338327950288")
 XLOGY = Valued(lambda x, y: _times_log(x, np.log(y)))
 XLOG1PY = Valued(lambda x, y: _times_log(x, np.log1p(y)))
-ENTROPY, SINC = Valued(_entropy), Valued(_sinc)
+SINC = Valued(_sinc)
 
 
 # -- Reductions: values and derivatives, by formulas of their own ----------------------------------
 
 
-Static = Mapping[str, Any]
 Axes = tuple[int, ...]
 Slopes = tuple[Any, Any]
 
@@ -175,7 +156,7 @@ Slopes = tuple[Any, Any]
 def _equal_to(best: Callable[..., Any]) -> Reduced:
     """One of the entries along axes, whose equals share the cotangent."""
 
-    def slopes(x: Any, axes: Axes, static: Static) -> Slopes:
+    def slopes(x: Any, axes: Axes) -> Slopes:
         found = best(x, axis=axes, keepdims=True)
         chosen = ((x == found) | (np.isnan(x) & np.isnan(found))).astype(x.dtype)
         return found, chosen / chosen.sum(axis=axes, keepdims=True)
@@ -186,7 +167,7 @@ def _equal_to(best: Callable[..., Any]) -> Reduced:
 MAX, MIN = _equal_to(np.max), _equal_to(np.min)
 
 
-def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
+def _prod(x: Any, axes: Axes) -> Slopes:
     zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, _ONE, x)
     product = filled.prod(axis=axes, keepdims=True)
     # where there is one zero, the product of the others is that of all that are none
@@ -195,21 +176,3 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
 
 
 PROD = Reduced(_prod)
-
-
-def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
-    top = np.max(x, axis=axes, keepdims=True)
-    raised = np.exp(x - np.where(np.isfinite(top), top, _NONE))
-    total = raised.sum(axis=axes, keepdims=True)
-    return np.log(total) + np.where(np.isfinite(top), top, _NONE), raised / total
-
-
-def _std(x: Any, axes: Axes, static: Static) -> Slopes:
-    apart = x - x.mean(axis=axes, keepdims=True)
-    squares = (apart * apart).sum(axis=axes, keepdims=True)
-    count = x.size // max(1, squares.size) - static["ddof"]
-    found = np.sqrt(squares / count)
-    return found, apart / (count * found)
-
-
-LOGSUMEXP, STD = Reduced(_logsumexp, rough=True), Reduced(_std, rough=True)

@@ -58,13 +58,10 @@ Function = Callable[..., Any]
 
 
 class Choice(Fixed):
-    """What another library chooses at a kink: in words, and the rule by which it does, if that is not ours.
-
-    rule  partials, one for each operand, or a VJP: what stands in the operation's record, in that library's version
-    """
+    """What another library chooses at a kink: in words, and a body of the operation whose derivative that is, if it is not ours."""
 
     words: str
-    rule: tuple[Function | None, ...] | Function | None = None
+    body: Function | None = None
 
 
 SAME = Choice("the same")

@@ -17,13 +17,11 @@ from gradcli.ops.text import FORM
 
 
 _WHOLE = "biu"  # kinds of NumPy's dtypes
-Refusal = Callable[[np.dtype[Any], Sequence[Any]], Exception | None]
 
 
-def only_floats(name: str) -> Refusal:
+def only_floats(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | None:
     """Refuse whole numbers, of which the result would be none."""
-    said = f"{name}: the dtype must be one of floats, not "
-    return lambda dtype, operands: RuntimeError(said + dtype.name) if dtype.kind in _WHOLE else None
+    return RuntimeError(f"the dtype must be one of floats, not {dtype.name}") if dtype.kind in _WHOLE else None
 
 
 def no_booleans(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | None:

@@ -304,11 +304,6 @@ class Op(Record):
         return self.shape is None and self.result == "float" and not self.indices
 
     @cached_property
-    def is_costly(self) -> bool:
-        """Return whether it may take more memory or time than the sizes of its arrays say."""
-        return self.core_dims is not None
-
-    @cached_property
     def operator(self) -> Function | None:
         """Python's operator that it is written as, which rules and tensors have, too, and NumPy's scalars in a tenth of the ufunc's time.
 

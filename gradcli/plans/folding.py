@@ -21,6 +21,8 @@ from gradcli.ops.calling.inputs import FLOAT, INT, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, exponential, logic
 from gradcli.ops.spec import Op
 
+_MODERATE = 2.0**10  # coefficients that may move through a product: what it costs in the subnormal range is bounded
+
 
 class Folder(Transcription[Expr]):
     """Folds nodes of one graph into another. A folded node may have a smaller shape, which broadcasts to the old one."""
@@ -33,10 +35,11 @@ class Folder(Transcription[Expr]):
         self._rules: dict[str, Callable[..., Expr | None]] = {
             "sum": self._sum,
             "difference": self._difference,
-            "negation": self._negation,
+            "negation": lambda x: self._scale(-1.0, x),
             "product": self._product,
             "chain": self._chain,
             "quotient": self._quotient,
+            "reciprocal": lambda x: self._quotient(self._number(1.0), x),
             "power": self._power,
             "choice": _chosen,
         }
@@ -101,25 +104,42 @@ class Folder(Transcription[Expr]):
             return x
         return self._sum(x, y.operand) if y.op is arithmetic.neg else None
 
-    def _negation(self, x: Expr) -> Expr | None:
-        return x.operand if x.op is arithmetic.neg else None
-
     # -- products -----------------------------------------------------------------------------------------------
 
-    def _product(self, x: Expr, y: Expr) -> Expr:
-        for number, other in ((x, y), (y, x)):
-            coefficient = constant_of(number)
-            if coefficient is not None:
-                return self._scaled(coefficient, other)
-        return self._times(x, y)
+    def _may_move(self, a: float, b: float) -> bool:
+        """Return whether two coefficients may become one, or move outward, without changing more than rounding."""
+        if abs(a) == 1 or (abs(b) == 1 and math.isfinite(a)):
+            return True
+        if not (math.isfinite(a * b) and min(abs(a), abs(b)) >= 1 / _MODERATE and max(abs(a), abs(b)) <= _MODERATE):
+            return False
+        if (abs(a) < 1) != (abs(b) < 1):
+            if not self.assume_finite:
+                return False
+            self.risky = True
+        return True
 
-    def _scaled(self, c: float, x: Expr) -> Expr:
-        number = constant_of(x)
-        if number is not None:
-            return self._number(c * number)
+    def _scale(self, c: float, x: Expr) -> Expr:
+        """c*x, joined with a coefficient that x has."""
+        a, inner = _split(x)
+        if inner is None:
+            return self._number(c * a)
+        if self._may_move(c, a):
+            c, x = c * a, inner
         if abs(c) == 1:
             return x if c == 1 else self.graph.apply(arithmetic.neg, (x,))
         return self.graph.apply(arithmetic.mul, (self._number(c), x))
+
+    def _product(self, x: Expr, y: Expr) -> Expr:
+        a, u = _split(x)
+        b, v = _split(y)
+        if u is None:
+            return self._scale(a, y)
+        if v is None:
+            return self._scale(b, x)
+        if a == b == 1 or not (self.assume_finite and max(abs(a), abs(b)) <= _MODERATE and self._may_move(a, b)):
+            return self._times(x, y)
+        self.risky = self.risky or abs(a * b) != 1
+        return self._scale(a * b, self._times(u, v))
 
     def _times(self, x: Expr, y: Expr) -> Expr:
         if x is y:
@@ -150,9 +170,17 @@ class Folder(Transcription[Expr]):
         return self._product(cotangent, partial)
 
     def _quotient(self, x: Expr, y: Expr) -> Expr | None:
-        divisor = constant_of(y)
-        is_exact = divisor and math.isfinite(1 / divisor) and abs(math.frexp(divisor)[0]) == 0.5
-        return self._scaled(1 / divisor, x) if divisor and is_exact else None
+        a, u = _split(x)
+        b, v = _split(y)
+        if v is None:
+            exact = b != 0 and math.isfinite(1 / b) and abs(math.frexp(b)[0]) == 0.5
+            return self._scale(1 / b, x) if exact else None
+        if not (self.assume_finite and b and (a, b) != (1, 1) and self._may_move(a, 1 / b)):
+            return None
+        self.risky = self.risky or abs(a / b) != 1
+        if u is None:
+            return self.graph.apply(arithmetic.div, (self._number(a / b), v)) if b != 1 else None
+        return self._scale(a / b, self.graph.apply(arithmetic.div, (u, v)))
 
     def _power(self, x: Expr, y: Expr) -> Expr | None:
         exponent = constant_of(y)
@@ -200,6 +228,20 @@ def _is_negative_zero(node: Expr) -> bool:
 def _chosen(condition: Expr, x: Expr, y: Expr) -> Expr | None:
     decided = constant_of(condition)
     return (x if x is y else None) if decided is None else x if decided else y
+
+
+def _split(node: Expr) -> tuple[float, Expr | None]:
+    """A coefficient and what it multiplies; of a number, the number and nothing."""
+    number = constant_of(node)
+    if number is not None:
+        return number, None
+    if node.op is arithmetic.neg:
+        return -1.0, node.operand
+    if node.op is arithmetic.mul:
+        number = constant_of(node.operand)
+        if number is not None:
+            return number, node.operands[1]
+    return 1.0, node
 
 
 def _ordered(x: Expr, y: Expr) -> tuple[Expr, Expr]:

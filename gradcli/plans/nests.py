@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gradcli.graph.nodes import Expr
-from gradcli.ops.counting import additions_of
 from gradcli.plans.backend import BLOCK_THRESHOLD, over_threshold
 from gradcli.plans.index_form import Axes, Axis, Item, Reader, View, in_order
 
@@ -85,7 +84,6 @@ class Planner:
                 self.home.setdefault(view.item, node)
         self._choose_axes()
         self._count_turns()
-        self._delay()
 
     def steps(self) -> list[Step]:
         for root in self.roots:
@@ -155,38 +153,6 @@ class Planner:
                     turn = max(turn, self._turn(node))
                 self.turns[item] = turn
             self._ended(node)  # of operands first, so that nothing recurses
-
-    def _delay(self) -> None:
-        """Let what is computed of slices wait for the last nest that all who need it allow: what it reads is then read once."""
-        last: dict[Axis, int] = {}
-        for item, outer in self.outer.items():
-            last[outer] = max(last.get(outer, 0), self.turns[item])
-        late: dict[Item | Expr, float] = {item: last[outer] for item, outer in self.outer.items()}
-        for node in reversed(self.order):
-            view = self.reader.views.get(node)
-            if view is None or view.item not in self.outer:
-                for operand in node.operands:
-                    if operand is not None:
-                        self._limit(late, operand, late.get(node, math.inf))
-            for item in reversed(self.reader.made.get(node, ())):
-                for need in item.needs if item in self.outer else ():
-                    if need in self.outer:
-                        late[need] = min(late[need], late[item] - self._is_apart(item, need))
-                    elif (source := need.node if need.what == "read" else self.home.get(need)) is not None:
-                        self._limit(late, source, late[item])
-        for item in self.outer:
-            self.turns[item] = int(late[item])
-        self._turns.clear()
-        for node in self.order:
-            self._ended(node)
-
-    def _limit(self, late: dict[Item | Expr, float], node: Expr, turn: float) -> None:
-        """Note that a node's whole value has to be there in a turn."""
-        view = self.reader.views.get(node)
-        if view is not None and view.item in self.outer:
-            late[view.item] = min(late[view.item], turn - 1)
-        else:
-            late[node] = min(late.get(node, math.inf), turn)
 
     def _is_apart(self, item: Item, need: Item) -> bool:
         """Return whether another nest must have ended before an item can be computed of one that it needs."""
@@ -281,7 +247,6 @@ def _is_repeated(view: View) -> bool:
 _WRITTEN_OUT = 16  # the longest axis that is written out
 _MOST_COPIES = 64  # of an item
 _LONG = 40  # entries from which on a lane lies inside of a slice
-_CHEAP = 2  # additions that are done again rather than kept
 _BLOCK = 1024  # slices whose sums are added up together
 _ROWS = 64  # the same of slices that are done one by one
 _ROOM = 1 << 12  # numbers that a block of slices may keep
@@ -302,7 +267,7 @@ class Layout:
     lane         the axis of the innermost loops: the nest's outer one, or one of a slice
     written_out  axes without loops
     stages       the loops of a slice, in order
-    kept         items that a later stage reads rather than computes again
+    kept         items that a later stage reads
     block        slices that are done together where the lane is the outer axis
     """
 
@@ -400,42 +365,14 @@ class Layout:
             found.setdefault((self._levels[item], self.space(item)), []).append(item)
         ordered = sorted(found.items(), key=lambda entry: (entry[0][0], len(entry[0][1])))
         stages = []
-        for (level, space), items in ordered:
+        for (_, space), items in ordered:
             loops = sorted(space - {self.lane}, key=self._rank)
             stage = Stage(tuple(loops), self.lane is self.nest.outer or self.lane in space)
-            stage.items = self._with_what_is_cheap(level, space, items)
+            stage.items = items
+            self.kept.update(need for item in items for need in item.needs if need in self._levels and need not in items)
             stages.append(stage)
         return stages
 
     def _rank(self, axis: Axis) -> int:
         """Loops in the order in which arrays have their axes."""
         return max((parts.index(axis) for parts in self._accesses() if axis in parts), default=0)
-
-    def _with_what_is_cheap(self, level: int, space: frozenset[Axis], items: list[Item]) -> list[Item]:
-        """A stage's items, and those of earlier ones that are computed again; the others are kept."""
-        inside = set(items)
-        stack = list(items)
-        while stack:
-            for need in stack.pop().needs:
-                if need in inside or need not in self._levels:
-                    continue
-                if not self.is_summed_up(need) and self.space(need) == space and self._is_cheap(need):
-                    inside.add(need)
-                    stack.append(need)
-                else:
-                    self.kept.add(need)
-        return [item for item in self.computed if item in inside]
-
-    def _is_cheap(self, item: Item) -> bool:
-        """Return whether an item takes no more than a few additions from what is read, or summed up."""
-        work, stack, seen = 0, [item], {item}
-        while stack:
-            current = stack.pop()
-            work += additions_of(current.op) if current.op is not None else 1
-            if work > _CHEAP:
-                return False
-            for need in current.needs:
-                if need in self._levels and need not in seen and not self.is_summed_up(need) and self.space(need) == self.space(item):
-                    seen.add(need)
-                    stack.append(need)
-        return True

@@ -149,12 +149,12 @@ def _bends(xs: Array, values: Array, slopes: Array, places: list[list[Place]], l
     return found
 
 
-def view(heights: Array, *, clipped: bool = True) -> tuple[float, float]:
-    """The part of an axis that shows what a curve does: all of it, or where it may be clipped most, if a few points took nearly all."""
+def view(heights: Array) -> tuple[float, float]:
+    """The part of an axis that shows what a curve does: all of it, or most, if a few points took nearly all."""
     finite = np.sort(heights[np.isfinite(heights)])
     if not finite.size:
         return 0.0, 1.0
     low, high = float(finite[0]), float(finite[-1])
     first, last = (float(x) for x in np.quantile(finite, [0.1, 0.9]))
     room = 1.5 * (last - first)
-    return (max(low, first - room), min(high, last + room)) if clipped and room > 0 else (low, high)
+    return (max(low, first - room), min(high, last + room)) if room > 0 else (low, high)

@@ -16,8 +16,8 @@ from gradcli.files.settings import nearest
 from gradcli.inert import one_line, printable, shell_command
 from gradcli.limits import DEFAULT
 from gradcli.report.data import id_text
+from gradcli.report.describing import repository
 from gradcli.report.outcomes import XFAILED, Identity, Outcome, Tally, identity_of
-from gradcli.report.places import repository
 from gradcli.storage.whole_files import absolute, here, write_whole
 
 VERSION = 2

@@ -14,7 +14,7 @@ from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.axes import NoLoop, moved, summed
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, WIDER, Entrywise, NotCovered, Reduced, Whole
+from gradcli.ops.extended import BODY, LONG_DOUBLE, WIDER, Entrywise, NotCovered, Reduced, Whole
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative, output
 from gradcli.ops.writing import axes_of
@@ -41,7 +41,7 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
     """Return what a node's cotangent is to its operands: by its form, or by its rule where there is none."""
     static, rule = node.static, op.extended
     try:
-        if _is_opened(op, held):
+        if _is_opened(op) or (op.extended is None and op.body is not None and op.kind == "piecewise" and op.kinks):
             root, leaves, table = _made(node, op, out, operands, held)
             found = pulled(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
             return [None if leaf is None else found.get(leaf) for leaf in leaves]
@@ -71,16 +71,10 @@ def _made(node: Expr, op: Op, out: Any, operands: list[Any], held: StandIns) -> 
     value, made = held.made.get(node, (None, None))
     if value is out and value is not None:
         return made
-    if _is_opened(op, held):
-        return _opened(node, op, operands, held)
-    assert isinstance(op.extended, Reduced)
-    return _reduced(op.extended, operands, node.static)
-
-
-def _reduced(rule: Reduced, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
-    (x,) = operands
-    found: tuple[Any, Any] = rule.slopes(x, axes_of(static["axis"], x.ndim), static)
-    return found
+    if isinstance(op.extended, Reduced):
+        (x,) = operands
+        return op.extended.slopes(x, axes_of(node.static["axis"], x.ndim))
+    return _opened(node, op, operands, held)
 
 
 def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[Pull, Pull | None]:
@@ -93,10 +87,12 @@ def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[
     return through, through
 
 
-def _is_opened(op: Op, held: StandIns) -> bool:
-    """Return whether a function is what its body is, each operation of which has a form: nothing of its own forward pass or rule is run."""
-    has_form = op.extended is not None and not (held.follows_errors and getattr(op.extended, "rough", False))
-    return not has_form and not op.elementwise and op.body is not None
+def _is_opened(op: Op) -> bool:
+    """Return whether a function's value is what its body is, each operation of which has a form.
+
+    Other functions of entries are opened for their slopes alone, where these have kinks: NumPy's loops have finer values.
+    """
+    return op.body is not None and (op.extended is BODY or not (op.elementwise or op.extended))
 
 
 def _opened(node: Expr, op: Op, operands: list[Any], held: StandIns) -> tuple[Expr, list[Expr | None], dict[Expr, Any]]:
@@ -290,7 +286,7 @@ class LongDoubles(Domain[Any]):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
         try:
-            if _is_opened(op, self.held) or isinstance(op.extended, Reduced):
+            if _is_opened(op) or isinstance(op.extended, Reduced):
                 return self._with_slopes(node, op, operands)
             found = self._applied(node, op, operands)
         except (NotCovered, NoLoop, Unsupported):
@@ -300,7 +296,7 @@ class LongDoubles(Domain[Any]):
     def _with_slopes(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         """An operation whose value is made together with what its slopes are made of, which is kept for these."""
         made = _made(node, op, None, operands, self.held)
-        if _is_opened(op, self.held):
+        if _is_opened(op):
             root, _, table = made
             value = table[root]
         else:

@@ -50,6 +50,14 @@ def _numbers(array: np.ndarray) -> Any:
     return plain(found) if array.dtype.kind == "f" and not np.isfinite(array).all() else found
 
 
+def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    """Return the second ones of pairs by the first ones."""
+    found: dict[Any, list[Any]] = {}
+    for key, each in pairs:
+        found.setdefault(key, []).append(each)
+    return found
+
+
 _DEFAULTS: dict[Any, dict[str, Any]] = {}
 Members = tuple[Callable[[Any], tuple[Any, ...]], list[tuple[str, Any, bool]]]
 _MEMBERS: dict[tuple[Any, str], Members] = {}

@@ -74,9 +74,10 @@ class DerivativeRecord(Answer):
     @property
     def latex(self) -> dict[str, Any]:
         """The same in LaTeX; empty where that was not asked for."""
-        if self.error is not None or self.picture is None:
-            return {}
-        return self._nested(lambda formula: formula.latex)
+        found: dict[str, Any] = {}
+        if self.error is None and self.picture is not None:
+            found = self._nested(lambda formula: formula.latex)
+        return found
 
     @property
     def verdict(self) -> str | None:
@@ -90,19 +91,11 @@ class DerivativeRecord(Answer):
     def _sorted(self, names: Path) -> Path:
         return tuple(sorted(names, key=self.names.index)) if set(names) <= {*self.names} else names
 
-    def _nested(self, what: Any) -> dict[str, Any]:
+    def _nested(self, what: Any, names: Path = ()) -> Any:
         """Formulas below every sequence of names."""
-        found: dict[str, Any] = ByName()
-        pending: list[tuple[dict[str, Any], Path]] = [(found, ())]
-        for table, names in pending:  # which grows
-            for name in self.names:
-                path = (*names, name)
-                if len(path) == self.order:
-                    table[name] = what(self.formulas[self._sorted(path)])
-                else:
-                    table[name] = ByName()
-                    pending.append((table[name], path))
-        return found
+        if len(names) == self.order:
+            return what(self.formulas[self._sorted(names)])
+        return ByName({name: self._nested(what, (*names, name)) for name in self.names})
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
         """The formulas, and the verdict on them."""

@@ -11,11 +11,11 @@ import numpy as np
 
 from gradcli.errors import GradcliError, Source
 from gradcli.inert import ends_of
-from gradcli.report.data import Data, plain
+from gradcli.report.data import Data, grouped, plain
 from gradcli.report.records import Failure, Record
 
 DIGITS = 6  # to which text rounds numbers
-_LABEL = 36  # columns of a node's text
+LABEL = 36  # columns of a node's text
 
 LARGEST = 1_000  # entries of an array that is written out; of a larger one there is a summary
 _EXACT = 1 << 53  # whole numbers up to which every reader of JSON has them exactly
@@ -264,7 +264,7 @@ class Explanation(Summed):
     def node(self, id: int) -> ExplainedNode:
         return self.nodes[id - 1]
 
-    def label(self, id: int, limit: int = _LABEL) -> str:
+    def label(self, id: int, limit: int = LABEL) -> str:
         """Return what a node is called: its name, or its text, on one line and cut where it is long; of a function's body with the call."""
         node = self.node(id)
         text = node.text or f"· {node.op}"
@@ -272,7 +272,7 @@ class Explanation(Summed):
             text = f"{text} in {self.source.text[slice(*node.call)]}"
         return ends_of(node.name or text, limit)
 
-    def route(self, nodes: Sequence[int], limit: int = _LABEL) -> str:
+    def route(self, nodes: Sequence[int], limit: int = LABEL) -> str:
         """Return a path in words."""
         labels = [self.label(id, limit) for id in nodes]
         if len(labels) > 6:
@@ -281,25 +281,15 @@ class Explanation(Summed):
 
     def arrived(self) -> dict[int, list[Contribution]]:
         """Return what is passed back to each node."""
-        found: dict[int, list[Contribution]] = {}
-        for each in self.backward:
-            found.setdefault(each.operand, []).append(each)
-        return found
+        return grouped((each.operand, each) for each in self.backward)
 
     def leaving(self) -> dict[int, list[Contribution]]:
         """Return what each node passes back, the nodes in the sweep's order."""
-        found: dict[int, list[Contribution]] = {}
-        for each in self.backward:
-            found.setdefault(each.node, []).append(each)
-        return found
+        return grouped((each.node, each) for each in self.backward)
 
     def users(self) -> dict[int, list[int]]:
         """Return the nodes that each node is an operand of."""
-        found: dict[int, list[int]] = {}
-        for node in self.nodes:
-            for operand in dict.fromkeys(node.operands):
-                found.setdefault(operand, []).append(node.id)
-        return found
+        return grouped((operand, node.id) for node in self.nodes for operand in dict.fromkeys(node.operands))
 
     @property
     def stories(self) -> Why | list[Why]:

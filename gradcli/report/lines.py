@@ -1,11 +1,15 @@
-"""Results as lines to read, which texts, terminals and pages are made of, and the text that is made of them."""
+"""Results as lines to read, which texts, terminals and pages are made of, and numbers, text, HTML and LaTeX for them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gradcli.inert import display_width, padded, printable, shown
+import numpy as np
+
+from gradcli.errors import text_lines
+from gradcli.inert import display_width, html_text, latex_comment, padded, printable, shown, xml_text
 
 _LABELS = 9  # columns of labels, where they are short
 
@@ -93,3 +97,128 @@ def _columns(table: Table) -> Iterator[str]:
         for depth in range(max(map(len, row))):
             parts = (padded(cell[depth] if depth < len(cell) else "", width) for cell, width in zip(row, widths, strict=True))
             yield f"  {'  '.join(parts)}"
+
+
+# -- Numbers and arrays: as they are, rounded, or in few characters for lines and boxes ------------
+
+
+_THRESHOLD = 1000  # entries above which an array is summarized, as NumPy does
+
+LISTED = 8  # entries of an array that stand in a line
+
+
+def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
+    """Numbers as they are, shortest round-trip; with digits rounded, and then marked by ≈ where that changed them."""
+    value = np.asarray(array)
+    if value.dtype.kind != "f":
+        return str(value) if value.ndim else str(value[()])
+    if not value.ndim:
+        if digits is None:
+            return str(value[()])
+        text = f"{float(value):.{digits}g}"
+        return text if float(text) == float(value) or value != value else f"≈ {text}"
+    rounded: dict[str, Any] = {} if digits is None else {"formatter": {"float_kind": lambda v: f"{v:.{digits}g}"}}
+    finite = np.abs(value[np.isfinite(value) & (value != 0)])
+    without_exponents = bool(finite.size) and finite.min() >= 1e-5 and finite.max() < 1e16
+    text = np.array2string(
+        value,
+        suppress_small=without_exponents,
+        separator=", ",
+        floatmode="unique",
+        threshold=_THRESHOLD,
+        max_line_width=width or 10**9,
+        **rounded,
+    )
+    if value.ndim == 1 and "\n" not in text:
+        text = re.sub(r" +(?=[,\]])", "", re.sub(r"(?<=\[) +|(?<=,) +(?= )", "", text))
+    if digits is None:
+        return text
+    shown = np.vectorize(lambda v: float(f"{v:.{digits}g}"), otypes=[float])(value) if value.size else value
+    return text if np.array_equal(shown, value, equal_nan=True) else f"≈ {text}" if "\n" not in text else "≈\n" + text
+
+
+def short(value: Any, digits: int, listed: int = LISTED) -> str:
+    """A value as short text, of a large array the shape and the range; empty for None."""
+    return rounded(value, digits, listed)[0]
+
+
+def rounded(value: Any, digits: int, listed: int = LISTED) -> tuple[str, bool]:
+    """The same, and whether a number of it was rounded."""
+    if value is None:
+        return "", False
+    if isinstance(value, tuple):
+        parts = [rounded(part, digits, listed) for part in value]
+        return "(" + ", ".join(text for text, _ in parts) + ")", any(lost for _, lost in parts)
+    array = np.asarray(value)
+    if array.size > listed:
+        return _range(array), False
+    text = array_text(array, digits)
+    return " ".join(text.removeprefix("≈").split()), text.startswith("≈")
+
+
+def _range(array: np.ndarray) -> str:
+    shape = "×".join(map(str, array.shape))
+    if array.dtype.kind != "f":
+        return f"{shape} of {array.dtype.name}"
+    finite = array[np.isfinite(array)]
+    if not finite.size:
+        return f"{shape}, none finite"
+    ends = [f"{float(end):.3g}" for end in (finite.min(), finite.max())]
+    bad = array.size - finite.size
+    span = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+    return f"{shape}, {span}" + (f", {bad} not finite" if bad else "")
+
+
+def size(value: Any) -> float:
+    """The sum of the magnitudes of all entries; infinite where one is not finite."""
+    if isinstance(value, tuple):
+        return sum(size(part) for part in value if part is not None)
+    with np.errstate(all="ignore"):
+        total = float(np.abs(np.asarray(value, float)).sum())
+    return total if total == total else np.inf
+
+
+# -- Parts of documents: HTML, in which the user's text is text, and LaTeX, for which amsmath is enough
+
+
+# -- HTML --------------------------------------------------------------------------------------------------------------
+
+
+def html_page(title: str, style: str, content: Iterable[str], program: str = "") -> str:
+    """A page that fetches nothing, and runs nothing but a program of ours; in ASCII, which every encoding has."""
+    scripts, icon = (" script-src 'unsafe-inline';", '<link rel="icon" href="data:,"/>') if program else ("", "")
+    policy = f"default-src 'none'; style-src 'unsafe-inline';{scripts} img-src data:; base-uri 'none'; form-action 'none'"
+    page = "\n".join([
+        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8"/>',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"/>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>', '<meta name="referrer" content="no-referrer"/>',
+        icon, f"<title>{xml_text(title)}</title>", f"<style>{style}</style>", "</head>", "<body>",
+        *content, "<footer>Made by gradcli. This file is complete: it loads nothing, and works offline.</footer>",
+        *([f"<script>{program}</script>"] if program else []), "</body>", "</html>", "",
+    ])  # fmt: skip
+    return page.encode("ascii", "xmlcharrefreplace").decode()
+
+
+def html_of(lines: Sequence[Line | Table]) -> str:
+    """A table of labels with what stands beside them, and of derivatives."""
+    rows = [row for line in lines for row in (cells_of(line) if isinstance(line, Table) else [(line.label or "", line.text)])]
+    return f"<table>{''.join(f'<tr>{cells}</tr>' for cells in map(_cells, rows))}</table>"
+
+
+def _cells(row: Sequence[str]) -> str:
+    return "".join(f"<td style='white-space: pre-wrap; text-align: left'>{html_text(text)}</td>" for text in row)
+
+
+# -- LaTeX -------------------------------------------------------------------------------------------------------------
+
+
+def latex_document(expr: str, equations: Sequence[str]) -> str:
+    """An ``align*`` of one result, its expression in a comment."""
+    comment = latex_comment("\n".join(text_lines(expr, keepends=False)))
+    body = " \\\\\n".join(equations)
+    return f"{comment}\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
+
+
+def latex_in_notebook(equations: Sequence[str]) -> str:
+    """Equations as notebooks show them."""
+    return "$\\displaystyle \\begin{aligned} " + " \\\\ ".join(equations) + " \\end{aligned}$"

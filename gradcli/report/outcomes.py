@@ -214,8 +214,9 @@ def _without_digits(record: Record) -> bool:
 # -- Reports ---------------------------------------------------------------------------------------
 
 KINDS = {
-    "text": "text_report.TextReport", "json": "json_report.JsonReport", "jsonl": "json_report.JsonLinesReport",
-    "junit": "junit.JUnitReport", "github": "pages.GitHubReport", "gitlab": "json_report.GitLabReport", "sarif": "sarif.SarifReport",
+    "text": "pages.TextReport", "json": "machine_reports.JsonReport", "jsonl": "machine_reports.JsonLinesReport",
+    "junit": "machine_reports.JUnitReport", "gitlab": "machine_reports.GitLabReport", "sarif": "machine_reports.SarifReport",
+    "github": "pages.GitHubReport",
     "markdown": "pages.MarkdownReport", "html": "pages.HtmlReport",
 }  # fmt: skip
 """The kinds of reports by the names that ``gradcli check --report KIND=FILE`` takes, each imported when it is asked for."""

@@ -1,20 +1,189 @@
-"""Curves and contours in a terminal: dots of Braille, or marks where there are no colours to tell several apart, with round numbers.
+"""Curves and contours as text: dots of Braille, or marks where there are no colours to tell several apart, with round numbers.
 
-Colours are told as names; what makes them visible is for those who know the terminal.
+The axes and panels are those of all pictures of curves. Colours are told as names; what makes them visible is for those who know the
+terminal.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.inert import display_width, printable
+from gradcli.inert import display_width, one_line, printable
 from gradcli.report.lines import Line, Part
-from gradcli.report.plot_axes import Axis, DrawnLine, Panel, arrows, axes_of, label, panels
-from gradcli.report.ranges import VALUE, Field, PlotRecord
+from gradcli.report.ranges import VALUE, Curve, Field, Mark, PlotRecord
+
+_LONGEST = 40  # characters of a label
+_MARGIN = 0.04  # above and below what is shown
+_CLIPPED = 1.5  # times the inner part of the heights, beyond it, where curves leave every picture
+_LARGEST = 1e300  # of an axis: what libraries can still calculate with
+_STEPS = (1, 2, 2.5, 5, 10)
+
+
+class DrawnLine(NamedTuple):
+    """A curve in a panel; ``number`` tells it apart in all of them."""
+
+    number: int
+    label: str
+    xs: np.ndarray
+    ys: np.ndarray
+    curve: Curve
+
+
+class Dot(NamedTuple):
+    """A point to be seen: a "kink" of a curve, an "end" that a curve does not reach, or a "point" by itself."""
+
+    number: int
+    x: float
+    y: float
+    kind: str
+
+
+class Panel(NamedTuple):
+    """One set of axes, the value or a derivative: curves, lines upwards at poles, stretches without a value, and dots."""
+
+    heading: str
+    lines: list[DrawnLine]
+    view: tuple[float, float]
+    poles: list[float]
+    gaps: list[tuple[float, float]]
+    dots: list[Dot]
+
+
+def panels(records: Sequence[PlotRecord]) -> list[Panel]:
+    """The panels of curves over one name, those of several expressions together."""
+    curves = [(record, curve) for record in records for curve in record.curves]
+    several = sum(record.error is None for record in records) > 1
+    found = []
+    for heading in dict.fromkeys(heading for record in records for heading in record.headings if record.curves):
+        lines = []
+        for number, (record, curve) in enumerate(curves):
+            if heading in curve.heights:
+                parts = [record.expr] if several else []
+                label = one_line(" ".join([*parts, curve.label]).strip(), _LONGEST)
+                lines.append(DrawnLine(number, label, curve.xs, curve.heights[heading], curve))
+        log = any("y" in record.log for record in records) and heading == VALUE
+        marks = [(line.number, mark) for line in lines for mark in line.curve.marks]
+        poles = [mark.at for _, mark in marks if mark.kind == "pole"]
+        gaps = [(mark.at, mark.end) for _, mark in marks if mark.at != mark.end]
+        dots = [dot for number, mark in marks if heading == VALUE for dot in _dots(number, mark)]
+        found.append(Panel(heading, lines, _view(lines, heading, log), poles, gaps, dots))
+    return found
+
+
+def _dots(number: int, mark: Mark) -> list[Dot]:
+    heights = dict.fromkeys(() if mark.kind == "pole" or mark.at != mark.end else mark.value, "kink" if mark.kind == "kink" else "end")
+    return [Dot(number, mark.at, y, kind) for y, kind in [*heights.items(), (mark.point, "point")] if math.isfinite(y)]
+
+
+def _view(lines: Sequence[DrawnLine], heading: str, log: bool) -> tuple[float, float]:
+    """The heights that are shown: all, but where curves leave every picture."""
+    lows, highs = [], []
+    for line in lines:
+        finite = line.ys[np.isfinite(line.ys) & ((line.ys > 0) | (not log))]
+        if not finite.size:
+            continue
+        low, high = float(finite.min()), float(finite.max())
+        if heading in line.curve.clipped and not log:
+            table = line.curve.table[heading]
+            first, last = np.quantile(table[np.isfinite(table)], [0.1, 0.9]) if np.isfinite(table).any() else (low, high)
+            room = _CLIPPED * float(last - first)
+            if room > 0:
+                low, high = max(low, float(first) - room), min(high, float(last) + room)
+        lows.append(low)
+        highs.append(high)
+    if not lows:
+        return (0.1, 10.0) if log else (-1.0, 1.0)
+    low, high = min(lows), max(highs)
+    if log:
+        return (low / 1.2, high * 1.2)
+    room = max((high - low) * _MARGIN or abs(high) * 0.5 or 1.0, 1e-12 * max(abs(low), abs(high)))
+    low, high = max(low - room, -_LARGEST), min(high + room, _LARGEST)
+    return (low, high) if low < high else (-_LARGEST, _LARGEST)
+
+
+class Axis(NamedTuple):
+    """The range of an axis in positions: numbers, or of a logarithmic one their logarithms."""
+
+    low: float
+    high: float
+    log: bool
+
+    @classmethod
+    def over(cls, ends: tuple[float, float], log: bool) -> Axis:
+        low, high = (math.log10(end) if log else end for end in ends)
+        return cls(low, high, log) if low < high else cls(low - 0.5, high + 0.5, log)
+
+    def at(self, numbers: Any) -> np.ndarray:
+        """The positions of numbers; NaN where there is none."""
+        with np.errstate(all="ignore"):
+            positions = np.log10(numbers) if self.log else np.asarray(numbers, np.float64)
+        return np.where(np.isfinite(positions), positions, np.nan)
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:
+        """Positions of round numbers, at most about so many, and their texts."""
+        if self.log:
+            first, last = math.ceil(self.low), math.floor(self.high)
+            step = max(1, -(-(last - first + 1) // most))
+            return [(k, label(10.0**k)) for k in range(first, last + 1, step)] or [(k, label(10.0**k)) for k in self[:2]]
+        return [(number, label(number)) for number in ticks(self.low, self.high, most)]
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers between two, at most so many, evenly spaced."""
+    if not low < high or most < 1:
+        return []
+    rough = (high - low) / most
+    unit = 10.0 ** math.floor(math.log10(rough))
+    for step in (factor * unit for factor in _STEPS):
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first + 1 <= most:
+            digits = max(0, 1 - math.floor(math.log10(step)))
+            return [round(k * step, digits) + 0.0 for k in range(first, last + 1)]
+    return []
+
+
+def label(number: float) -> str:
+    """A round number on an axis."""
+    text = f"{number:.6g}"
+    return text.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+
+
+# -- Two names -------------------------------------------------------------------------------------
+
+_FLAT = 1e-9  # of the largest slope: where no arrow is drawn
+
+
+def axes_of(record: PlotRecord) -> tuple[Axis, Axis]:
+    """The axes of a field."""
+    grid = record.grid
+    assert grid is not None
+    return Axis.over((grid.xs[0], grid.xs[-1]), "x" in record.log), Axis.over((grid.ys[0], grid.ys[-1]), "y" in record.log)
+
+
+def arrows(record: PlotRecord, columns: int, rows: int) -> tuple[np.ndarray, ...]:
+    """Points of a field in so many columns and rows, and the way that the value grows there, in parts of the axes."""
+    grid, axes = record.grid, axes_of(record)
+    assert grid is not None
+    known_slopes = [slopes for slopes in grid.gradient if slopes is not None]
+    if len(known_slopes) < 2:
+        return (np.empty(0),) * 4
+    places = [
+        np.unique(np.linspace(0, len(ends) - 1, n + 2).round().astype(int))[1:-1] for ends, n in ((grid.ys, rows), (grid.xs, columns))
+    ]
+    points = np.meshgrid(grid.xs[places[1]], grid.ys[places[0]])
+    with np.errstate(all="ignore"):
+        across, up = (
+            slopes[np.ix_(*places)] * (at if axis.log else 1.0) / (axis.high - axis.low)
+            for slopes, at, axis in zip(known_slopes, points, axes, strict=True)
+        )
+        size = np.hypot(across, up)
+        known = np.isfinite(size) & (size > _FLAT * np.max(size, where=np.isfinite(size), initial=0.0))
+    return points[0][known], points[1][known], across[known], up[known]
+
 
 # -- A sheet of dots and characters, with the colour of each character -----------------------------
 
@@ -27,7 +196,6 @@ class Style(NamedTuple):
 
     width: int
     height: int
-    unicode: bool
     colour: bool
 
 
@@ -41,8 +209,8 @@ class Sheet:
         self.tall = (math.nextafter(up[1], math.inf) - self.low) / (4 * rows)
         self.dots = np.zeros((4 * rows, 2 * columns), bool)
         self.characters: dict[tuple[int, int], str] = {}
+        self.behind: dict[tuple[int, int], str] = {}  # characters that give way to points
         self.colours: dict[tuple[int, int], str] = {}
-        self.behind: set[tuple[int, int]] = set()  # characters that give way to points
 
     def _dots_from_corner(self, x: float, y: float) -> tuple[int, int]:
         return round((x - self.left) / self.wide), round((y - self.low) / self.tall)
@@ -60,9 +228,6 @@ class Sheet:
     def dot(self, column: int, row: int, colour: str = "", mark: str | None = None) -> None:
         """A dot, or a character in its place."""
         cell = column // 2, row // 4
-        if cell in self.behind:
-            self.behind.remove(cell)
-            del self.characters[cell]
         self.dots[row, column] = True
         if mark is not None:
             self.characters[cell] = mark
@@ -75,13 +240,11 @@ class Sheet:
         for k in range(steps + 1):
             self.dot(*self.nearest(x0 + (x1 - x0) * (k / steps), y0 + (y1 - y0) * (k / steps)), colour, mark)
 
-    def text(self, column: int, row: int, text: str, colour: str = "", *, behind: bool = False) -> None:
-        """Characters, in the place of all dots; of those ``behind``, points take the place."""
+    def text(self, column: int, row: int, text: str, colour: str = "") -> None:
+        """Characters, in the place of all dots."""
         for cell in ((place, row) for place in range(column, min(column + len(text), self.columns))):
             self.characters[cell] = text[cell[0] - column]
             self.colours[cell] = colour
-            if behind:
-                self.behind.add(cell)
 
     def rows_of_parts(self) -> list[Row]:
         """The sheet from above, each line in parts of one colour."""
@@ -90,8 +253,9 @@ class Sheet:
         for row in reversed(range(self.rows)):
             parts: Row = []
             for column, code in enumerate(codes[row].tolist()):
-                character = self.characters.get((column, row), chr(0x2800 + code) if code else " ")
-                colour = "" if character == " " else self.colours.get((column, row), "")
+                cell = column, row
+                character = self.characters.get(cell) or (chr(0x2800 + code) if code else self.behind.get(cell, " "))
+                colour = "" if character == " " else self.colours.get(cell, DIM)
                 if parts and (parts[-1][1] == colour or character == " "):
                     parts[-1] = (parts[-1][0] + character, parts[-1][1])
                 else:
@@ -121,13 +285,8 @@ MARKS = "*+ox#@%&=~$?"  # of curves without colours
 _PER_LABEL = 10  # columns along the axis below
 _PER_TICK = 3  # rows
 
-SIDE, TICK, CORNER, FLOOR, NOTCH, ZERO, POLE, KINK, JUMP, POINT = "│┤└─┴┈┊◆○●"
-_ASCII = str.maketrans("│┤└─┴┈┊◆○●→↗↑↖←↙↓↘", "|++-+.:^o@>/^\\</v\\")
-
-
-def for_terminal(rows: list[Row], style: Style) -> list[Row]:
-    """Rows in characters that a terminal has."""
-    return rows if style.unicode else [[(text.translate(_ASCII), colour) for text, colour in row] for row in rows]
+SIDE, TICK, CORNER, FLOOR, NOTCH, ZERO, POLE = "│┤└─┴┈┊"
+_DOTS = {"kink": "◆", "end": "○", "point": "●"}
 
 
 def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
@@ -148,7 +307,7 @@ def chart(records: Sequence[PlotRecord], style: Style) -> list[Row]:
         sheet = Sheet(columns, rows, across[:2], up[:2])
         _draw(sheet, panel, across, up, style)
         lines += framed(panel.heading, sheet, up, margin)
-    return for_terminal([*lines, *below(name, across, columns, margin), *legend], style)
+    return [*lines, *below(name, across, columns, margin), *legend]
 
 
 def margin_of(heights: Iterable[Axis], rows: int) -> int:
@@ -159,23 +318,18 @@ def margin_of(heights: Iterable[Axis], rows: int) -> int:
 def _draw(sheet: Sheet, panel: Panel, across: Axis, up: Axis, style: Style) -> None:
     """Draw the curves of a panel, the line of zero and poles behind them, and other marks upon them."""
     if up.low < 0 < up.high and not up.log:
-        sheet.text(0, sheet.cell(0.0, 0.0)[1], ZERO * sheet.columns, DIM, behind=True)
-    for _, mark in panel.marks:
-        if mark.kind == "pole":
-            for row in range(sheet.rows):
-                sheet.text(sheet.cell(float(across.at(mark.at)), up.low)[0], row, POLE, DIM, behind=True)
-    plain = not style.unicode or (len(panel.lines) > 1 and not style.colour)
+        sheet.behind |= {(column, sheet.cell(0.0, 0.0)[1]): ZERO for column in range(sheet.columns)}
+    for pole in panel.poles:
+        sheet.behind |= {(sheet.cell(float(across.at(pole)), up.low)[0], row): POLE for row in range(sheet.rows)}
+    plain = len(panel.lines) > 1 and not style.colour
     for line in panel.lines:
         colour, character = COLOURS[line.number % len(COLOURS)], MARKS[line.number % len(MARKS)] if plain else None
         for (x0, y0), (x1, y1) in _segments(across.at(line.xs), up.at(line.ys), up):
             sheet.line(x0, y0, x1, y1, colour, character)
-    for number, mark in panel.marks if panel.heading == VALUE else ():
-        if mark.kind != "pole" and (mark.kind != "domain" or mark.at == mark.end):
-            character = KINK if mark.kind == "kink" else JUMP
-            for height, sign in [*((height, character) for height in dict.fromkeys(mark.value)), (mark.point, POINT)]:
-                y = float(up.at(height))
-                if up.low <= y <= up.high:
-                    sheet.text(*sheet.cell(float(across.at(mark.at)), y), sign, COLOURS[number % len(COLOURS)])
+    for dot in panel.dots:
+        y = float(up.at(dot.y))
+        if up.low <= y <= up.high:
+            sheet.text(*sheet.cell(float(across.at(dot.x)), y), _DOTS[dot.kind], COLOURS[dot.number % len(COLOURS)])
 
 
 def framed(heading: str, sheet: Sheet, up: Axis, margin: int) -> list[Row]:
@@ -241,7 +395,7 @@ def _legend(lines: Sequence[DrawnLine], style: Style) -> list[Row]:
     used = 0
     for line in lines if len(lines) > 1 else ():
         mark = MARKS[line.number % len(MARKS)]
-        sample = mark * 2 if not style.unicode or not style.colour else "━━"
+        sample = "━━" if style.colour else mark * 2
         width = 3 + display_width(line.label)
         if not rows or used + 3 + width > style.width:
             rows.append([])
@@ -269,13 +423,13 @@ def contours(record: PlotRecord, style: Style) -> list[Row]:
     margin = margin_of([up], rows)
     columns = max(16, style.width - margin - 1)
     sheet = Sheet(columns, rows, across[:2], up[:2])
-    shown = _draw_levels(sheet, grid, across.at(grid.xs), up.at(grid.ys), not style.unicode)
+    shown = _draw_levels(sheet, grid, across.at(grid.xs), up.at(grid.ys))
     for x, y, wide, tall in zip(*arrows(record, columns // _APART[0], rows // _APART[1]), strict=True):
         angle = math.atan2(tall * rows * 2, wide * columns)  # characters are twice as high as wide
         column, row = sheet.cell(float(across.at(x)), float(up.at(y)))
         sheet.text(column - 1, row, f" {_ARROWS[round(angle / (math.pi / 4)) % 8]} ")
     _label_levels(sheet, shown, grid.levels)
-    return for_terminal([*framed(upward, sheet, up, margin), *below(name, across, columns, margin)], style)
+    return [*framed(upward, sheet, up, margin), *below(name, across, columns, margin)]
 
 
 def _nearest(axis: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarray:
@@ -284,8 +438,8 @@ def _nearest(axis: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarray:
     return np.unique(np.concatenate([np.floor(at), np.ceil(at)]).astype(int))
 
 
-def _draw_levels(sheet: Sheet, grid: Field, xs: np.ndarray, ys: np.ndarray, letters: bool) -> list[list[tuple[int, int]]]:
-    """The characters of each level: of those dots beside which the value is on its other side. Letters stand where there are no dots."""
+def _draw_levels(sheet: Sheet, grid: Field, xs: np.ndarray, ys: np.ndarray) -> list[list[tuple[int, int]]]:
+    """The characters of each level: of those dots beside which the value is on its other side."""
     rows, columns = sheet.dots.shape
     with np.errstate(all="ignore"):
         wide = np.stack([np.interp(np.linspace(xs[0], xs[-1], columns), xs, row) for row in grid.values])
@@ -300,10 +454,9 @@ def _draw_levels(sheet: Sheet, grid: Field, xs: np.ndarray, ys: np.ndarray, lett
         edge = np.zeros(fine.shape, bool)
         edge[:, :-1] |= (above[:, :-1] != above[:, 1:]) & known[:, :-1] & known[:, 1:]
         edge[:-1] |= (above[:-1] != above[1:]) & known[:-1] & known[1:]
-        mark = chr(ord("a") + number % 26) if letters else None
         places = [(column, row) for row, column in np.argwhere(edge).tolist()]
         for column, row in places:
-            sheet.dot(column, row, _height_colour(number, len(grid.levels)), mark)
+            sheet.dot(column, row, _height_colour(number, len(grid.levels)))
         found.append([(column // 2, row // 4) for column, row in places])
     return found
 

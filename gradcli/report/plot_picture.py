@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,9 +11,8 @@ import numpy as np
 
 from gradcli.errors import UsageError
 from gradcli.inert import one_line, xml_text
-from gradcli.report.documents import html_page
-from gradcli.report.lines import Line
-from gradcli.report.plot_axes import Panel, arrows, label, panels
+from gradcli.report.lines import Line, html_page
+from gradcli.report.plot_chart import Axis, Panel, arrows, label, panels
 from gradcli.report.ranges import VALUE, PlotRecord
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
 _DPI = 100
 _WIDTH, _PANEL, _HEAD, _CONTOURS = 800, 280, 60, 640  # pixels
 _ARROWS = 13  # along a side
+_TICKS = 8  # of a logarithmic axis
 _LONGEST = 90  # characters of a title
 
 
@@ -94,9 +93,9 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
     (name, (begin, end)) = next(iter(record.ranges.items()))
     log = "y" in record.log and panel.heading == VALUE
     if "x" in record.log:
-        _logarithmic(ax, "x")
+        _logarithmic(ax, "x", (begin, end))
     if log:
-        _logarithmic(ax, "y")
+        _logarithmic(ax, "y", panel.view)
     elif panel.view[0] < 0 < panel.view[1]:
         ax.axhline(0, color=_TEXT, linewidth=0.6, alpha=0.5)
     ax.grid(True)
@@ -111,38 +110,25 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, last: bool) -> None:
         colour = _CURVES[line.number % len(_CURVES)]
         style = ("-", "--", "-.", ":")[line.number // len(_CURVES) % 4]
         ax.plot(line.xs, line.ys, color=colour, linestyle=style, linewidth=1.8, label=line.label or None, solid_capstyle="butt")
-    for number, mark in panel.marks:
-        colour = _CURVES[number % len(_CURVES)]
-        if mark.kind == "pole":
-            ax.axvline(mark.at, color=_TEXT, linewidth=0.9, linestyle=(0, (2, 3)), alpha=0.7)
-        elif mark.kind == "domain" and mark.at != mark.end:
-            if len(panel.lines) == 1:
-                ax.axvspan(mark.at, mark.end, facecolor=_LINES, alpha=0.35, linewidth=0)
-        elif panel.heading == VALUE:
-            heights = [height for height in dict.fromkeys(mark.value) if math.isfinite(height)]
-            hollow = mark.kind != "kink"
-            if math.isfinite(mark.point):
-                ax.plot([mark.at], [mark.point], linestyle="none", marker="o", markersize=5, color=colour, clip_on=False, zorder=3)
-            ax.plot(
-                [mark.at] * len(heights), heights, linestyle="none", marker="o" if hollow else "D", markersize=5, clip_on=False,
-                markerfacecolor=_BACK if hollow else colour, markeredgecolor=colour, zorder=3,
-            )  # fmt: skip
+    for pole in panel.poles:
+        ax.axvline(pole, color=_TEXT, linewidth=0.9, linestyle=(0, (2, 3)), alpha=0.7)
+    for gap in panel.gaps if len(panel.lines) == 1 else ():
+        ax.axvspan(*gap, facecolor=_LINES, alpha=0.35, linewidth=0)
+    for dot in panel.dots:
+        colour = _CURVES[dot.number % len(_CURVES)]
+        ax.plot(
+            [dot.x], [dot.y], linestyle="none", marker="D" if dot.kind == "kink" else "o", markersize=5, clip_on=False,
+            markerfacecolor=_BACK if dot.kind == "end" else colour, markeredgecolor=colour, zorder=3,
+        )  # fmt: skip
     if len(panel.lines) > 1 and panel.heading == VALUE:
         ax.legend(loc="best", framealpha=0.85, fontsize=9)
 
 
-def _logarithmic(ax: Axes, name: str) -> None:
-    """Make an axis logarithmic, with numbers as the other axes have them: matplotlib's own are formulas, which are not typeset here."""
-    from matplotlib.ticker import LogFormatter
-
-    class Plain(LogFormatter):
-        def __call__(self, x: float, pos: int | None = None) -> str:
-            return label(x) if super().__call__(x, pos) else ""
-
-    axis = ax.xaxis if name == "x" else ax.yaxis
-    (ax.set_xscale if name == "x" else ax.set_yscale)("log")
-    axis.set_major_formatter(Plain())
-    axis.set_minor_formatter(Plain(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
+def _logarithmic(ax: Axes, name: str, ends: tuple[float, float]) -> None:
+    """Make an axis logarithmic, with numbers as in a terminal: matplotlib's own are formulas, which are not typeset here."""
+    positions, texts = zip(*Axis.over(ends, log=True).ticks(_TICKS), strict=True)
+    ax.set(**{f"{name}scale": "log", f"{name}ticks": np.power(10.0, positions), f"{name}ticklabels": texts})
+    getattr(ax, f"{name}axis").set_minor_formatter("")
 
 
 def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
@@ -151,7 +137,8 @@ def _contours(figure: Figure, ax: Axes, record: PlotRecord) -> None:
     (across, _), (upward, _) = record.ranges.items()
     values = np.ma.masked_invalid(grid.values)
     for axis in record.log:
-        _logarithmic(ax, axis)
+        points = grid.xs if axis == "x" else grid.ys
+        _logarithmic(ax, axis, (points[0], points[-1]))
     if grid.levels:
         low, high = float(values.min()), float(values.max())
         steps = sorted({low, *grid.levels, high})
@@ -200,9 +187,9 @@ def page(records: Sequence[PlotRecord], width: int | None = None, height: int | 
     """The whole page. Raises UsageError without matplotlib."""
     alt = xml_text("; ".join(" ".join(_title(record)) for record in records))
     drawn = picture(records, "svg", width, height).decode()
-    content = [f'<div role="img" aria-label="{alt}">', drawn[drawn.index("<svg") :].strip(), "</div>"]
+    content = ["<main>", f'<div role="img" aria-label="{alt}">', drawn[drawn.index("<svg") :].strip(), "</div>"]
     content += [part for record in records for part in _record(record)]
-    return html_page(_title(records[0])[0] if records else "plot", _STYLE, content)
+    return html_page(_title(records[0])[0] if records else "plot", _STYLE, [*content, "</main>"])
 
 
 def _title(record: PlotRecord) -> list[str]:

@@ -14,8 +14,7 @@ from gradcli.inert import printable
 from gradcli.notation import array
 from gradcli.notation import name as spelled
 from gradcli.report.data import Data
-from gradcli.report.lines import Line, Part, Row, Table, labelled, notes
-from gradcli.report.number_text import array_text
+from gradcli.report.lines import Line, Part, Row, Table, array_text, html_of, labelled, latex_document, latex_in_notebook, notes
 
 if TYPE_CHECKING:
     from gradcli.report.verdicts import Check, VariableCheck, Worst
@@ -223,20 +222,14 @@ class Answer(Data):
 
     def to_latex(self, digits: int | None = None) -> str:
         """The result as a part of a document in LaTeX."""
-        from gradcli.report.documents import latex_document
-
         return latex_document(self.expr, self.equations(digits))
 
     def _repr_latex_(self) -> str:
         """Return the formulas for notebooks."""
-        from gradcli.report.documents import latex_in_notebook
-
         return latex_in_notebook(self.equations())
 
     def _repr_html_(self) -> str:
         """Return the lines for notebooks."""
-        from gradcli.report.documents import html_of
-
         return html_of(self.lines() if self.error is None else [Line(None, [Part(self.error_text())])])
 
     @property
@@ -288,7 +281,7 @@ class Record(Answer):
     point: dict[str, Array] = field(default_factory=dict)  # values that were chosen for names without one
     at: dict[str, Array] = field(default_factory=dict)  # the values of the names with derivatives, where a report shows them
     uncertainty: Uncertainty | None = None  # of the value, where values are not exact
-    explanation: Data | None = None  # the Explanation of a case that is wrong, where a report shows it
+    explanation: Any = None  # the Explanation of a case that is wrong, where a report shows it
 
     @property
     def seed_chosen(self) -> str | None:

@@ -8,17 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.inert import display_width, ends_of, html_text, padded, printable
-from gradcli.report.documents import latex_in_notebook, latex_of, latex_plain
-from gradcli.report.drawing import drawing
-from gradcli.report.explanation import DIGITS, Contribution, ExplainedGradient, ExplainedNode, Explanation, count_text
-from gradcli.report.lines import Line, Part, Table, text_of
-from gradcli.report.number_text import rounded
+from gradcli.inert import display_width, ends_of, html_text, latex_text, padded, printable
+from gradcli.report.explanation import DIGITS, LABEL, Contribution, ExplainedGradient, ExplainedNode, Explanation, count_text
+from gradcli.report.lines import Line, Part, Table, latex_document, latex_in_notebook, rounded, text_of
+from gradcli.report.pictures import drawing, svg
 from gradcli.report.results import GradientRecord
 
 _ROOM = 78  # columns of a formula with its rule
 _ENDLESS = 10_000  # columns of a file
-_LABEL = 36  # columns of a node's text
 _NAMES = 40  # gradients that are listed
 _MOST = 120  # nodes that are listed one by one
 _MOST_NODES = 150  # of a graph that is drawn beside the text
@@ -35,20 +32,17 @@ class ShownExplanation(Explanation):
         return _Sheet(self, digits or DIGITS, width).lines()
 
     def to_latex(self, digits: int | None = None) -> str:
-        """The explanation as a part of a document in LaTeX."""
-        lines = self.lines(digits)
-        if not self.steps or self.why:
-            return latex_of(lines)
-        text = latex_of([line for line in lines if isinstance(line, Line) and line.kind == "title"])
+        """The derivation, or else the value and the gradient, as a part of a document in LaTeX."""
+        if not self.steps:
+            return self.record.to_latex(digits)
+        text = ""
         for name, steps in self.steps.items():
-            rows = (rf"  &= {step.latex} && \text{{{latex_plain(step.rule)}}}" for step in steps if step.latex is not None)
-            text += "\\begin{align*}\n" + " \\\\\n".join(rows) + f"\n\\end{{align*}} % by {latex_plain(name)}\n"
+            rows = [rf"  &= {step.latex} && \text{{{latex_text(step.rule)}}}" for step in steps if step.latex is not None]
+            text += latex_document(f"{self.record.expr}, by {name}", rows)
         return text
 
     def to_html(self) -> str:
         """The graph, unless it is large, and the same in words."""
-        from gradcli.report.pictures import svg
-
         is_drawn = 0 < len(self.nodes) <= _MOST_NODES
         picture = f'<div class="picture">{svg(self, embedded=True)}</div>' if is_drawn else ""
         return f"<div>{picture}<pre>{html_text(text_of(self.lines()))}</pre></div>"
@@ -114,14 +108,14 @@ class _Sheet:
 
     def _definition(self, node: ExplainedNode) -> str:
         """Return what a node is called, with what a name stands for."""
-        return ends_of(f"{node.name} = {node.text}", _LABEL) if node.is_definition else self.explanation.label(node.id)
+        return ends_of(f"{node.name} = {node.text}", LABEL) if node.is_definition else self.explanation.label(node.id)
 
     def _rows(self, nodes: Iterator[tuple[int, str, str, str, str, str]]) -> Iterator[Line]:
         """Nodes below one another: id, kind, title, operation, value, and what else is known."""
         rows = [*nodes]
         ids = len(str(max(row[0] for row in rows)))
         columns = [max(map(display_width, column)) for column in [*zip(*rows, strict=True)][2:5]]
-        titles, operations, values = map(min, columns, (_LABEL, 24, 30)) if sum(columns) < self.width - ids - 10 else (0, 0, 0)
+        titles, operations, values = map(min, columns, (LABEL, 24, 30)) if sum(columns) < self.width - ids - 10 else (0, 0, 0)
         for id, kind, title, operation, value, further in rows:
             parts = [
                 Part(f"  {id:>{ids}}  ", "id"), Part(padded(title, titles) + "  ", _role(kind)), Part(padded(operation, operations) + "  "),

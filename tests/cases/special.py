@@ -22,7 +22,6 @@ def trunc(x: np.ndarray) -> np.ndarray:
 CASES = [
     Case("frac(3*x)", lambda x: 3 * x - trunc(3 * x), X),
     Case("modf(3*x)[0]", lambda x: 3 * x - trunc(3 * x), X),
-    Case("torch.frexp(x)[0]", lambda x: x / 2.0 ** np.frexp(x.real)[1], X),
     Case("ldexp(x, y)", lambda x, y: x * 2**y, PAIR),
     Case("divmod(x, y)[1]", lambda x, y: x - y * np.floor(x.real / y.real), PAIR),
     Case("torch.div(x, y, rounding_mode='trunc')*x", lambda x, y: trunc(x / y) * x, PAIR),

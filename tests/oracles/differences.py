@@ -26,7 +26,6 @@ SPELLINGS: dict[str, str] = {
     "torch.equal": "PyTorch's is one boolean, whether all entries are equal; taken for torch.eq", "Tensor.equal": "as torch.equal",
     "torch.adaptive_max_pool1d": "PyTorch's gives places too; taken for F.adaptive_max_pool1d",
     "ndarray.view": "x.view is PyTorch's, which is reshape",
-    "Tensor.resize": "removed from PyTorch: it raises",
     "scipy.special.lambertw": "SciPy's is complex; held against mpmath",
     "scipy.linalg.lu_solve": "SciPy's takes the factors as a pair; taken as torch.linalg.lu_solve",
 }  # fmt: skip
@@ -59,8 +58,6 @@ CALLS: dict[str, tuple[str, Collection[int] | None]] = {
         ("np.sinc(U)", "scipy.special.sinc(U)", "torch.sinc(U)", "torch.special.sinc(U)", "(U).sinc()"), (_ENDS_THERE, (0, 36))),
     "scipy.special.loggamma(U)": ("SciPy's is complex there", range(18)), "scipy.special.loggamma(M)": ("SciPy's is complex there", (1, 3)),
     **{f"{name}(U)[0]": ("the fraction of infinity is NaN here", (0, 36)) for name in ("np.modf", "math.modf")},
-    **{f"{call}": ("from infinity there is no next number here", (24,)) for call in (
-        "np.nextafter(X, Y)", "math.nextafter(X, Y)", "torch.nextafter(X, Y)", "(X).nextafter(Y)")},
     **{f"scipy.special.{name}(U)[1]": (_BACK, range(19)) for name in ("sici", "shichi")},
     **{f"scipy.special.{name}(M)[1]": (_BACK, (1, 3)) for name in ("sici", "shichi")},
     "np.linalg.lstsq(C, V, rcond=0.7)[1]": (_RANKS, None), "scipy.linalg.lstsq(C, V, cond=0.7)[1]": (_RANKS, None),
@@ -76,8 +73,6 @@ CALLS: dict[str, tuple[str, Collection[int] | None]] = {
 SLOPES: dict[str, tuple[str, Collection[int] | None]] = {
     **{f"{call}": ("PyTorch's derivative of ldexp takes 2**-1 of whole numbers, which is 0", None) for call in (
         "torch.ldexp(V, K - 1)", "(V).ldexp(K - 1)")},
-    **{f"{call}": ("at ties PyTorch gives the derivative to the other operand; next to infinity it has none", None) for call in (
-        "torch.nextafter(X, Y)", "(X).nextafter(Y)")},
     **{f"{call}": ("near 0 PyTorch's quotient cancels", (16, 20)) for call in ("torch.sinc(U)", "torch.special.sinc(U)", "(U).sinc()")},
 }  # fmt: skip
 
@@ -100,6 +95,6 @@ ROUGH_SLOPES: dict[str, tuple[str, float]] = {
 }  # fmt: skip
 
 # Methods that arrays and tensors both have mean NumPy's, unless PyTorch's keywords are written; these mean PyTorch's.
-TENSORS_FIRST = frozenset({"repeat", "squeeze", "view", "flatten", "resize"})
+TENSORS_FIRST = frozenset({"repeat", "squeeze", "view", "flatten"})
 # What a name without a prefix means, where that is not the first library's function that has it.
 BARE = {"kl_div": "F", "max": "Python's, of several values", "min": "Python's, of several values", "lu_solve": "torch"}

@@ -123,7 +123,6 @@ A.cummax(0).values.sum()
 x.kthvalue(2).values
 A.softmax(-1).max(-1).values.sum()
 x[torch.tensor([0, 2])].sum()
-x[torch.LongTensor([0, 2])].sum()
 A.log_softmax(-1)[range(3), y].mean()
 A.log_softmax(-1)[torch.arange(3), y].mean()
 F.log_softmax(A, dim=-1)[range(3), y].sum()
@@ -201,7 +200,6 @@ x.t().dot(w)
 x.T @ w
 x.square().sum().sqrt()
 -x.neg().abs().sum()
-x.type(torch.DoubleTensor).sum()
 x.requires_grad_().pow(2).sum()
 x.requires_grad_(True).sin().sum()
 x.detach().cpu().numpy().sum() * s
@@ -378,8 +376,6 @@ torch.tensor(3) * s
 torch.tensor([1, 2, 3], dtype=torch.float64) @ u
 torch.tensor(y).sum() * s
 torch.as_tensor(2.5) * s
-torch.Tensor([1., 2., 4.]).to(u) @ u
-torch.LongTensor(y)[0] * s
 torch.clamp(x, 0, 1).sum()
 torch.clamp(x, min=-1, max=1).sum()
 torch.norm(x)
@@ -406,7 +402,6 @@ F.l1_loss(x, w, reduction='sum')
 F.smooth_l1_loss(x, w)
 F.cross_entropy(A, torch.tensor(y))
 F.cross_entropy(A, torch.tensor(y).long())
-F.nll_loss(F.log_softmax(A, dim=-1), torch.LongTensor(y))
 F.kl_div(A.log_softmax(-1), B.softmax(-1), reduction='batchmean')
 F.softplus(x).sum()
 F.gelu(x).sum()
@@ -516,6 +511,7 @@ A[np.triu_indices(3, 1)].prod()
 A[np.triu_indices(3)].sum()
 A[np.triu_indices(3, k=1)].sum()
 A[np.tril_indices(3, -1)].prod()
+A[np.diag_indices(3)].prod()
 A[np.ix_([0, 2], [0, 1])].prod()
 A[np.ix_([0, 2], [1])].sum()
 x[np.where(x > 0)].prod()
@@ -527,6 +523,12 @@ A[np.where(A < 0)].prod()
 x[np.flatnonzero(x > 0)].prod()
 x[np.argwhere(x > 0)].prod()
 x[np.argwhere(x > 0).flatten()].prod()
+A[np.unravel_index(5, (3, 3))] * s
+A[np.unravel_index(np.argmax(A), A.shape)] * s
+A[np.unravel_index(A.argmax(), A.shape)] ** 2
+(np.mgrid[0:3, 0:3][1] * A).sum()
+(np.mgrid[0:4] * x).sum()
+(np.ogrid[0:3, 0:3][0] * A).sum()
 A[..., 0].prod()
 x[..., None].sum()
 x[:, None].sum()
@@ -868,6 +870,7 @@ A.at[0, 1].set(s).prod()
 A.at[:, 0].set(u).prod()
 A.at[0].add(u).prod()
 A.at[jnp.arange(3), jnp.arange(3)].add(s).prod()
+A.at[jnp.diag_indices(3)].set(s).prod()
 A.at[jnp.triu_indices(3, 1)].set(0.).sum()
 A.at[..., 0].mul(s).prod()
 A.at[1, :].get().prod()
@@ -896,12 +899,14 @@ jnp.multiply.outer(x, w).sum()
 jnp.c_[x, w].prod()
 jnp.r_[x, w].prod()
 jnp.take(x, jnp.array([0, 2])).prod()
+jnp.mgrid[0:3, 0:3][0].sum() * s
 x.real.sum()
 x.copy().sum() ** 2
 x.block_until_ready().sum() ** 2
 jnp.tril_indices(3)[0].sum() * s
 A[jnp.tril_indices(3)].prod()
 jax.nn.log_softmax(A)[jnp.arange(3), jnp.array(y)].sum()
+jnp.unravel_index(5, (3, 3))[0] * s
 jax.lax.stop_gradient(x) @ x
 jnp.e * s
 x.mean(0)

@@ -42,7 +42,7 @@ def _turned(part: Any) -> Any:
     """A matrix transposed, a list of entries read backwards."""
     shape = getattr(part, "shape", ())
     if len(shape) > 1 and shape[-1] == shape[-2]:
-        return find("swapaxes")(part, axis1=-1, axis2=-2) if "swapaxes" in registry() else _transposed(part)
+        return _transposed(part)
     return find("flip")(part, axis=-1) if shape else part * 1.001
 
 

@@ -12,7 +12,6 @@ from oracles.explicit import EXPLICIT
 from oracles.families import FAMILIES
 from oracles.planting import TEXTS_AND_THEIR_LIBRARIES, all_faults, touched
 from witness.comparison import (
-    bits_differ,
     compiled_differs,
     epsilon_differs,
     numbers_differ,
@@ -33,7 +32,6 @@ ORACLES = "tests/test_oracles.py"
 PYTHON = "tests/test_against_python.py"
 KEPT = "tests/test_indeterminate.py"
 _OF_TENSORS = frozenset({"overwrite"})  # operations that no program of the language runs
-_OF_BITS = {"gap": "np.nextafter(x, z)"}  # whose mistakes are smaller than what other tests let pass
 _NUMBER = 3  # of the values
 _RANDOM = 60  # random programs
 
@@ -51,9 +49,6 @@ def oracles_of(record: Op | Composite, wide: bool) -> Iterator[Witness]:
         yield f"{PYTHON} [writes into tensors]", writes_differ
     if record.name == "machine_epsilon":
         yield f"{PYTHON} [small numbers normalized]", epsilon_differs
-    if record.name in _OF_BITS:
-        values = {name: values_of(_NUMBER)[name] for name in "xz"}
-        yield f"{PYTHON} [{_OF_BITS[record.name]}]", lambda: bits_differ(_OF_BITS[record.name], values)
     if wide:
         yield from oracles(*sorted(set(touched()[record.name]).difference(own), key=len)[:12])
 

@@ -68,7 +68,6 @@ _WRITTEN: dict[str, Callable[..., Any]] = {
 }
 # Where PyTorch's gradient is not that of its own values, and why.
 _WITHOUT_GRADIENT = {
-    "put(x, index, source)": "an index stands twice, and PyTorch gives the gradient to both sources",
     "hardsigmoid(x)": "PyTorch has 1/6 in single precision",
 }
 

@@ -15,7 +15,7 @@ from gradcli.cli.inputs import Inputs, is_stream
 from gradcli.errors import UsageError, suggestion
 from gradcli.files.settings import Settings
 from gradcli.functions.listed import sources_of
-from gradcli.report.places import repository
+from gradcli.report.describing import repository
 from gradcli.storage.whole_files import real
 
 _DATA = re.compile(rb"""@([^\s"'@,;()\[\]{}]+?\.(?:npy|npz|csv|json))(?![\w.])""")  # in programs and records

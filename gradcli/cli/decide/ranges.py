@@ -232,7 +232,9 @@ class Plots:
         elif form == "text" and drawn and request.out is None:
             below = sum(len(record.lines()) + 1 for record in drawn)
             rows = _charts(drawn, _style(request, is_styled(request.color), below))
-            if rows:
+            if rows and not _has_dots():
+                say("no chart: standard output has no characters for its dots (PYTHONIOENCODING=utf-8)")
+            elif rows:
                 writer.write(Chart(rows))
         for record in records:
             if form != "csv" or record.error is not None:
@@ -248,15 +250,13 @@ def _write_file(records: Sequence[PlotRecord], request: PlotRequest, out: str) -
             writer.write(record)
         writer.close()
         return
-    write_whole(Path(out), plot_rows(records).encode() if suffix == ".csv" else _picture(records, request, suffix))
-
-
-def _picture(records: Sequence[PlotRecord], request: PlotRequest, suffix: str) -> bytes:
+    if suffix == ".csv":
+        write_whole(Path(out), plot_rows(records).encode())
+        return
     from gradcli.report.plot_picture import page, picture
 
-    if suffix == ".html":
-        return page(records, request.width, request.height).encode()
-    return picture(records, suffix.removeprefix("."), request.width, request.height)
+    size = request.width, request.height
+    write_whole(Path(out), page(records, *size).encode() if suffix == ".html" else picture(records, suffix.removeprefix("."), *size))
 
 
 def _charts(records: Sequence[PlotRecord], style: Style) -> list[Row]:
@@ -274,7 +274,7 @@ def _style(request: PlotRequest, styled: bool, below: int) -> Style:
     """A chart that leaves room for so many lines below it, where it can."""
     size: Any = shutil.get_terminal_size((80, _USUAL))
     height = min(max(size.lines - below - _PROMPT, _LOWEST), _HIGHEST) if sys.stdout.isatty() else _USUAL
-    return Style(request.width or max(20, size.columns), request.height or height, _has_dots(), styled)
+    return Style(request.width or max(20, size.columns), request.height or height, styled)
 
 
 def _has_dots() -> bool:

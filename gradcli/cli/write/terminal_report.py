@@ -8,7 +8,7 @@ from typing import TextIO
 from gradcli.cli.write.terminal import COLOURS, console, put_lines, show_error, unstyled
 from gradcli.report.describing import REPEAT
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Summary
-from gradcli.report.text_report import TextReport
+from gradcli.report.pages import TextReport
 
 _STYLES = {PASSED: "green", FAILED: "bold red", XPASSED: "bold red", ERROR: "bold red", SKIPPED: "yellow", XFAILED: "yellow"}
 _FINDING = re.compile(r"(assert is false|expected to fail|[a-z-]+)(?=[:, ])")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate, enlarged, flat_join, mixed
-from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, matrices_last, on_diagonal, one_number, permuted
+from gradcli.ops.arrays.reshaping import at_least_1d, axes_last, common_shape, inverse, one_number, permuted
 from gradcli.ops.arrays.shapes import (
-    ALL,
     StaticArray,
     add_along,
     broadcast_to,
@@ -28,12 +26,11 @@ from gradcli.ops.arrays.shapes import (
     vector_of,
 )
 from gradcli.ops.axes import numbered, numpy_index
-from gradcli.ops.elementwise.arithmetic import remainder
-from gradcli.ops.elementwise.logic import clip, equal, greater, maximum, not_equal, where
+from gradcli.ops.elementwise.logic import equal, greater, maximum, not_equal, where
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.order import argsort
 from gradcli.ops.reductions.sums import is_truth, max_, min_, prod
-from gradcli.ops.registry import Arrays, Function, Index, Kink, Number, Op, Shape, declare, function, is_number, one_axis, room_for
+from gradcli.ops.registry import Arrays, Function, Index, Kink, Number, Op, Shape, declare, function, is_number, one_axis
 from gradcli.ops.structure import to_int
 
 # -- Entries chosen by indices, along an axis or among all of them ---------------------------------
@@ -50,22 +47,17 @@ def spread_index(index: Any, shape: Shape, axis: int) -> Any:
 
 
 @function(
-    numpy="x|a, index|indices, axis, -out, mode", torch="x, index"
+    numpy="x|a, index|indices, axis, -out, -mode", torch="x, index"
 )
-def take(x: Any, index: Index, *, axis: int | None = None, mode: str = "raise") -> Any:
+def take(x: Any, index: Index, *, axis: int | None = None) -> Any:
     """The entries at indices among all of them, or the rows along an axis.
 
     >>> take(x, [0, 2])
     """
-    if mode not in ("raise", "wrap", "clip"):
-        raise ArgumentError(f"take: the mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     place = 0 if axis is None else one_axis(axis, len(x.shape))
     if axis is None or not x.shape:
         x = vector_of(x)
-    n, flat = x.shape[place], vector_of(index)
-    if mode != "raise":
-        flat = to_int(remainder(flat, n) if mode == "wrap" else clip(flat, 0, n - 1))
-    taken = take_along(x, spread_index(flat, x.shape, place), axis=place)
+    taken = take_along(x, spread_index(index, x.shape, place), axis=place)
     return reshape(taken, shape=shape_with(x.shape, place, *index.shape))
 
 
@@ -118,16 +110,10 @@ def mask_of(mask: Any) -> np.ndarray:
 def compress(x: Any, *, mask: Any, axis: int | None = None) -> Any:
     """The rows along an axis where a condition holds."""
     x, place = (vector_of(x), 0) if axis is None else (x, one_axis(axis, len(x.shape)))
-    chosen = mask_of(mask)
+    chosen = mask_of(mask) if axis is not None else mask_of(mask).ravel()
     if chosen.ndim != 1 or not x.shape or chosen[x.shape[place] :].any():
         raise ShapeError(f"compress: a condition of shape {chosen.shape} does not fit an array of shape {tuple(x.shape)}")
     return rows_of(x, np.flatnonzero(chosen), place)
-
-
-@function(numpy="mask|condition, x|arr")
-def extract(x: Any, *, mask: Any) -> Any:
-    """The entries where a condition holds, along one axis."""
-    return compress(x, mask=mask_of(mask).ravel())
 
 
 @function()
@@ -138,37 +124,7 @@ def masked_select(x: Any, *, mask: Any) -> Any:
     """
     chosen = mask_of(mask)
     shape = common_shape(x, chosen)
-    return compress(broadcast_to(x, shape=shape), mask=np.broadcast_to(chosen, shape).ravel())
-
-
-def _rearranged(x: Any, function: Function, of: Any = None) -> Any:
-    """Return what NumPy does with entries when it moves them, by doing it with their numbers."""
-    room_for(*x.shape)
-    try:
-        moved = function(numbered(x.shape))
-    except (ValueError, IndexError, TypeError) as error:
-        raise ShapeError(str(error)) from None
-    return getitem(vector_of(x) if of is None else of, index=(StaticArray(np.asarray(moved)),))
-
-
-@function(numpy="x|arr, where|obj, axis")
-def delete(x: Any, *, where: Any, axis: int | None = None) -> Any:
-    """The array without the rows at indices along an axis."""
-    return _rearranged(x, lambda places: np.delete(places, np.asarray(where), axis))
-
-
-@function(numpy="x|arr, where|obj, y|values, axis")
-def insert(x: Any, y: Any, *, where: Any, axis: int | None = None) -> Any:
-    """The array with y put in before the indices along an axis."""
-    numbers = numbered(y.shape, math.prod(x.shape))
-    return _rearranged(x, lambda places: np.insert(places, np.asarray(where), numbers, axis), flat_join(x, y))
-
-
-@function(numpy="x, shape|new_shape")
-def resize(x: Any, *, shape: Shape) -> Any:
-    """An array of a shape, filled with the entries of x over and over."""
-    room_for(*shape)
-    return _rearranged(x, lambda places: np.resize(places, shape))
+    return compress(broadcast_to(x, shape=shape), mask=np.broadcast_to(chosen, shape))
 
 
 # -- Entries put to, added to and reduced at indices along an axis ---------------------------------
@@ -234,7 +190,7 @@ def _copy(x: Any, index: Any, source: Any, axis: int) -> Any:
 
 def _together(reduce: Op, unit: float, x: Any, index: Any, source: Any, axis: int) -> Any:
     """A reduction of each entry of x and of those put to its place: the rows of a table, with a unit where others are put."""
-    last = (*(a for a in range(len(index.shape)) if a != axis), axis)
+    last = axes_last(len(index.shape), (axis,))
     x, index, source = (permuted(v, last) for v in (x, index, source))
     *lead, k = index.shape
     index, source = (reshape(v, shape=(*lead, 1, k)) for v in (index, source))
@@ -260,15 +216,12 @@ def _reduction(x: Any, index: Any, source: Any, axis: int, reduce: str, include_
     return total / (count + 1.0 if include_self else where(greater(count, 0), count, 1.0))
 
 
-@function(numpy="x, axis, index, source|src|value, *, reduce")
-def scatter(x: Any, index: Index, source: Any, *, axis: int, reduce: str | None = None) -> Any:
+@function(numpy="x, axis, index, source|src|value, *, -reduce")
+def scatter(x: Any, index: Index, source: Any, *, axis: int) -> Any:
     """x with the entries of source (or one number) put to indices along an axis: out[index[i, j], j] = source[i, j] along axis 0. Of
     several entries put to one place the last one is taken, and has the whole gradient.
     """
-    if reduce not in (None, "add", "multiply"):
-        raise ArgumentError(f"scatter: reduce must be 'add' or 'multiply', not {reduce!r}")
-    ways: dict[str | None, Function] = {None: _copy, "add": _sum, "multiply": partial(_together, prod, 1.0)}
-    return _at_entries(ways[reduce], x, index, source, axis)
+    return _at_entries(_copy, x, index, source, axis)
 
 
 _SOURCE = "x, axis, index, source|src"
@@ -300,26 +253,11 @@ def index_copy(x: Any, index: Index, source: Any, *, axis: int) -> Any:
     return _at_rows("index_copy", _copy, x, index, source, axis)
 
 
-@function(numpy=f"{_SOURCE}, reduce, *, include_self", kinks=_TIES)
-def index_reduce(x: Any, index: Index, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
-    """The product, mean, smallest or largest of the rows put to each place along an axis, with that of x or without it."""
-    return _at_rows("index_reduce", _reduction, x, index, source, axis, reduce=reduce, include_self=include_self)
-
-
 @function(numpy="x, axis, index, value")
 def index_fill(x: Any, index: Index, value: Any, *, axis: int) -> Any:
     """x with one value in the rows at indices along an axis."""
     rows = spread_index(index, at_least_1d(x).shape, one_axis(axis, len(x.shape)))
     return index_copy(x, index, broadcast_to(one_number("index_fill", value), shape=rows.shape), axis=axis)
-
-
-@function(numpy="x, index, source, accumulate")
-def put(x: Any, index: Index, source: Any, *, accumulate: bool = False) -> Any:
-    """x with entries put to (or added at) indices among all entries."""
-    if math.prod(index.shape) != math.prod(source.shape):
-        raise ShapeError(f"put: the index has the shape {tuple(index.shape)}, the source {tuple(source.shape)}")
-    flat, places, given = (vector_of(v) for v in (x, index, source))
-    return reshape((_sum if accumulate else _copy)(flat, places, given, 0), shape=tuple(x.shape))
 
 
 def _overwrite(base: Any, new: Any, index: Any) -> Any:
@@ -343,14 +281,6 @@ def overwrite(base: Any, new: Any, *, index: Any = ()) -> Any:
     return mixed(base, broadcast_to(new, shape=region), places)
 
 
-def replace_at(x: Any, source: Any, index: Any) -> Any:
-    """x with a source of the shape of x[index] there."""
-    wanted = indexed_shape(x.shape, index=index)
-    if wanted != source.shape:
-        raise ShapeError(f"the source has the shape {tuple(source.shape)}, not {wanted}")
-    return overwrite.definition(x, source, index=index)  # of several entries put to one place the last has the whole gradient
-
-
 @function(numpy="x, indices, values, accumulate")
 def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) -> Any:
     """x with values put to (or added at) x[indices].
@@ -362,7 +292,7 @@ def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) ->
     given = broadcast_to(values, shape=indexed_shape(x.shape, index=index))
     if accumulate:
         return x + scatter_add(given, index=index, shape=tuple(x.shape))
-    return replace_at(x, given, index)
+    return overwrite.definition(x, given, index=index)  # of several entries put to one place the last has the whole gradient
 
 
 # -- Entries replaced by masks, and parts of an array replaced by another ---------------------------
@@ -405,33 +335,11 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     return where(chosen, reshape(taken, shape=shape), x)
 
 
-@function(numpy="x, source|src, axis, index")
-def select_scatter(x: Any, source: Any, *, axis: int, index: int) -> Any:
-    """x with the entries of source at one place along an axis."""
-    place = one_axis(axis, len(x.shape))
-    return replace_at(x, source, (*(ALL,) * place, index))
-
-
-@function(numpy="x, source|src, axis, start, stop|end, step")
-def slice_scatter(x: Any, source: Any, *, axis: int = 0, start: int | None = None, stop: int | None = None, step: int = 1) -> Any:
-    """x with the entries of source in a slice along an axis."""
-    if not x.shape or step < 1:
-        raise ShapeError(f"slice_scatter: no slice of step {step} along axis {axis} of the shape {tuple(x.shape)}")
-    return replace_at(x, source, (*(ALL,) * one_axis(axis, len(x.shape)), (start, stop, step)))
-
-
-@function(numpy="x, source|src, offset, axis1|dim1, axis2|dim2")
-def diagonal_scatter(x: Any, source: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """x with the entries of source on a diagonal of matrices along two axes."""
-    order = matrices_last(len(x.shape), axis1, axis2)
-    moved = permuted(x, order)
-    return permuted(replace_at(moved, source, on_diagonal(moved.shape, offset)), inverse(order))
-
-
 declare(f"""
     numpy:
         take_along_axis = take_along_dim(x|arr, index|indices, axis=-1)
         ndarray.compress = compress(x, mask|condition, axis, -out)
+        extract = compress(mask|condition, x|arr)
         scatter_add = torch_scatter_add({_SOURCE})
         select = numpy_select(conditions|condlist, choices|choicelist, default)
     torch:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, PlaceError, ShapeError, UnreadArgumentError
-from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d, permuted
+from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d, axes_last, permuted
 from gradcli.ops.arrays.shapes import (
     ALL,
     StaticArray,
@@ -23,7 +23,6 @@ from gradcli.ops.arrays.shapes import (
     rows_of,
     scatter_add,
     shape_with,
-    stack,
     vector_of,
 )
 from gradcli.ops.elementwise.logic import where
@@ -177,24 +176,17 @@ _split_along("vsplit", 0, 2, "first axis")
 _split_along("dsplit", 2, 3, "third axis")
 
 
-@function(numpy="x, sizes|split_sizes, axis", memory="parts")
-def split_with_sizes(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
-    """A tuple of parts of given sizes along an axis."""
-    place, sizes = place_along("split", x, axis), sizes if isinstance(sizes, tuple) else (sizes,)
-    if min(sizes, default=0) < 0 or sum(sizes) != x.shape[place]:
-        raise ShapeError(f"split: the sizes {sizes} are not of {x.shape[place]} entries in all")
-    return parts_of(x, place, sizes)
-
-
 @function(memory="parts")
 def torch_split(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     """torch.split: a tuple of parts of a size, or of sizes, along an axis."""
-    if isinstance(sizes, tuple):
-        parts: tuple[Any, ...] = split_with_sizes(x, sizes=sizes, axis=axis)
-        return parts
     place = place_along("split", x, axis)
-    if sizes < 0 or (not sizes and x.shape[place]):
-        raise ArgumentError(f"split: parts of {sizes} entries cannot make up {x.shape[place]}")
+    n = x.shape[place]
+    if isinstance(sizes, tuple):
+        if min(sizes, default=0) < 0 or sum(sizes) != n:
+            raise ShapeError(f"split: the sizes {sizes} are not of {n} entries in all")
+        return parts_of(x, place, sizes)
+    if sizes < 0 or (not sizes and n):
+        raise ArgumentError(f"split: parts of {sizes} entries cannot make up {n}")
     return _equal_parts(x, place, sizes or 1)
 
 
@@ -247,15 +239,11 @@ declare(f"""
         row_stack = vstack({_STACKED})
         array_split = tensor_split({_SECTIONS})
     torch:
-        split = torch_split(x|tensor, sizes|split_size_or_sections|split_size, axis)
+        split split_with_sizes = torch_split(x|tensor, sizes|split_size_or_sections|split_size|split_sizes, axis)
 """)
 
 
 # -- Entries repeated: tiles, grids, combinations and windows --------------------------------------
-
-
-_OF_TUPLE = 3  # numbers in whose memory a list has one of a tuple
-_MANY = 64  # things of as many or more, so many at a time, are more tuples than any memory holds
 
 
 def _counts(counts: Any) -> tuple[int, ...]:
@@ -323,31 +311,6 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
     return tuple(x if sparse else broadcast_to(x, shape=sizes) for x in grid)
 
 
-@function(numpy="**arrays|tensors")
-def cartesian_prod(*arrays: Any) -> Any:
-    """All tuples of entries of vectors, as rows."""
-    for x in arrays:
-        need_axes("cartesian_prod", x, 1, 1)
-    if len(arrays) == 1:
-        return arrays[0]
-    return reshape(stack(*meshgrid(*arrays, indexing="ij"), axis=-1), shape=(-1, len(arrays)))
-
-
-@function()
-def combinations(x: Any, *, r: int = 2, with_replacement: bool = False) -> Any:
-    """All r-tuples of entries of a vector, as rows."""
-    need_axes("combinations", x, 1, 1)
-    if r < 0:
-        raise ArgumentError(f"combinations: r must be at least 0, not {r}")
-    n = x.shape[0]
-    things = max(0, n + r - 1) if with_replacement else n
-    count = math.comb(things, min(r, things - r, _MANY)) if r <= things else 0
-    room_for(_OF_TUPLE, count, max(1, r))
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(n), r)) if count else []
-    return rows_of(x, np.array(rows, np.int64).reshape((count, r) if r else (0,)), 0)
-
-
 def _windows_in_memory(array: np.ndarray, axis: int, length: int, step: int) -> np.ndarray:
     windows = np.lib.stride_tricks.sliding_window_view(array, length, axis)
     return windows[(slice(None),) * (axis % array.ndim) + (slice(None, None, step),)]
@@ -366,7 +329,7 @@ def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
     if not x.shape:
         return rows_of(rows, np.arange(length), 0)
     windows = rows_of(rows, starts[:, None] + np.arange(length), place)
-    return permuted(windows, (*(a for a in range(ndim + 1) if a != place + 1), place + 1))
+    return permuted(windows, axes_last(ndim + 1, (place + 1,)))
 
 
 # -- Arrays made longer at their ends --------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,20 +31,12 @@ from gradcli.ops.registry import Function, Op, Shape, axes_of, declare, function
 @function()
 def flatten(x: Any, *, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Axes from start_dim to end_dim as one."""
-    if not x.shape:
-        return reshape(x, shape=(1,))
     first, last = one_axis(start_dim, len(x.shape)), one_axis(end_dim, len(x.shape))
     if first > last:
         raise ShapeError("flatten: start_dim must not come after end_dim")
     if first == last:
         return x
     return reshape(x, shape=(*x.shape[:first], math.prod(x.shape[first : last + 1]), *x.shape[last + 1 :]))
-
-
-@function()
-def ravel(x: Any) -> Any:
-    """All entries along one axis."""
-    return vector_of(x)
 
 
 @function()
@@ -84,27 +77,23 @@ def at_least_1d(x: Any) -> Any:
     return x if x.shape else reshape(x, shape=(1,))
 
 
-def _each(function: Function, arrays: tuple[Any, ...]) -> Any:
-    """Take one array, or several in a tuple."""
-    return function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))
+def _at_least(name: str, front: int, behind: int, doc: str) -> Any:
+    """Register a function of one array, or of several in a tuple, that adds axes of one entry: up to so many in front, then behind."""
+
+    def one(x: Any) -> Any:
+        shape = (*(1,) * (front - len(x.shape)), *x.shape)
+        return x if len(x.shape) >= front + behind else reshape(x, shape=(*shape, *(1,) * (front + behind - len(shape))))
+
+    def body(*arrays: Any) -> Any:
+        return one(arrays[0]) if len(arrays) == 1 else tuple(map(one, arrays))
+
+    body.__doc__ = doc
+    return function(name, numpy="***arrays", torch="**arrays|tensors")(body)
 
 
-@function(numpy="***arrays", torch="**arrays|tensors")
-def atleast_1d(*arrays: Any) -> Any:
-    """Numbers as arrays of one entry."""
-    return _each(at_least_1d, arrays)
-
-
-@function(numpy="***arrays", torch="**arrays|tensors")
-def atleast_2d(*arrays: Any) -> Any:
-    """Numbers and vectors as matrices of one row."""
-    return _each(lambda x: x if len(x.shape) > 1 else reshape(x, shape=(*(1,) * (2 - len(x.shape)), *x.shape)), arrays)
-
-
-@function(numpy="***arrays", torch="**arrays|tensors")
-def atleast_3d(*arrays: Any) -> Any:
-    """Numbers, vectors and matrices with three axes: (1, n, 1) of a vector, (m, n, 1) of a matrix."""
-    return _each(lambda x: x if len(x.shape) > 2 else reshape(x, shape=(*(1,) * (2 - len(x.shape)), *x.shape, 1)), arrays)
+atleast_1d = _at_least("atleast_1d", 1, 0, "Numbers as arrays of one entry.")
+atleast_2d = _at_least("atleast_2d", 2, 0, "Numbers and vectors as matrices of one row.")
+atleast_3d = _at_least("atleast_3d", 2, 1, "Numbers, vectors and matrices with three axes: (1, n, 1) of a vector, (m, n, 1) of a matrix.")
 
 
 @function(numpy="x, shape|size+, -implicit")
@@ -170,18 +159,17 @@ def numpy_reshape(x: Any, *, shape: Any, order: str = "C") -> Any:
     return transpose(reshape(transpose(x, axes=None), shape=shape[::-1]), axes=None)
 
 
-@function()
-def numpy_ravel(x: Any, *, order: str = "C") -> Any:
-    """np.ravel: all entries along one axis, row by row or by columns (order='F')."""
-    return numpy_reshape(x, shape=(-1,), order=order)
-
-
 # -- Axes in another order -------------------------------------------------------------------------
 
 
 def permuted(x: Any, order: tuple[int, ...]) -> Any:
     """The axes in an order, unless they are in it already."""
     return x if order == tuple(range(len(order))) else transpose(x, axes=order)
+
+
+def axes_last(ndim: int, axes: Sequence[int]) -> tuple[int, ...]:
+    """The order of axes that puts some at the end."""
+    return (*(a for a in range(ndim) if a not in axes), *axes)
 
 
 def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
@@ -209,20 +197,10 @@ def movedim(x: Any, *, source: Any, destination: Any) -> Any:
     return permuted(x, tuple(taken[places.index(a)] if a in places else next(rest) for a in range(len(x.shape))))
 
 
-_SWAPPED = "x, dim0|axis0, dim1|axis1"
-
-
-@function(torch=_SWAPPED, backward="Transpose", memory="view")
+@function(numpy="x, dim0|axis1, dim1|axis2", torch="x, dim0|axis0, dim1|axis1", backward="Transpose", memory="view")
 def swapdims(x: Any, *, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
-    first, second = one_axis(dim0, len(x.shape)), one_axis(dim1, len(x.shape))
-    return x if first == second else swapaxes(x, axis1=first, axis2=second)
-
-
-@function("matrix_transpose adjoint")
-def matrix_transpose(x: Any) -> Any:
-    """The last two axes exchanged: the transpose of each matrix."""
-    return swapaxes(x, axis1=-1, axis2=-2)
+    return swapaxes(x, axis1=dim0, axis2=dim1)
 
 
 # -- Entries in other places of the same array: rolled, turned, in triangles and on diagonals ------
@@ -271,27 +249,6 @@ def rot90(x: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
         return x
     turned = swapaxes(x, axis1=first, axis2=second) if k % 2 else x
     return flip(turned, axis={1: first, 2: (first, second), 3: second}[k % 4])
-
-
-@function(memory="own")
-def torch_flip(x: Any, *, axis: Any) -> Any:
-    """torch.flip: the entries in reverse order along the axes given."""
-    axes = axes_of(axis if isinstance(axis, tuple) else (axis,), max(len(x.shape), 1))
-    return flip(x, axis=axes) if x.shape and axes else x
-
-
-@function(numpy="x|m")
-def fliplr(x: Any) -> Any:
-    """The columns in reverse order."""
-    need_axes("fliplr", x, 2)
-    return flip(x, axis=1)
-
-
-@function(numpy="x|m")
-def flipud(x: Any) -> Any:
-    """The rows in reverse order."""
-    need_axes("flipud", x, 1)
-    return flip(x, axis=0)
 
 
 def _triangle(part: Any) -> Function:
@@ -344,8 +301,7 @@ def matrices_last(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
     """The order of axes that puts two at the end."""
     if ndim < 2:
         raise AxisError(1, ndim)
-    first, second = axes_of((axis1, axis2), ndim)
-    return (*(a for a in range(ndim) if a not in (first, second)), first, second)
+    return axes_last(ndim, axes_of((axis1, axis2), ndim))
 
 
 _DIAGONAL = "x|A, offset, axis1|dim1, axis2|dim2"
@@ -396,22 +352,26 @@ _LAST = {"axis1": -2, "axis2": -1}
 declare(f"""
     numpy:
         reshape = numpy_reshape(x, shape|newshape+, order, -copy)
-        ravel = numpy_ravel(x, order)
+        ravel = numpy_reshape(x, order; shape=-1)
         broadcast_to(x|array, shape|size+, -subok)
         broadcast_arrays = broadcast_tensors(***arrays, -subok)
         clone copy resolve_conj resolve_neg = clone(x, -memory_format)
         permute_dims = transpose(x, axes+)
         roll(x, shift|shifts, axis|dims)
         flip(x|m, axis)
+        fliplr = flip(x|m; axis=1)
+        flipud = flip(x|m; axis=0)
+        swapaxes = swapdims(x, dim0|axis1, dim1|axis2)
+        matrix_transpose adjoint = swapdims(x; dim0=-1, dim1=-2)
         tril triu(x|m, k|diagonal)
         linalg.diagonal = diagonal({_DIAGONAL}; axis1=-2, axis2=-1)
     torch:
         squeeze = torch_squeeze(x, axis+)
         reshape(x, shape|size+!)
-        ravel(x)
-        swapaxes transpose = swapdims({_SWAPPED})
+        ravel = reshape(x; shape=-1)
+        swapaxes transpose = swapdims(x, dim0|axis0, dim1|axis1)
         permute = transpose(x, axes+!)
         broadcast_to = expand(x, shape|size+)
-        flip = torch_flip(x, axis|dims+)
+        flip(x, axis|dims+!)
         linalg.diagonal = diagonal(x|A, *, offset, axis1|dim1=-2, axis2|dim2=-1)
 """)

@@ -13,11 +13,11 @@ from gradcli.ops.arrays.reshaping import at_least_1d
 from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, laid_along, part_of, reshape, shape_with, take_along, vector_of
 from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.elementwise.arithmetic import rint
-from gradcli.ops.elementwise.logic import clip, equal, greater, greater_equal, isnan, less, where
+from gradcli.ops.elementwise.logic import clip, greater, greater_equal, less, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.cumulative import cumsum
-from gradcli.ops.reductions.sums import max_, min_, prod, sum_
-from gradcli.ops.registry import Function, axes_of, declare, function, room_for
+from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.registry import axes_of, declare, function, room_for
 from gradcli.ops.structure import to_int
 
 # -- Vectors as sampled functions: polynomials, interpolation, sums of shifted products ------------
@@ -151,11 +151,14 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
         raise ShapeError(f"gradient: coordinates of shape {tuple(spacing.shape)} for {n} entries along an axis")
     at = laid_along(spacing, place, len(f.shape)) if spacing.shape else None
 
+    def difference(x: Any, start: int, stop: int) -> Any:
+        return part_of(x, place, start + 1, stop + 1) - part_of(x, place, start, stop)
+
     def step(start: int, stop: int) -> Any:
-        return spacing if at is None else part_of(at, place, start + 1, stop + 1) - part_of(at, place, start, stop)
+        return spacing if at is None else difference(at, start, stop)
 
     def slope(start: int, stop: int) -> Any:
-        return (part_of(f, place, start + 1, stop + 1) - part_of(f, place, start, stop)) / step(start, stop)
+        return difference(f, start, stop) / step(start, stop)
 
     def end(there: int, near: int) -> Any:
         """At one end, from the slope there and, in the second order, from that beside it."""
@@ -196,69 +199,39 @@ def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Any = 1) -> An
     return parts[0] if len(parts) == 1 else parts
 
 
-def _areas(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
-    """The trapezoids between neighbours, and the axis they lie along."""
-    place = place_along(name, y, axis)
-    heights = (part_of(y, place, 1, None) + part_of(y, place, None, -1)) / 2
-    if x is None:
-        return (heights if dx is None else heights * dx), place
-    if dx is not None:
-        raise ArgumentError(f"{name}: give x or dx, not both")
-    if len(x.shape) == 1:
-        return laid_along(_steps(x, 0), place, len(y.shape)) * heights, place
-    return _steps(x, place - len(y.shape)) * heights, place - len(y.shape)
-
-
-_AREA = "y, x, *, dx, axis"
-
-
-@function("trapezoid trapz", torch=_AREA)
-def trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1) -> Any:
-    """The area under sampled values by the trapezoidal rule, at coordinates x or with steps dx (1 by default).
+@function("trapezoid trapz")
+def trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1, cumulative: bool = False) -> Any:
+    """The area under sampled values by the trapezoidal rule, at coordinates x or with steps dx (1 by default): up to the last one, or up
+    to each.
 
     >>> trapezoid(y, x)
     """
-    areas, place = _areas("trapezoid", y, x, dx, axis)
-    return sum_(areas, axis=place)
+    place = place_along("trapezoid", y, axis)
+    areas = (part_of(y, place, 1, None) + part_of(y, place, None, -1)) / 2
+    if x is None:
+        areas = areas if dx is None else areas * dx
+    elif dx is not None:
+        raise ArgumentError("trapezoid: give x or dx, not both")
+    elif len(x.shape) == 1:
+        areas = laid_along(_steps(x, 0), place, len(y.shape)) * areas
+    else:
+        place -= len(y.shape)
+        areas = _steps(x, place) * areas
+    return cumsum(areas, axis=place % len(areas.shape)) if cumulative else sum_(areas, axis=place)
 
 
-@function(torch=_AREA)
-def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1) -> Any:
-    """The areas under sampled values up to each of them."""
-    areas, place = _areas("cumulative_trapezoid", y, x, dx, axis)
-    return cumsum(areas, axis=place % len(areas.shape))
-
-
+_AREA = "y, x, *, dx, axis"
 declare(f"""
+    numpy:
+        trapezoid trapz = trapezoid(y, x, dx, axis)
+        cumulative_trapezoid = trapezoid(y, x, dx, axis; cumulative=True)
     torch:
         gradient = torch_gradient(f|input|x, *, spacing, axis, edge_order)
-        trapz = trapezoid({_AREA})
+        trapezoid trapz = trapezoid({_AREA})
+        cumulative_trapezoid = trapezoid({_AREA}; cumulative=True)
     scipy:
         integrate.trapezoid = trapezoid(y, x, dx, axis)
 """)
-
-
-def _extreme_number(reduce: Function, worst: float, x: Any, axis: Any, keepdims: bool) -> Any:
-    none = equal(sum_(where(isnan(x), 0.0, 1.0), axis=axis, keepdims=keepdims), 0)
-    return where(none, math.nan, reduce(where(isnan(x), worst, x), axis=axis, keepdims=keepdims))
-
-
-@function()
-def nanmax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The largest of the entries that are numbers; NaN where none is."""
-    return _extreme_number(max_, -math.inf, x, axis, keepdims)
-
-
-@function()
-def nanmin(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The smallest of the entries that are numbers; NaN where none is."""
-    return _extreme_number(min_, math.inf, x, axis, keepdims)
-
-
-@function()
-def nanprod(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The product of the entries that are numbers."""
-    return prod(where(isnan(x), 1.0, x), axis=axis, keepdims=keepdims)
 
 
 @function()

@@ -17,9 +17,11 @@ from gradcli.ops.carrying import added, taken
 from gradcli.ops.constants import number_inside, same_shape
 from gradcli.ops.registry import Op, Shape, axes_of, declare, function, named, one_axis, room_for, shape_by_example, structural, witness
 from gradcli.ops.text import (
+    ATOM,
     LARGEST_ARRAY,
     POWER,
     Form,
+    Piece,
     Unprintable,
     fits_along,
     indexed,
@@ -65,10 +67,6 @@ def _simpler_transpose(out: Any, x: Any, axes: Any) -> Any:
     if x.ndim != 2 or axes not in (None, (1, 0)):
         return x if x.ndim < 2 else None
     return x.operand if x.op is transpose and x.static["axes"] is None else transpose(x, axes=None)
-
-
-def _simpler_swap(out: Any, x: Any, axis1: int, axis2: int) -> Any:
-    return _simpler_transpose(out, x, None if x.ndim < 2 or {axis1 % x.ndim, axis2 % x.ndim} == {0, 1} else ())
 
 
 def _simpler_scatter(out: Any, x: Any, index: Any, shape: Any) -> Any:
@@ -140,42 +138,33 @@ def _transpose(x: Any, axes: Any) -> Any:
     return x.transpose(axes) if type(x) is _Array else np.transpose(x, axes)
 
 
+def _transpose_written(x: Piece, axes: Any) -> tuple[str, int]:
+    if axes is None:
+        return f"{x.base()}.T", ATOM
+    n = len(axes)
+    return f"{x.base()}.mT" if axes == (*range(n - 2), n - 1, n - 2) else f"transpose({x}, {axes})", ATOM
+
+
 transpose: Op = structural(
     "transpose", "x", _transpose, witness("arrays.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, ulps=0,
     doc="The axes reversed, or in the given order. >>> x.T", backward="Permute", memory="view",
-    written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
+    written=_transpose_written, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
     simpler=_simpler_transpose, axes=axes.transposed,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
     torch=lambda shapes, axes: f"torch.permute({{0}}, {order_text(shapes, axes)})",
 )  # fmt: skip
 
 
-def _exchanged(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
-    order = list(range(ndim))
-    if order:
-        order[axis1], order[axis2] = order[axis2], order[axis1]
-    return tuple(order)
-
-
-def _swapaxes(x: Any, axis1: int, axis2: int) -> Any:
-    return x.swapaxes(axis1, axis2) if type(x) is _Array else np.swapaxes(x, axis1, axis2)
-
-
-def _swapaxes_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis1: int, axis2: int) -> tuple[Any]:
-    return (swapaxes(cotangent, axis1=axis1, axis2=axis2),)
-
-
-@function(
-    axes=lambda m, x, axis1, axis2: m.arranged(x, _exchanged(len(x.shape), axis1, axis2)),
-    vjp=_swapaxes_vjp, forward=_swapaxes,
-    shape=shape_by_example(np.swapaxes), ulps=0, backward="Transpose", memory="view", simpler=_simpler_swap,
-    written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"},
-    numpy=lambda shapes, axis1, axis2: f"np.swapaxes({{0}}, {axis1}, {axis2})",
-)  # fmt: skip
-def swapaxes(x: Any, *, axis1: int = 0, axis2: int = 1) -> Any:
+def swapaxes(x: Any, *, axis1: int, axis2: int) -> Any:
     """Two axes exchanged."""
-    return transpose(x, axes=_exchanged(len(x.shape), axis1, axis2))
+    ndim = len(x.shape)
+    first, second = one_axis(axis1, ndim), one_axis(axis2, ndim)
+    if first == second:
+        return x
+    order = list(range(ndim))
+    order[first], order[second] = second, first
+    return transpose(x, axes=None if order == list(range(ndim))[::-1] else tuple(order))
 
 
 def _getitem(x: Any, index: Index) -> Any:

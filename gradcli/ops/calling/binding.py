@@ -52,9 +52,10 @@ _TABLE = """
         bounds_mode bounds_value: anything
     what a function does without being asked
         everywhere use_lower pivot traced: True
-        inplace exact repetition return_rank pivoting promote_integers hermitian allow_singular lower: False
+        inplace exact repetition return_rank pivoting promote_integers hermitian allow_singular lower returned: False
         assume_a: 'gen' 'general'
         reflect_type: 'even'
+        mode: 'raise'
 """
 _HARMLESS = {
     name: values.split()

@@ -21,15 +21,9 @@ FLOAT = "float"
 BOOL = "bool"
 INT = "int"
 
-_DTYPES: dict[str, np.dtype[np.generic]] = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32),
-                                          "bool": np.dtype(np.bool_), "int64": np.dtype(np.int64)}  # fmt: skip
-
-
 def numpy_dtype(kind: str, precision: str) -> np.dtype[np.generic]:
     """The NumPy dtype of a value of a kind ("float", "bool", "int") at a program's precision."""
-    if kind == FLOAT:
-        return _DTYPES[precision]
-    return _DTYPES["bool"] if kind == BOOL else _DTYPES["int64"]
+    return np.dtype({FLOAT: precision, BOOL: "bool", INT: "int64"}[kind])
 
 
 def kind_of(value: np.ndarray | np.generic) -> str:

@@ -288,7 +288,6 @@ _ALIKE_TABLE = """
     torch_min = min -axis -keepdims -y
     torch_softmax = softmax -x +axis
     torch_log_softmax = log_softmax -x +axis
-    torch_cov = cov -correction -fweights -aweights
     torch_cross = cross -x +axis
     torch_cumsum = cumsum
     torch_cumprod = cumprod
@@ -296,11 +295,8 @@ _ALIKE_TABLE = """
     torch_norm = numpy_norm -ord +axis
     torch_solve = solve -left
     old_qr = qr -some
-    ravel = numpy_ravel
     reshape = numpy_reshape
-    swapdims = swapaxes
     torch_squeeze = squeeze
-    torch_flip = flip
     torch_where = where
 """
 _ALIKE = dict(line.split(" = ") for line in map(str.strip, text_lines(_ALIKE_TABLE.strip())))
@@ -421,8 +417,6 @@ def _canonical(signature: Signature, given: dict[str, Any]) -> object:
             target = alike
             names = named(target).operands if target != "multi_dot" else ()
             own = record.operands if record is not None else ()
-            if target == "swapaxes":
-                names, own = (*names, "axis1", "axis2"), (*own, "dim0", "dim1")
             swap = dict(zip(own, names, strict=False))
             given = {swap.get(name, name): places for name, places in given.items()}
     return target, frozenset(given.items()), defaults

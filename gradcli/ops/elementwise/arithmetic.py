@@ -9,11 +9,10 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops import carrying, extended, pytorch
-from gradcli.ops.carrying import exponent, product, quotient, remaining, steady
+from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import Pieces, equal, isfinite, isnan, less, logical_not, where
-from gradcli.ops.extended import Entrywise
 from gradcli.ops.registry import SAME, Choice, Function, Kink, Number, Op, declare, flat, function, piecewise
 from gradcli.ops.text import POWER, SUM, UNARY, Form, number_in_c, product_in_latex
 
@@ -147,8 +146,8 @@ rint = _flat(
 abs_ = piecewise(
     "abs absolute fabs", "x", np.abs, lambda m, x: -x if x < 0 else x, lambda out, x: where(isnan(x), 0.0, sign(x)),
     symbolic=lambda s, x: s.Abs(x), saves="x", ulps=0,
-    dtype="number", extended=Entrywise((np.sign,)),
-    kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),
+    dtype="number",
+    kinks=Kink(lambda x: x == 0, "x = 0", "0", Choice("1", lambda x: where(less(x, 0), -x, x))),
     latex=r"\left|{x}\right|", algebra="composed", definition=lambda x: x * sign(x),
     refuses=pytorch.no_booleans,
     doc="The absolute value; the derivative at NaN is 0, as in PyTorch. >>> abs(x)",
@@ -172,7 +171,7 @@ def floor_divide(x: Any, y: Any) -> Any:
     "remainder mod", forward=np.remainder,
     partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y))),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), saves="y: x y", ulps=0, dtype="number",
-    extended=extended.REMAINDER, kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
+    kinks=Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),
     domain="y is not 0",
     refuses=pytorch.no_division_by_zero,
     written="%",
@@ -190,7 +189,7 @@ def remainder(x: Any, y: Any) -> Any:
     forward=np.fmod,
     partials=(lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y))),
     kind="piecewise", saves="y: x y out", ulps=0,
-    extended=extended.FMOD, domain="y is not 0", dtype="number",
+    domain="y is not 0", dtype="number",
     kinks=Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),
     refuses=pytorch.no_division_by_zero,
     carries=remaining,
@@ -376,19 +375,6 @@ def angle(x: Any) -> Any:
     return where(isnan(x), x, where(less(x, 0), PI, 0.0))
 
 
-gap = flat(
-    "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
-    None, None, public=False, memory="format", doc="What the next float after x, towards y, has beyond x.",
-    numpy="(np.nextafter({0}, {1}) - {0:term})",
-)
-
-
-@function(memory="format")
-def nextafter(x: Any, y: Any) -> Any:
-    """The next float after x, towards y; its derivative by x is 1."""
-    return x + gap(x, y)
-
-
 @function("real conj conjugate conj_physical resolve_conj resolve_neg")
 def real(x: Any) -> Any:
     """x itself: all numbers are real."""
@@ -434,30 +420,6 @@ def nan_to_num(x: Any, *, nan: Number = None, posinf: Number = None, neginf: Num
     for replaced, by in ((isnan(x), nan), (equal(x, math.inf), posinf), (equal(x, -math.inf), neginf)):
         found = found if by is None else where(replaced, by, found)
     return found
-
-
-def _exponent(x: Any) -> Any:
-    return np.frexp(x)[1].astype(np.asarray(x).dtype)[()]
-
-
-binary_exponent = flat(
-    "binary_exponent", "x", _exponent, lambda m, x: m.mpf(m.frexp(x)[1]) if m.isfinite(x) else m.zero, None,
-    public=False, written="frexp({x})[1]", doc="The whole number e with abs(x) = m * 2**e and 0.5 <= m < 1.",
-    kinks=Kink(lambda x: abs(math.frexp(float(x))[0]) == 0.5, "powers of 2", "0, as everywhere"),
-    carries=exponent,
-    numpy="np.frexp({0})[1]",
-)
-
-
-@function(results="mantissa exponent:int32")
-def frexp(x: Any) -> tuple[Any, Any]:
-    """The mantissa m and the exponent e of x = m * 2**e, with 0.5 <= abs(m) < 1. The exponent's derivative is 0.
-
-    >>> frexp(x)[0]
-    """
-    exponent = binary_exponent(x)
-    half = floor(exponent * 0.5)  # in two steps, so that 2**-e does not overflow
-    return x * exp2(-half) * exp2(half - exponent), exponent
 
 
 @function(numpy="x|x1, other|x2")

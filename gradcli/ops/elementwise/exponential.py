@@ -142,12 +142,6 @@ log1p = elementwise(
 )
 
 
-@function()
-def exp10(x: Any) -> Any:
-    """10 to the power x."""
-    return 10.0**x
-
-
 def _xlogy(m: Any, x: Any, y: Any) -> Any:
     return m.zero if x == 0 else x * m.log(y)
 
@@ -212,6 +206,8 @@ def math_log(x: Any, base: Any = None) -> Any:
 
 
 declare("""
+    numpy:
+        exp10 = pow(y|x; x=10.0)
     math:
         log = math_log(x, base)
         pow(x, y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,7 @@ greater = _comparison("greater gt", ">", ">", np.greater, lambda m, x, y: x > y)
 greater_equal = _comparison("greater_equal ge", ">=", "\\ge", np.greater_equal, lambda m, x, y: x >= y)
 
 
-def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
-    return flat(name, operands, forward, reference, dtype="bool", doc=doc, **record)
+_truth = partial(flat, dtype="bool")
 
 
 def _simpler_and(out: Any, x: Any, y: Any) -> Any:
@@ -60,20 +60,20 @@ def _simpler_or(out: Any, x: Any, y: Any) -> Any:
 
 
 logical_and = _truth(
-    "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), "Both are true.",
+    "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), doc="Both are true.",
     written="and", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
 )
 logical_or = _truth(
-    "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), "At least one is true.",
+    "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), doc="At least one is true.",
     written="or", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
 )
 logical_not = _truth(
-    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", written="not", c="({0} == 0)",
+    "logical_not", "x", np.logical_not, lambda m, x: not bool(x), doc="Is not true.", written="not", c="({0} == 0)",
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )  # fmt: skip
-isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", carries=no_number)
-isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number)
-isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number)
+isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, doc="Is not a number.", carries=no_number)
+isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, doc="Is infinite.", carries=no_number)
+isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), doc="Is a finite number.", carries=no_number)
 
 
 @function()
@@ -244,16 +244,10 @@ def _clip_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: A
     return where(inside, cotangent, 0.0) if wanted[0] else None, below, above
 
 
-def _clip_jax_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> tuple[Any, ...]:
-    """JAX's clip is minimum(maximum(x, low), high), whose ties are shared."""
+def _clip_in_jax(x: Any, low: Any, high: Any) -> Any:
+    """The smaller of high and the larger of x and low, whose ties are shared."""
     raised = x if low is None else maximum(x, low)
-    inner = cotangent if high is None else cotangent * _share(less(raised, high), equal(raised, high))
-    to_x = inner if low is None else inner * _share(greater(x, low), equal(x, low))
-    return to_x, None if low is None else inner - to_x, None if high is None else cotangent - inner
-
-
-def _share(wins: Any, ties: Any) -> Any:
-    return where(wins, 1.0, where(ties, 0.5, 0.0))
+    return raised if high is None else minimum(raised, high)
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
@@ -276,7 +270,7 @@ clip = piecewise(
     extended=extended.CLIP,
     symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
     kinks=Kink(
-            lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_jax_vjp)
+            lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_in_jax)
         ),
     saves="x low high",
     dtype="number",
@@ -293,18 +287,6 @@ clip = piecewise(
         (True, False, True): "np.minimum({0}, {1})",
     },
 )
-
-
-@function(kinks=Kink(lambda x, low: x == low, "x = min", "1 for x"))
-def clamp_min(x: Any, min: Any) -> Any:
-    """x, or min where x is below it."""
-    return clip(x, min, None)
-
-
-@function(kinks=Kink(lambda x, high: x == high, "x = max", "1 for x"))
-def clamp_max(x: Any, max: Any) -> Any:
-    """x, or max where x is above it."""
-    return clip(x, None, max)
 
 
 @function()
@@ -326,6 +308,8 @@ declare("""
     numpy:
         clip(x, low|a_min|min, high|a_max|max, -out)
         clamp = clip(x, low|min, high|max)
+        clamp_min = clip(x, low|min!)
+        clamp_max = clip(x, high|max!)
     torch:
         clip clamp = clip(x, low|min, high|max)
 """)

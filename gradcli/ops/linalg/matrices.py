@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops.arrays.shapes import getitem, reshape, swapaxes
+from gradcli.ops.arrays.shapes import getitem, reshape, swapaxes, transpose
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import Op, Shape
@@ -50,7 +50,7 @@ def nothing(x: Any) -> Any:
 
 
 def transposed(x: Any) -> Any:
-    return swapaxes(x, axis1=-1, axis2=-2)
+    return transpose(x, axes=None) if len(x.shape) == 2 else swapaxes(x, axis1=-1, axis2=-2)
 
 
 def as_matrix(scalar: Any) -> Any:

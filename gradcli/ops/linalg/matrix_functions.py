@@ -286,8 +286,9 @@ def vander(x: Any, *, count: int | None = None, increasing: bool = False) -> Any
 
     >>> vander(x, 3)
     """
-    need_axes("vander", x, 1)
-    count = x.shape[-1] if count is None else count
+    if count is None:
+        need_axes("vander", x, 1)
+        count = x.shape[-1]
     if count < 0:
         raise ArgumentError(f"vander: N must be at least 0, not {count}")
     room_for(*x.shape, count)

@@ -28,7 +28,7 @@ from gradcli.ops.elementwise.logic import (
     where,
 )
 from gradcli.ops.elementwise.trigonometric import tanh
-from gradcli.ops.extended import LOGSUMEXP, Entrywise
+from gradcli.ops.extended import Entrywise
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
 from gradcli.ops.registry import (
@@ -101,7 +101,6 @@ logsumexp: Op = reduction(
     saves="x out",
     ulps=4,
     parts=_logsumexp_of_entries,
-    extended=LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
     signature="x axis:stated",
 )
@@ -245,11 +244,11 @@ def _hardtanh_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, min_val: float,
     return (where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, cotangent),)
 
 
-def _hardtanh_in_jax(wanted: Any, cotangent: Any, out: Any, x: Any, min_val: float, max_val: float) -> tuple[Any]:
-    """The slope of JAX's hard_tanh, 1 at both ends; its relu6 and hard_sigmoid have 0 there."""
+def _hardtanh_in_jax(x: Any, min_val: float, max_val: float) -> Any:
+    """JAX's hard_tanh, of slope 1 at both ends; its relu6 and hard_sigmoid have 0 there."""
     if (min_val, max_val) != (-1, 1):
-        return _hardtanh_vjp(wanted, cotangent, out, x, min_val, max_val)
-    return (where(logical_or(less(x, min_val), greater(x, max_val)), 0.0, cotangent),)
+        return hardtanh(x, min_val=min_val, max_val=max_val)
+    return where(less(x, min_val), min_val, where(greater(x, max_val), max_val, x))
 
 
 @function(
@@ -288,8 +287,8 @@ def _leaky_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, negative_slope: fl
     return (where(greater(x, 0), cotangent, cotangent * negative_slope if negative_slope else 0.0),)
 
 
-def _leaky_in_jax(wanted: Any, cotangent: Any, out: Any, x: Any, negative_slope: float) -> tuple[Any]:
-    return (where(less(x, 0), cotangent * negative_slope, cotangent),)
+def _leaky_in_jax(x: Any, negative_slope: float) -> Any:
+    return where(less(x, 0), x * negative_slope, x)
 
 
 @function(vjp=_leaky_vjp, saves="x", kinks=noted("x = 0", "negative_slope", Choice("1", _leaky_in_jax)))

@@ -9,10 +9,11 @@ import numpy as np
 
 from gradcli.ops import carrying
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, rows_of, transpose, vector_of
+from gradcli.ops.arrays.reshaping import axes_last, inverse, permuted
+from gradcli.ops.arrays.shapes import broadcast_to, flip, part_of, reshape, rows_of, vector_of
 from gradcli.ops.elementwise.arithmetic import add, chain, mul
 from gradcli.ops.elementwise.exponential import exp, log
-from gradcli.ops.elementwise.logic import equal, isnan, where
+from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.registry import Function, Op, Shape, axes_of, declare, find, function, one_axis
 from gradcli.ops.structure import clone
@@ -31,17 +32,15 @@ def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None)
 
 def rows_along(x: Any, axes: tuple[int, ...]) -> Any:
     """An array with the entries along axes in one axis, the last."""
-    order = (*(a for a in range(len(x.shape)) if a not in axes), *axes)
-    moved = transpose(x, axes=order) if len(order) > 1 else x
-    lead = tuple(x.shape[a] for a in order[: len(order) - len(axes)])
-    return reshape(moved, shape=(*lead, math.prod(x.shape[a] for a in axes)))
+    moved = permuted(x, axes_last(len(x.shape), axes))
+    lead = len(x.shape) - len(axes)
+    return reshape(moved, shape=(*moved.shape[:lead], math.prod(moved.shape[lead:])))
 
 
 def _put_back(rows: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
     """An array of a shape from its rows."""
-    order = (*(a for a in range(len(shape)) if a not in axes), *axes)
-    found = reshape(rows, shape=tuple(shape[a] for a in order))
-    return transpose(found, axes=tuple(np.argsort(order).tolist())) if len(order) > 1 else found
+    order = axes_last(len(shape), axes)
+    return permuted(reshape(rows, shape=tuple(shape[a] for a in order)), inverse(order))
 
 
 def _running(combine: Function, x: Any, axis: int | None) -> Any:
@@ -173,39 +172,24 @@ def logcumsumexp(x: Any, *, axis: int) -> Any:
     return log(cumsum(exp(x), axis=axis)) if x.shape else x
 
 
-def _in_place(op: Op, x: Any, axis: int) -> Any:
-    """PyTorch's: along an axis that must be named, a number staying a number."""
-    one_axis(axis, max(len(x.shape), 1))
-    return op(x, axis=axis) if x.shape else x
+def _of_pytorch(op: Op) -> None:
+    """Register PyTorch's form: along an axis that must be named, a number staying a number."""
+
+    def body(x: Any, *, axis: int) -> Any:
+        one_axis(axis, max(len(x.shape), 1))
+        return op(x, axis=axis) if x.shape else x
+
+    body.__doc__ = f"torch.{op.name}."
+    function(f"torch_{op.name}", memory="own")(body)
 
 
-@function(memory="own")
-def torch_cumsum(x: Any, *, axis: int) -> Any:
-    """torch.cumsum."""
-    return _in_place(cumsum, x, axis)
-
-
-@function(memory="own")
-def torch_cumprod(x: Any, *, axis: int) -> Any:
-    """torch.cumprod."""
-    return _in_place(cumprod, x, axis)
-
-
-@function()
-def nancumsum(x: Any, *, axis: int | None = None) -> Any:
-    """Running sums, NaN counting as 0."""
-    return cumsum(where(isnan(x), 0.0, x), axis=axis)
-
-
-@function()
-def nancumprod(x: Any, *, axis: int | None = None) -> Any:
-    """Running products, NaN counting as 1."""
-    return cumprod(where(isnan(x), 1.0, x), axis=axis)
+_of_pytorch(cumsum)
+_of_pytorch(cumprod)
 
 
 declare("""
     numpy:
-        cumsum cumprod nancumsum nancumprod(x, axis, -dtype, -out)
+        cumsum cumprod(x, axis, -dtype, -out)
         logcumsumexp(x, axis)
     torch:
         cumsum = torch_cumsum(x, axis, -dtype)

@@ -14,11 +14,10 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops import carrying
-from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import laid_along, part_of, reshape, shape_with, take_along, transpose, vector_of
+from gradcli.ops.arrays.shapes import part_of, reshape, take_along, transpose, vector_of
 from gradcli.ops.carrying import count, ordered_shape, reduced
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
-from gradcli.ops.elementwise.logic import isfinite, isnan, less, maximum, minimum, not_equal, where
+from gradcli.ops.elementwise.logic import isfinite, isnan, less, maximum, minimum, where
 from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
 from gradcli.ops.registry import REQUIRED, Function, Op, axes_of, declare, function, noted, one_axis, structural, witness
@@ -101,10 +100,11 @@ argcummax = structural(
 PAIR = "values indices"
 
 
-def _sort(x: Any, axis: int | None, descending: bool) -> Any:
+@function(results=PAIR, kinks=TIES)
+def torch_sort(x: Any, *, axis: Any = -1, descending: bool = False, stable: bool = False) -> Any:
+    """torch.sort: the entries in order along an axis, and their indices."""
     order = argsort(x, axis=axis, descending=descending)
-    flat = vector_of(x) if axis is None else x
-    return take_along(flat, order, axis=-1 if axis is None else axis), order
+    return take_along(vector_of(x) if axis is None else x, order, axis=-1 if axis is None else axis), order
 
 
 @function(kinks=TIES)
@@ -113,19 +113,7 @@ def sort(x: Any, *, axis: Any = -1) -> Any:
 
     >>> sort(x)
     """
-    return _sort(x, axis, False)[0]
-
-
-@function(results=PAIR, kinks=TIES)
-def torch_sort(x: Any, *, axis: Any = -1, descending: bool = False, stable: bool = False) -> Any:
-    """torch.sort: the entries in order along an axis, and their indices."""
-    return _sort(x, axis, descending)
-
-
-@function(kinks=TIES)
-def msort(x: Any) -> Any:
-    """The entries in ascending order along the first axis."""
-    return sort(x, axis=0)
+    return torch_sort(x, axis=axis)[0]
 
 
 def chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
@@ -137,53 +125,38 @@ def chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
     return reshape(values, shape=rest), reshape(index, shape=rest)
 
 
-def _extreme_of(choose: Op, reduce: Op, pair: Op, x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
-    if y is not None:
-        if keepdims or axis is not None:
-            raise MistypedArgumentError(f"{reduce.name} of two arrays takes neither an axis nor keepdims")
-        return pair(x, y)
-    if axis is None:
-        if keepdims:
-            raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here", help="write amax(x, keepdim=True)")
-        return reduce(x)
-    place = one_axis(axis, len(x.shape))
-    return chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
+def _extreme_of(choose: Op, reduce: Op, pair: Op) -> None:
+    """Register PyTorch's form of the largest or smallest entry."""
+
+    def body(x: Any, y: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
+        if y is not None:
+            if keepdims or axis is not None:
+                raise MistypedArgumentError(f"{reduce.name} of two arrays takes neither an axis nor keepdims")
+            return pair(x, y)
+        if axis is None:
+            if keepdims:
+                raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here", help="write amax(x, keepdim=True)")
+            return reduce(x)
+        place = one_axis(axis, len(x.shape))
+        return chosen(x, choose(x, axis=place, keepdims=True), place, keepdims)
+
+    body.__doc__ = f"torch.{reduce.name}: of all entries; of two arrays; or along an axis, then with the indices."
+    function(f"torch_{reduce.name}", results=PAIR, kinks=TIES)(body)
 
 
-@function(results=PAIR, kinks=TIES)
-def torch_max(x: Any, y: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """torch.max: of all entries; of two arrays; or along an axis, then with the indices."""
-    return _extreme_of(argmax, max_, maximum, x, y, axis, keepdims)
-
-
-@function(results=PAIR, kinks=TIES)
-def torch_min(x: Any, y: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """torch.min: of all entries; of two arrays; or along an axis, then with the indices."""
-    return _extreme_of(argmin, min_, minimum, x, y, axis, keepdims)
-
-
-def _running(x: Any, axis: int, sign: int) -> Any:
-    one_axis(axis, max(len(x.shape), 1))
-    index = argcummax(x if sign > 0 else -x, axis=axis)
-    return take_along(x, index, axis=axis), index
+_extreme_of(argmax, max_, maximum)
+_extreme_of(argmin, min_, minimum)
 
 
 @function(memory="own", results=PAIR, kinks=_LAST_TIES)
-def cummax(x: Any, *, axis: int) -> Any:
-    """The largest entry so far along an axis, and its index (the last of equal ones).
+def cummax(x: Any, *, axis: int, largest: bool = True) -> Any:
+    """The largest (or smallest) entry so far along an axis, and its index (the last of equal ones).
 
     >>> cummax(x, 0)[0]
     """
-    return _running(x, axis, 1)
-
-
-@function(memory="own", results=PAIR, kinks=_LAST_TIES)
-def cummin(x: Any, *, axis: int) -> Any:
-    """The smallest entry so far along an axis, and its index (the last of equal ones).
-
-    >>> cummin(x, 0)[0]
-    """
-    return _running(x, axis, -1)
+    one_axis(axis, max(len(x.shape), 1))
+    index = argcummax(x if largest else -x, axis=axis)
+    return take_along(x, index, axis=axis), index
 
 
 @function(results=PAIR, memory="own", kinks=TIES)
@@ -216,33 +189,6 @@ def topk(x: Any, *, k: int, axis: int = -1, largest: bool = True, sorted: bool =
     return take_along(x, index, axis=place), index
 
 
-def _most_frequent(x: Any, axis: int) -> Any:
-    """The place of the last of the most frequent entries along an axis: the end of the longest run of equal ones in their order."""
-    order = argsort(x, axis=axis)
-    ordered = take_along(x, order, axis=axis)
-    numbers = laid_along(np.arange(float(x.shape[axis])), axis, len(x.shape))
-    new = not_equal(part_of(ordered, axis, 1, None), part_of(ordered, axis, None, -1))
-    begins = where(new, part_of(numbers, axis, 1, None), 0.0)
-    begins = concatenate(np.zeros(shape_with(x.shape, axis, 1)), begins, axis=axis)
-    lengths = numbers - take_along(begins, argcummax(begins, axis=axis), axis=axis)
-    return take_along(order, argmax(lengths, axis=axis, keepdims=True), axis=axis)
-
-
-@function(memory="own", results=PAIR, kinks=_LAST_TIES)
-def mode(x: Any, *, axis: int = -1, keepdims: bool = False) -> Any:
-    """The most frequent entry along an axis, and its index."""
-    if not x.shape:
-        return x, argsort(x, axis=0)
-    place = one_axis(axis, len(x.shape))
-    return chosen(x, _most_frequent(x, place), place, keepdims)
-
-
-@function(results="min max")
-def aminmax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The smallest and the largest entry."""
-    return min_(x, axis=axis, keepdims=keepdims), max_(x, axis=axis, keepdims=keepdims)
-
-
 # -- Medians and quantiles: entries of a certain rank, and what lies between two of them -----------
 
 
@@ -269,7 +215,9 @@ def _valid(x: Any, axis: int) -> Any:
     return sum_(where(isnan(x), 0.0, 1.0), axis=axis, keepdims=True)
 
 
-def _torch_median(x: Any, axis: Any, keepdims: bool, ignore_nan: bool) -> Any:
+@function(memory="own", results=PAIR, kinks=TIES)
+def torch_median(x: Any, *, axis: Any = None, keepdims: bool = False, ignore_nan: bool = False) -> Any:
+    """torch.median: the lower one of the middle entries; along an axis with its index."""
     if axis is None:
         if keepdims:
             raise ArgumentError("keepdims (keepdim) needs the argument axis (dim) here")
@@ -284,22 +232,20 @@ def _torch_median(x: Any, axis: Any, keepdims: bool, ignore_nan: bool) -> Any:
     return chosen(x, take_along(argsort(x, axis=place), to_int(rank), axis=place), place, keepdims)
 
 
-@function(memory="own", results=PAIR, kinks=TIES)
-def torch_median(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """torch.median: the lower one of the middle entries; along an axis with its index."""
-    return _torch_median(x, axis, keepdims, False)
-
-
-@function(memory="own", results=PAIR, kinks=TIES)
-def torch_nanmedian(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """torch.nanmedian: the median of the entries that are numbers."""
-    return _torch_median(x, axis, keepdims, True)
-
-
 METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
-def _quantile(x: Any, q: Any, axis: Any, keepdims: bool, interpolation: str, ignore_nan: bool = False) -> Any:
+@function(kinks=TIES)
+def quantile(
+    x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear", percent: bool = False,
+    ignore_nan: bool = False,
+) -> Any:
+    """The quantiles of the entries (that are numbers) at q from 0 to 1, or in percent, interpolated between the two nearest entries. The
+    median is the middle entry, or the mean of the two in the middle (torch.median: the lower one).
+
+    >>> quantile(x, 0.5)
+    """
+    q = q / 100 if percent else q
     if interpolation not in METHODS:
         raise ArgumentError(f"quantile: the interpolation must be one of {', '.join(METHODS)}, not {interpolation!r}")
     if len(q.shape) > 1:
@@ -337,64 +283,27 @@ def _ranked(ordered: Any, rank: Any) -> Any:
     return take_along(ordered, place, axis=-1)
 
 
-@function(kinks=TIES)
-def quantile(x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear") -> Any:
-    """The quantiles of the entries at q from 0 to 1, interpolated between the two nearest entries.
-
-    >>> quantile(x, 0.5)
-    """
-    return _quantile(x, q, axis, keepdims, interpolation)
-
-
-@function(kinks=TIES)
-def nanquantile(x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear") -> Any:
-    """The quantiles of the entries that are numbers."""
-    return _quantile(x, q, axis, keepdims, interpolation, True)
-
-
-@function(kinks=TIES)
-def percentile(x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear") -> Any:
-    """The quantiles at q from 0 to 100.
-
-    >>> percentile(x, 50)
-    """
-    return _quantile(x, q / 100, axis, keepdims, interpolation)
-
-
-@function(kinks=TIES)
-def nanpercentile(x: Any, q: Any, *, axis: Any = None, keepdims: bool = False, interpolation: str = "linear") -> Any:
-    """The quantiles at q from 0 to 100 of the entries that are numbers."""
-    return _quantile(x, q / 100, axis, keepdims, interpolation, True)
-
-
-@function(kinks=TIES)
-def median(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The median: the middle entry, or the mean of the two in the middle (torch.median: the lower one).
-
-    >>> median(x)
-    """
-    return _quantile(x, np.float64(0.5), axis, keepdims, "midpoint")
-
-
-@function(kinks=TIES)
-def nanmedian(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The median of the entries that are numbers."""
-    return _quantile(x, np.float64(0.5), axis, keepdims, "midpoint", True)
-
-
 _METHOD = "x, q, axis, -out, -overwrite_input, interpolation|method, keepdims, -weights"
+_MIDDLE = "x, axis, -out, -overwrite_input, keepdims; q=0.5, interpolation='midpoint'"
 declare(f"""
     numpy:
+        msort = sort(x; axis=0)
         argsort sort(x, axis?, -kind, -fields|order, -stable)
-        quantile nanquantile percentile nanpercentile({_METHOD})
-        median nanmedian(x, axis, -out, -overwrite_input, keepdims)
+        quantile({_METHOD})
+        nanquantile = quantile({_METHOD}; ignore_nan=True)
+        percentile = quantile({_METHOD}; percent=True)
+        nanpercentile = quantile({_METHOD}; percent=True, ignore_nan=True)
+        cummax(x, axis)
+        cummin = cummax(x, axis; largest=False)
+        median = quantile({_MIDDLE})
+        nanmedian = quantile({_MIDDLE}, ignore_nan=True)
     torch:
         sort = torch_sort(x, axis, descending, *, stable)
         argsort(x, axis, descending, *, -stable)
-        aminmax(x, *, axis, keepdims)
         max = torch_max(x, axis@y, keepdims, *, y)
         min = torch_min(x, axis@y, keepdims, *, y)
         median = torch_median(x, axis, keepdims)
-        nanmedian = torch_nanmedian(x, axis, keepdims)
-        quantile nanquantile(x, q, axis, keepdims, *, interpolation)
+        nanmedian = torch_median(x, axis, keepdims; ignore_nan=True)
+        quantile(x, q, axis, keepdims, *, interpolation)
+        nanquantile = quantile(x, q, axis, keepdims, *, interpolation; ignore_nan=True)
 """)

@@ -13,61 +13,37 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, laid_a
 from gradcli.ops.carrying import count
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
-from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.sums import max_, mean, min_, sum_, variation
+from gradcli.ops.reductions.sums import max_, mean, min_, std, sum_
 from gradcli.ops.registry import Number, declare, function, is_number, need_axes, one_axis
 from gradcli.ops.special.incomplete import entr
 
 
-def _observations(name: str, x: Any) -> Any:
+def _observations(x: Any) -> Any:
     """One row a variable."""
-    need_axes(name, x, 0, 2)
+    need_axes("cov", x, 0, 2)
     return x if len(x.shape) == 2 else reshape(x, shape=(1, -1))
 
 
-def _weights(name: str, weights: Any, n: int) -> Any:
-    if tuple(weights.shape) != (n,) and not (n == 1 and not weights.shape):
-        raise ShapeError(f"{name}: weights of shape {tuple(weights.shape)} for {n} observations")
-    return weights
-
-
-def _covariance(name: str, x: Any, fweights: Any, aweights: Any, ddof: float) -> Any:
-    """The matrix of covariances of rows; not a number or infinite where the observations are too few."""
-    n = x.shape[1]
-    given = [_weights(name, w, n) for w in (fweights, aweights) if w is not None]
-    if not given:
-        deviation = x - mean(x, axis=1, keepdims=True)
-        products = matmul(deviation, transpose(deviation, axes=(1, 0)))
-        return products / (n - ddof) if not is_number(ddof) or n > ddof else products * math.inf
-    w = given[0] if len(given) == 1 else given[0] * given[1]
-    total = sum_(w)
-    deviation = x - reshape(matmul(x, w), shape=(-1, 1)) / total
-    norm = total - ddof if aweights is None or (is_number(ddof) and not ddof) else total - ddof * sum_(w * aweights) / total
-    norm = where(less_equal(norm, 0), 0.0, norm)
-    return matmul(deviation * w, transpose(deviation, axes=(1, 0))) / norm
-
-
-def _squeezed(matrix: Any) -> Any:
-    return reshape(matrix, shape=tuple(n for n in matrix.shape if n != 1))
-
-
 @function(
-    numpy="x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype"
+    numpy="x|m, y, rowvar, bias, ddof, -fweights, -aweights, -dtype", torch="x, *, ddof|correction, -fweights, -aweights"
 )  # fmt: skip
-def cov(
-    x: Any, y: Any = None, fweights: Any = None, aweights: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: Number = None
-) -> Any:
-    """The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default).
+def cov(x: Any, y: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: Number = None) -> Any:
+    """The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default); infinite or not a number
+    where the observations are too few.
 
     >>> cov(x)
     """
-    rows = [_observations("cov", v) for v in (x, y) if v is not None]
+    rows = [_observations(v) for v in (x, y) if v is not None]
     if not rowvar:  # as NumPy has it: a second array of one row is one variable
         columns = [len(x.shape) > 1, *(r.shape[0] != 1 for r in rows[1:])]
         rows = [transpose(r, axes=(1, 0)) if turned else r for r, turned in zip(rows, columns, strict=True)]
     samples = concatenate(*rows, axis=0) if len(rows) > 1 else rows[0]
-    return _squeezed(_covariance("cov", samples, fweights, aweights, (0 if bias else 1) if ddof is None else ddof))
+    deviation = _away(samples, 1)
+    products = matmul(deviation, transpose(deviation, axes=(1, 0)))
+    left = samples.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
+    matrix = products * math.inf if is_number(left) and left <= 0 else products / left
+    return reshape(matrix, shape=tuple(n for n in matrix.shape if n != 1))
 
 
 def _correlation(covariance: Any) -> Any:
@@ -78,61 +54,31 @@ def _correlation(covariance: Any) -> Any:
     return covariance / reshape(size, shape=(-1, 1)) / size
 
 
-@function()
-def torch_cov(x: Any, fweights: Any = None, aweights: Any = None, *, correction: Number = 1) -> Any:
-    """torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations."""
-    return _squeezed(_covariance("cov", _observations("cov", x), fweights, aweights, correction))
-
-
 @function(torch="x", numpy="x, y, rowvar, -dtype")
 def corrcoef(x: Any, y: Any = None, *, rowvar: bool = True) -> Any:
     """The correlations of variables, one a row."""
     return _correlation(cov(x, y, rowvar=rowvar))
 
 
-@function(numpy="x, axis, weights, returned, keepdims")
-def average(x: Any, weights: Any = None, *, axis: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
-    """The mean, of weighted entries if weights are given; with returned, also the sum of the weights.
+@function(numpy="x, axis, weights, -returned, keepdims")
+def average(x: Any, weights: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The mean, of weighted entries if weights are given.
 
     >>> average(x, weights=w)
     """
     if weights is None:
-        result, total = mean(x, axis=axis, keepdims=keepdims), float(count(x.shape, axis))
-    else:
-        if tuple(weights.shape) != tuple(x.shape):
-            if axis is None or tuple(weights.shape) != (x.shape[one_axis(axis, len(x.shape))],):
-                raise ShapeError(f"average: weights of shape {tuple(weights.shape)} for an array of shape {tuple(x.shape)}")
-            weights = broadcast_to(laid_along(weights, one_axis(axis, len(x.shape)), len(x.shape)), shape=x.shape)
-        total = sum_(weights, axis=axis, keepdims=keepdims)
-        result = sum_(x * weights, axis=axis, keepdims=keepdims) / total
-    return (result, broadcast_to(total * 1.0 if weights is not None else total + 0.0 * result, shape=result.shape)) if returned else result
+        return mean(x, axis=axis, keepdims=keepdims)
+    if tuple(weights.shape) != tuple(x.shape):
+        if axis is None or tuple(weights.shape) != (x.shape[one_axis(axis, len(x.shape))],):
+            raise ShapeError(f"average: weights of shape {tuple(weights.shape)} for an array of shape {tuple(x.shape)}")
+        weights = broadcast_to(laid_along(weights, one_axis(axis, len(x.shape)), len(x.shape)), shape=x.shape)
+    return sum_(x * weights, axis=axis, keepdims=keepdims) / sum_(weights, axis=axis, keepdims=keepdims)
 
 
 @function(numpy="x, axis, -out, keepdims")
 def ptp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The largest entry less the smallest."""
     return max_(x, axis=axis, keepdims=keepdims) - min_(x, axis=axis, keepdims=keepdims)
-
-
-_SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, -mean"
-
-
-@function(numpy=_SPREAD)
-def nanvar(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
-    """The variance of the entries that are numbers, divided by n - ddof."""
-    return variation("nanvar", False, x, where, axis, keepdims, ddof, True)
-
-
-@function(numpy=_SPREAD)
-def nanstd(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
-    """The standard deviation of the entries that are numbers."""
-    return variation("nanstd", True, x, where, axis, keepdims, ddof, True)
-
-
-declare("""
-    torch:
-        cov = torch_cov(x, *, correction, fweights, aweights)
-""")
 
 
 # -- Statistics of scipy.stats: scores, moments, entropy of shares, correlation --------------------
@@ -142,14 +88,6 @@ def _away(x: Any, axis: Any) -> Any:
     return x - mean(x, axis=axis, keepdims=True)
 
 
-def _variance(x: Any, axis: Any, ddof: float, keepdims: bool = False) -> Any:
-    return sum_(square(_away(x, axis)), axis=axis, keepdims=keepdims) / (count(x.shape, axis) - ddof)
-
-
-def _weighted(x: Any, weights: Any, axis: Any) -> Any:
-    return mean(x, axis=axis) if weights is None else sum_(x * weights, axis=axis) / sum_(weights + 0 * x, axis=axis)
-
-
 def _moment(x: Any, order: int, axis: Any) -> Any:
     return mean(_away(x, axis) ** order, axis=axis)
 
@@ -157,25 +95,25 @@ def _moment(x: Any, order: int, axis: Any) -> Any:
 @function(public=False)
 def zscore(x: Any, *, axis: Any = 0, ddof: Any = 0) -> Any:
     """scipy.stats.zscore: x less its mean over its deviation."""
-    return _away(x, axis) / sqrt(_variance(x, axis, ddof, True))
+    return _away(x, axis) / std(x, axis=axis, keepdims=True, ddof=ddof)
 
 
 @function(public=False)
 def gmean(x: Any, weights: Any = None, *, axis: Any = 0) -> Any:
     """scipy.stats.gmean: the geometric mean."""
-    return exp(_weighted(log(x), weights, axis))
+    return exp(average(log(x), weights, axis=axis))
 
 
 @function(public=False)
 def hmean(x: Any, weights: Any = None, *, axis: Any = 0) -> Any:
     """scipy.stats.hmean: the harmonic mean."""
-    return 1 / _weighted(1 / x, weights, axis)
+    return 1 / average(1 / x, weights, axis=axis)
 
 
 @function(public=False)
 def sem(x: Any, *, axis: Any = 0, ddof: Any = 1) -> Any:
     """scipy.stats.sem: the standard error of the mean."""
-    return sqrt(_variance(x, axis, ddof) / count(x.shape, axis))
+    return std(x, axis=axis, ddof=ddof) / math.sqrt(count(x.shape, axis))
 
 
 @function(public=False)

@@ -69,7 +69,7 @@ def mask_for(name: str, x: Any, mask: Any) -> Any:
     return broadcast_to(mask, shape=tuple(x.shape)) if tuple(mask.shape) != tuple(x.shape) else mask
 
 
-def _chosen(name: str, x: Any, mask: Any, without_nan: bool = False) -> Any:
+def _chosen(name: str, x: Any, mask: Any, without_nan: bool) -> Any:
     """The mask of the entries that count, None where all do."""
     chosen = None if mask is None else mask_for(name, x, mask)
     if not without_nan:
@@ -86,19 +86,23 @@ def _how_many(x: Any, chosen: Any, axis: Any, keepdims: bool) -> Any:
     return count(tuple(x.shape), axis) if chosen is None else sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=keepdims)
 
 
-def _begun(reduce: Op, unit: float, combine: Function, x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool) -> Any:
+def _begun(
+    reduce: Op, unit: float, combine: Function, x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool, without_nan: bool
+) -> Any:
     """A reduction of the chosen entries and a first number: of none it is that number."""
-    chosen, start = _chosen(reduce.name, x, mask), initial if initial is None else one_number(reduce.name, initial)
+    chosen, start = _chosen(reduce.name, x, mask, without_nan), initial if initial is None else one_number(reduce.name, initial)
     if math.isinf(unit):
-        if start is None:
+        if start is None and not without_nan:
             raise ArgumentError(f"{reduce.name} of the entries where a mask holds needs initial=, its value where there are none")
-        if not count(tuple(x.shape), axis):
+        if start is not None and not count(tuple(x.shape), axis):
             return broadcast_to(start, shape=reduced(tuple(x.shape), axis, keepdims))
     result = reduce(_kept(x, chosen, unit), axis=axis, keepdims=keepdims)
+    if start is None and without_nan and math.isinf(unit):  # where there is no number
+        return where(equal(_how_many(x, chosen, axis, keepdims), 0), math.nan, result)
     return result if start is None else combine(result, start)
 
 
-def _average(name: str, x: Any, mask: Any, axis: Any, keepdims: bool, without_nan: bool = False) -> Any:
+def _average(name: str, x: Any, mask: Any, axis: Any, keepdims: bool, without_nan: bool) -> Any:
     """The mean of the chosen entries."""
     chosen = _chosen(name, x, mask, without_nan)
     return sum_(_kept(x, chosen, 0.0), axis=axis, keepdims=keepdims) / _how_many(x, chosen, axis, keepdims)
@@ -128,7 +132,8 @@ def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
 def _with_keywords(op: Op, operands: str, body: Function, **static: Any) -> None:
     """Register the form of a reduction that takes NumPy's further keywords."""
     signature = operands + " ddof:number" * bool(static)
-    composite(f"numpy_{op.name}", signature, body, static={**AXES, **static}, doc=f"{op.doc} With NumPy's keywords.")
+    static = {**AXES, "without_nan": False, **static}
+    composite(f"numpy_{op.name}", signature, body, static=static, doc=f"{op.doc} With NumPy's keywords, or without NaN.")
 
 
 def reduction(names: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
@@ -171,7 +176,7 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 @function(
     vjp=_mean_vjp, shape=reduced, algebra="mean", rounding="terms", ulps=4,
-    refuses=pytorch.only_floats("mean"),
+    refuses=pytorch.only_floats,
 )  # fmt: skip
 def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """The mean of the entries.
@@ -190,7 +195,7 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 @function(
-    vjp=_var_vjp, shape=reduced, saves="x", refuses=pytorch.only_floats("std and var"),
+    vjp=_var_vjp, shape=reduced, saves="x", refuses=pytorch.only_floats,
     ulps=8,
 )  # fmt: skip
 def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
@@ -208,8 +213,8 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 @function(
-    vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves="x out", ulps=8, extended=extended.STD,
-    refuses=pytorch.only_floats("std and var"),
+    vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves="x out", ulps=8,
+    refuses=pytorch.only_floats,
     kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
 )  # fmt: skip
 def std(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: Number = 0) -> Any:
@@ -329,49 +334,30 @@ def _with_mean(op: Op, x: Any, axis: Any, unbiased: bool | None, keepdims: bool,
     return _corrected(op, x, axis, unbiased, keepdims, correction), mean(x, axis=None if axis == () else axis, keepdims=keepdims)
 
 
-@function()
-def torch_var(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
-    """torch.var: divided by n - correction (1 by default)."""
-    return _corrected(var, x, axis, unbiased, keepdims, correction)
-
-
-@function()
-def torch_std(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
-    """torch.std: divided by n - correction (1 by default)."""
-    return _corrected(std, x, axis, unbiased, keepdims, correction)
-
-
-@function()
-def var_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
-    """var and mean in one, as in PyTorch."""
-    return _with_mean(var, x, axis, unbiased, keepdims, correction)
-
-
-@function()
-def std_mean(x: Any, *, axis: Any = None, unbiased: Any = None, keepdims: bool = False, correction: Number = None) -> Any:
-    """std and mean in one, as in PyTorch."""
-    return _with_mean(std, x, axis, unbiased, keepdims, correction)
-
-
-@function(numpy="x, axis, -dtype, -out, keepdims, initial, where", torch="x, axis, keepdims, -dtype, -out")
-def nansum(x: Any, where: Any = None, initial: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The sum of the entries that are numbers.
-
-    >>> nansum(x)
-    """
-    total = sum_(_kept(x, _chosen("nansum", x, where, True), 0.0), axis=axis, keepdims=keepdims)
-    return total if initial is None else total + one_number("nansum", initial)
-
-
-@function(numpy="x, axis, -dtype, -out, keepdims, where", torch="x, axis, keepdims, -dtype, -out")
-def nanmean(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The mean of the entries that are numbers."""
-    return _average("nanmean", x, where, axis, keepdims, True)
-
-
+for _op in (var, std):
+    _parameters: dict[str, Any] = {"axis": None, "unbiased": None, "keepdims": False, "correction": None}
+    composite(
+        f"torch_{_op.name}", "x correction:number", partial(_corrected, _op), static=_parameters,
+        doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
+    )  # fmt: skip
+    composite(
+        f"{_op.name}_mean", "x correction:number", partial(_with_mean, _op), static=_parameters,
+        doc=f"{_op.name} and mean in one, as in PyTorch.",
+    )  # fmt: skip
 _SPREAD = "x, axis@unbiased, unbiased, keepdims, *, correction"
+_VARIED = "x, axis, -dtype, -out, ddof|correction, keepdims, where, -mean; without_nan=True"
 declare(f"""
+    numpy:
+        nansum = numpy_sum(x, axis, -dtype, -out, keepdims, initial, where; without_nan=True)
+        nanprod = numpy_prod(x, axis, -dtype, -out, keepdims, -initial, -where; without_nan=True)
+        nanmax = numpy_max(x, axis, -out, keepdims, -initial, -where; without_nan=True)
+        nanmin = numpy_min(x, axis, -out, keepdims, -initial, -where; without_nan=True)
+        nanmean = numpy_mean(x, axis, -dtype, -out, keepdims, where; without_nan=True)
+        nanvar = numpy_var({_VARIED})
+        nanstd = numpy_std({_VARIED})
     torch:
+        nansum = numpy_sum(x, axis, keepdims, -dtype, -out; without_nan=True)
+        nanmean = numpy_mean(x, axis, keepdims, -dtype, -out; without_nan=True)
         var = torch_var({_SPREAD})
         std = torch_std({_SPREAD})
         var_mean std_mean({_SPREAD})

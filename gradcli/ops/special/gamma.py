@@ -185,10 +185,6 @@ def _softplus_in_c(beta: float, threshold: float) -> str:
     return curve if threshold == math.inf else f"g_choose({{0}} * {scale} > {limit}, {{0}}, {curve})"
 
 
-def _softplus_in_numpy(beta: float, threshold: float) -> str:
-    return f"_softplus({{0}}, {beta!r})" if threshold == math.inf else f"_softplus({{0}}, {beta!r}, {threshold!r})"
-
-
 softplus: Op = piecewise(
     "softplus",
     "x beta:number",
@@ -199,13 +195,13 @@ softplus: Op = piecewise(
     static={"beta": 1, "threshold": math.inf},
     saves="x",
     ulps=4,
-    extended=extended.SOFTPLUS,
+    extended=extended.BODY,
     kinks=Kink(lambda x, beta, threshold: x * beta == threshold, "beta*x = threshold", "that of the curve"),
     doc="log(1 + exp(beta*x))/beta, without overflow; x itself where beta*x exceeds threshold (PyTorch's is 20). >>> softplus(x)",
     definition=_softplus_of,
     carries=(),
     c=_softplus_in_c,
-    numpy=lambda shapes, beta, threshold: _softplus_in_numpy(float(beta), float(threshold)),
+    numpy=lambda shapes, **given: f"_softplus({{0}}, {', '.join(repr(float(x)) for x in given.values() if x != math.inf)})",
 )
 
 declare("""
@@ -223,50 +219,44 @@ declare("""
 # them.
 
 
-def sympy_function(s: Any, name: str, value: Any, fdiff: Any, **fields: Any) -> Any:
-    """A function that sympy does not have, by its derivative and its value ``value(m, *arguments)``, for sympy's own lambdify, too."""
-
-    def of_numbers(*given: Any) -> Any:
-        import mpmath
-
-        return value(mpmath.mp, *given)
-
-    return type(name, (s.Function,), {"fdiff": fdiff, "by_mpmath": staticmethod(value), "_imp_": staticmethod(of_numbers), **fields})
-
-
-def by_order(s: Any, name: str, reference: Any, factor: Any = 1, formula: Any = None) -> Any:
-    """A function that sympy does not have, or has no limits of: of its order, which is one more in its derivative.
-
-    factor   what the function of the next order is multiplied by there
-    formula  what sympy has in its place but at some points: ``formula(x, n)``
-    """
-
-    def fdiff(self: Any, place: int) -> Any:
-        return factor * self.func(self.args[0], int(self.args[1]) + 1)
-
-    return sympy_function(s, name, lambda m, x, n: reference(m, x, int(n)), fdiff, formula=formula and staticmethod(formula))
-
-
-def in_sympy(name: str, reference: Any, slope: Any) -> Any:
-    """A function that sympy does not have: its derivative by the last argument, and by parameters one order more.
+def in_sympy(name: str, reference: Any, slope: Any, formula: Any = None) -> Any:
+    """A function that sympy does not have, or has no limits of: its derivative by the last argument, and by those before one order more.
 
     The static parameters are these orders, which are 0 where there are none.
+
+    slope    ``slope(s, function, values, orders)``: the derivative by the last argument
+    formula  what sympy has in its place but at some points: ``formula(x, n)``
     """
 
     def symbolic(s: Any, *arguments: Any, **static: int) -> Any:
         count = len(arguments)
 
+        def value(m: Any, *given: Any) -> Any:
+            return reference(m, *given[:count], *map(int, given[count:]))
+
+        def of_numbers(*given: Any) -> Any:  # for sympy's own lambdify
+            import mpmath
+
+            return value(mpmath.mp, *given)
+
         def fdiff(self: Any, place: int) -> Any:
             values, orders = self.args[:count], list(map(int, self.args[count:]))
             if place == count:
-                return slope(s, values, orders)
+                return slope(s, self.func, values, orders)
             orders[place - 1] += 1
             return self.func(*values, *orders)
 
-        made = sympy_function(s, name, lambda m, *given: reference(m, *given[:count], *map(int, given[count:])), fdiff)
-        return made(*arguments, *(static.values() or (0,) * (count - 1)))
+        fields = {"fdiff": fdiff, "by_mpmath": staticmethod(value), "_imp_": staticmethod(of_numbers)}
+        if formula is not None:
+            fields["formula"] = staticmethod(formula)
+        return type(name, (s.Function,), fields)(*arguments, *(static.values() or (0,) * (count - 1)))
 
     return symbolic
+
+
+def next_order(factor: Any = 1) -> Any:
+    """Return the slope of a function whose derivative is that of the next order, but for a factor."""
+    return lambda s, function, values, orders: factor * function(*values, orders[0] + 1)
 
 
 _STEPS = 12  # by which the argument is moved before the series is used
@@ -289,14 +279,8 @@ def _rise(x: Any, y: Any, n: int) -> Any:
     total = sign * sum(_fallen(start + j, step, n + 1) for j in range(_STEPS))
     total = total + (np.log1p(step / far) if n == 0 else sign / n * _fallen(far, step, n))
     total = total + sign / 2 * _fallen(far, step, n + 1) + _stirling(far, step, n)
-    plain = _psi(n, x + y) - _psi(n, x)
+    plain = _polygamma(x + y, n) - _polygamma(x, n)
     return np.where((x > 0) & (x + y > 0), total, plain)[()]
-
-
-def _psi(n: int, x: Any) -> Any:
-    from scipy import special
-
-    return special.polygamma(n, x) if n else special.digamma(x)
 
 
 def _fallen(x: Any, y: Any, power: int) -> Any:
@@ -472,14 +456,12 @@ def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
     return +value
 
 
-def _zeta_symbolic(s: Any, x: Any, q: Any, n: int = 0) -> Any:
-    """Sympy's zeta has no derivative by x; mpmath's has."""
+def _zeta_by_q(s: Any, function: Any, values: Any, orders: Any) -> Any:
+    (x, q), (n,) = values, orders
+    return -x * function(x + 1, q, n) - n * function(x + 1, q, n - 1)
 
-    def fdiff(self: Any, place: int) -> Any:
-        x, q, n = self.args
-        return self.func(x, q, n + 1) if place == 1 else -x * self.func(x + 1, q, n) - n * self.func(x + 1, q, n - 1)
 
-    return sympy_function(s, "zeta", lambda m, x, q, n: _zeta_reference(m, x, q, int(n)), fdiff)(x, q, n)
+_zeta_symbolic = in_sympy("zeta", _zeta_reference, _zeta_by_q)  # sympy's has no derivative by x
 
 
 zeta_slope: Op = elementwise(

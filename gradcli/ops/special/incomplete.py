@@ -75,7 +75,6 @@ erfcx_integral: Op = elementwise(
     latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} \operatorname{{erfcx}}\left({x}\right)\right)"},
     doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives never cancel.",
     carries=(),
-    numpy=lambda shapes, n: "_erfcx_integral({0})" if n == 1 else "",
 )
 
 
@@ -177,7 +176,7 @@ def torch_logit(x: Any, *, eps: Any = None) -> Any:
 
 @function(
     forward=OfSciPy("entr"), partials=(lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),), symbolic=lambda s, x: -x * s.log(x),
-    domain="x >= 0", backward="SpecialEntr", extended=extended.ENTROPY, ulps=3, carries=(0.0, 0.36787944117144233),
+    domain="x >= 0", backward="SpecialEntr", extended=extended.BODY, ulps=3, carries=(0.0, 0.36787944117144233),
 )  # fmt: skip
 def entr(x: Any) -> Any:
     """-x*log(x), and 0 at x = 0, where the derivative is infinite."""
@@ -288,7 +287,7 @@ _gammainc_reference, _gammaincc_reference = _regularized(1), _regularized(-1)
 
 
 def _density_in_sympy(sign: int) -> Any:
-    def slope(s: Any, values: Any, orders: Any) -> Any:
+    def slope(s: Any, function: Any, values: Any, orders: Any) -> Any:
         a, x = values
         at = s.Dummy(positive=True)
         return sign * s.diff(s.exp((at - 1) * s.log(x) - x - s.loggamma(at)), at, orders[0]).subs(at, a)
@@ -388,7 +387,7 @@ def _betainc_reference(m: Any, a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -
     return _differentiated("betainc", part, (n, k))(m, a, b, x)
 
 
-def _beta_in_sympy(s: Any, values: Any, orders: Any) -> Any:
+def _beta_in_sympy(s: Any, function: Any, values: Any, orders: Any) -> Any:
     p, q, x = values
     a, b = s.Dummy(positive=True), s.Dummy(positive=True)
     logarithm = (a - 1) * s.log(x) + (b - 1) * s.log(1 - x) - s.loggamma(a) - s.loggamma(b) + s.loggamma(a + b)

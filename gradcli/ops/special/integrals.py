@@ -14,12 +14,11 @@ from gradcli.ops import extended
 from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
-from gradcli.ops.elementwise.exponential import exp, expm1, log, sqrt, xlogy
+from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
-from gradcli.ops.elementwise.trigonometric import cos, cosh, sin, sinh
+from gradcli.ops.elementwise.trigonometric import cos, cosh, sinh
 from gradcli.ops.registry import REQUIRED, Kink, OfSciPy, Op, composite, declare, elementwise, function, is_number, nodes_for
-from gradcli.ops.special.gamma import by_order, gamma, lgamma, softplus
-from gradcli.ops.special.incomplete import betainc
+from gradcli.ops.special.gamma import gamma, in_sympy, lgamma, next_order, softplus
 
 _FAR = 1e18  # where the first term of an asymptotic series is all that counts
 
@@ -45,7 +44,7 @@ def _hypergeometric_reference(m: Any, x: Any, above: tuple[float, ...], below: t
 
 
 def _in_sympy(s: Any, x: Any, above: tuple[float, ...], below: tuple[float]) -> Any:
-    return by_order(s, "hypergeometric", lambda m, x, n: _hypergeometric_reference(m, x, above, below, n))(x, 0)
+    return in_sympy("hypergeometric", lambda m, x, n: _hypergeometric_reference(m, x, above, below, n), next_order())(s, x, n=0)
 
 
 hypergeometric: Op = elementwise(
@@ -159,18 +158,6 @@ def _root(x: Any) -> Any:
 
 
 @function()
-def cosm1(x: Any) -> Any:
-    """cos(x) - 1, without its cancellation."""
-    return -2 * square(sin(x / 2))
-
-
-@function(domain="x > 0")
-def powm1(x: Any, y: Any) -> Any:
-    """x**y - 1, without its cancellation."""
-    return expm1(xlogy(y, x))
-
-
-@function()
 def rgamma(x: Any) -> Any:
     """1/gamma(x)."""
     return 1 / gamma(x)
@@ -180,12 +167,6 @@ def rgamma(x: Any) -> Any:
 def poch(z: Any, m: Any) -> Any:
     """Pochhammer's symbol, gamma(z + m)/gamma(z)."""
     return exp(lgamma(z + m) - lgamma(z))
-
-
-@function(domain="a > 0 and b > 0 and 0 <= x <= 1")
-def betaincc(a: Any, b: Any, x: Any) -> Any:
-    """1 - betainc(a, b, x)."""
-    return betainc(b, a, 1 - x)
 
 
 # Orthogonal polynomials, by their recurrences
@@ -248,13 +229,12 @@ def _quotient(x: Any, n: int, turns: bool) -> Any:
     return np.where(np.isinf(x), 1 / np.abs(u), np.where(np.abs(u) <= n, near, far))[()]
 
 
-def _quotient_written(value: str, slope: str, n: int, turns: bool) -> str:
-    """Write the quotient by functions for the value, of half turns, and for the slope."""
+def _quotient_in_numpy(shapes: Any, n: int, turns: bool) -> str:
     if n > 1:
         return ""
     if n:
-        return f"{slope}({math.pi!r} * {{0:atom}})" if turns else f"{slope}({{0}})"
-    return f"{value}({{0}})" if turns else f"{value}({{0:atom}} / {math.pi!r})"
+        return f"_sine_slope({math.pi!r} * {{0:atom}})" if turns else "_sine_slope({0})"
+    return "np.sinc({0})" if turns else f"np.sinc({{0:atom}} / {math.pi!r})"
 
 
 def _quotient_reference(m: Any, x: Any, n: int, turns: bool) -> Any:
@@ -279,7 +259,7 @@ def _quotient_symbolic(s: Any, x: Any, n: int, turns: bool) -> Any:
         return s.diff(s.sin(u) / u, x, n) / (s.pi**n if turns else 1)
 
     reference = partial(_quotient_reference, turns=turns)
-    return by_order(s, "sine_quotient", reference, s.pi if turns else 1, formula)(x, n)
+    return in_sympy("sine_quotient", reference, next_order(s.pi if turns else 1), formula)(s, x, n=n)
 
 
 sine_quotient: Op = elementwise(
@@ -296,7 +276,7 @@ sine_quotient: Op = elementwise(
     },
     doc="The n-th derivative of sin(u)/u at u = x, or at u = pi*x, which counts half turns.",
     carries=lambda m, out, x, e, n, turns: e * ((math.pi if turns else 1.0) / (n + 2)),
-    numpy=lambda shapes, n, turns: _quotient_written("np.sinc", "_sine_slope", n, turns),
+    numpy=_quotient_in_numpy,
 )
 
 
@@ -357,28 +337,13 @@ def _expn(x: Any, n: int) -> Any:
 
 expn: Op = elementwise(
     "expn", "x", _expn, lambda m, x, n: m.expint(n, x),
-    lambda out, x, n: -expn(x, n=n - 1) if n else -out * (1 + 1 / x), symbolic=lambda s, x, n: s.expint(n, x),
+    lambda out, x, n: -expn(x, n=n - 1) if n else -out * (1 + 1 / x),
     static={"n": 1}, saves="x out", domain="x > 0", ulps=24,
     written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first. >>> expn(2, x)",
     carries=(0.0,),
     numpy=lambda shapes, n: f"special.expn({n}, {{0}})",
 )
-
-
-@function()
-def spherical_bessel_j0(x: Any) -> Any:
-    """sin(x)/x, and 1 at x = 0.
-
-    >>> spherical_bessel_j0(x)
-    """
-    return sine_quotient(x, n=0)
-
-
-@function("E1 exp1", domain="x > 0")
-def e1(x: Any) -> Any:
-    """The exponential integral expn(1, x)."""
-    return expn(x, n=1)
 
 
 @function(results="si ci")
@@ -402,6 +367,8 @@ declare("""
         exprel dawsn(x)
         ellipk ellipe(m)
         expn(n, x)
+        E1 exp1 = expn(x; n=1)
+        spherical_bessel_j0 = sine_quotient(x; n=0)
 """)
 
 
@@ -452,7 +419,6 @@ iv = _bessel(
     lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
     "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an integer", ulps=16,
     carries=(0.0,),
-    torch=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
 )
 kv = _bessel(
     "kv", "besselk",
@@ -460,42 +426,6 @@ kv = _bessel(
     "The modified Bessel function of the second kind and of order v.", domain="x > 0", ulps=40,
     carries=(0.0,),
 )
-
-
-@function("j0 bessel_j0")
-def j0(x: Any) -> Any:
-    """The Bessel function jv(0, x)."""
-    return jv(x, v=0)
-
-
-@function("j1 bessel_j1")
-def j1(x: Any) -> Any:
-    """The Bessel function jv(1, x)."""
-    return jv(x, v=1)
-
-
-@function("y0 bessel_y0", domain="x > 0")
-def y0(x: Any) -> Any:
-    """The Bessel function yv(0, x)."""
-    return yv(x, v=0)
-
-
-@function("y1 bessel_y1", domain="x > 0")
-def y1(x: Any) -> Any:
-    """The Bessel function yv(1, x)."""
-    return yv(x, v=1)
-
-
-@function("k0 modified_bessel_k0", domain="x > 0")
-def k0(x: Any) -> Any:
-    """kv(0, x)."""
-    return kv(x, v=0)
-
-
-@function("k1 modified_bessel_k1", domain="x > 0")
-def k1(x: Any) -> Any:
-    """kv(1, x)."""
-    return kv(x, v=1)
 
 
 def _i0_slope(out: Any, x: Any) -> Any:
@@ -556,4 +486,10 @@ declare("""
         yv yn bessely = yv(v, x|z)
         iv besseli = iv(v, x|z)
         kv kn besselk = kv(v, x|z)
+        j0 bessel_j0 = jv(x; v=0)
+        j1 bessel_j1 = jv(x; v=1)
+        y0 bessel_y0 = yv(x; v=0)
+        y1 bessel_y1 = yv(x; v=1)
+        k0 modified_bessel_k0 = kv(x; v=0)
+        k1 modified_bessel_k1 = kv(x; v=1)
 """)

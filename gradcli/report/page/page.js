@@ -10,7 +10,7 @@ let view = null; // the query that is shown
 let at = 0; // its step
 let timer = null;
 
-// -- A query: the elements and the boxes of its nodes, its steps, and when nodes and edges become known.
+// -- A query: its steps, and the elements and the boxes of its nodes.
 
 function viewOf(root) {
   const picture = one(".picture", root);
@@ -21,29 +21,14 @@ function viewOf(root) {
       if (picture?.contains(element)) found.boxes.set(id, element);
     }
   }
-  found.known = { forward: new Map(), backward: new Map(), edges: new Map() };
-  found.steps.forEach((step, place) => {
-    const focus = ids(step.dataset.focus);
-    const phase = step.className;
-    if (phase === "forward") found.known.forward.set(focus[0], place);
-    if (phase === "seed" || phase === "backward") found.known.backward.set(last(focus), place);
-    if (phase === "backward") found.known.edges.set(between(found, ...focus), place);
-  });
   return found;
 }
 
 // Edges are called by the last nodes of the boxes that they join.
-function between(view, ...nodes) {
-  return nodes.map((id) => boxId(view.boxes.get(id))).sort((a, b) => a - b).join(" ");
-}
-
-function boxId(box) {
-  return box ? last(ids(box.dataset.nodes)) : 0;
-}
-
-function edgeKey(edge) {
-  return [edge.dataset.from, edge.dataset.to].sort((a, b) => a - b).join(" ");
-}
+const joined = (...boxes) => boxes.sort((a, b) => a - b).join(" ");
+const edgeKey = (edge) => joined(edge.dataset.from, edge.dataset.to);
+const boxId = (box) => (box ? last(ids(box.dataset.nodes)) : 0); // the last of the nodes that an element stands for
+const between = (...nodes) => joined(...nodes.map((id) => boxId(view.boxes.get(id))));
 
 function show(root) {
   pause();
@@ -52,9 +37,11 @@ function show(root) {
   const isPlayed = view.steps.length > 0;
   player.hidden = side.hidden = !isPlayed;
   if (!isPlayed) return;
-  for (const box of all("[data-nodes]", view.picture)) box.setAttribute("role", "button");
   one("svg", view.picture).setAttribute("role", "group");
-  one("[data-nodes]", view.picture)?.setAttribute("tabindex", 0);
+  for (const box of all("[data-nodes]", view.picture)) {
+    box.setAttribute("role", "button");
+    box.setAttribute("tabindex", 0);
+  }
   slider.max = view.steps.length - 1;
   go(view.steps.length - 1);
 }
@@ -101,7 +88,11 @@ function go(to) {
   const step = view.steps[at];
   const focus = ids(step.dataset.focus);
   const tone = { forward: "forward", start: "" }[step.className] ?? "backward";
-  const { forward, backward, edges } = view.known;
+  // What is still to come, of the steps in some phases.
+  const coming = (of, ...phases) => new Set(view.steps.slice(at + 1).filter((each) => phases.includes(each.className)).map((each) => of(ids(each.dataset.focus))));
+  const ahead = coming(last, "forward");
+  const unreached = coming(last, "seed", "backward");
+  const unpassed = coming((nodes) => between(...nodes), "backward");
   slider.value = at;
   slider.setAttribute("aria-valuetext", `Step ${at} of ${slider.max}, ${[...step.children].map((each) => each.textContent).join(". ")}`);
   one(".count").textContent = `${at} / ${slider.max}`;
@@ -111,32 +102,26 @@ function go(to) {
   telling.className = `telling ${tone}`;
   telling.replaceChildren(...step.cloneNode(true).childNodes);
   for (const box of all("[data-nodes]", view.picture)) {
-    box.classList.toggle("is-ahead", (forward.get(boxId(box)) ?? 0) > at);
-    box.classList.toggle("is-unreached", (backward.get(boxId(box)) ?? Infinity) > at);
+    box.classList.toggle("is-ahead", ahead.has(boxId(box)));
+    box.classList.toggle("is-unreached", unreached.has(boxId(box)));
   }
-  const now = step.className === "backward" ? between(view, ...focus) : null;
-  for (const edge of all("[data-from]", view.picture)) {
-    edge.classList.toggle("is-ahead", (forward.get(Number(edge.dataset.to)) ?? 0) > at);
-    edge.classList.toggle("is-unpassed", (edges.get(edgeKey(edge)) ?? Infinity) > at);
-  }
+  const now = step.className === "backward" ? between(...focus) : null;
   mark("is-now", focus);
   for (const each of ["forward", "backward"]) mark(each, each === tone ? focus : []);
-  for (const edge of all("[data-from]", view.picture)) edge.classList.toggle("is-now", edgeKey(edge) === now);
+  for (const edge of all("[data-from]", view.picture)) {
+    edge.classList.toggle("is-ahead", ahead.has(Number(edge.dataset.to)));
+    edge.classList.toggle("is-unpassed", unpassed.has(edgeKey(edge)));
+    edge.classList.toggle("is-now", edgeKey(edge) === now);
+  }
   const shown = last(focus) ?? Math.max(...view.elements.keys());
   select(shown, true);
   bring(view.source, view.elements.get(shown).find((element) => view.source.contains(element)));
 }
 
-function onward() {
-  go(at + 1);
-  timer = at < view.steps.length - 1 ? setTimeout(onward, Number(one("select", player).value)) : null;
+function play(from) {
+  go(from);
+  timer = at < view.steps.length - 1 ? setTimeout(() => play(at + 1), Number(one("select", player).value)) : null;
   labelled();
-}
-
-function play() {
-  if (timer !== null) return pause();
-  if (at === view.steps.length - 1) at = -1;
-  onward();
 }
 
 function pause() {
@@ -155,40 +140,6 @@ function move(to) {
   go(to);
 }
 
-// -- The way through the graph, the text and an array by keys.
-
-// Left and up to an operand, right and down to a user.
-function walked(box, key) {
-  const boxes = all("[data-nodes]", view.picture);
-  if (key === "Home") return boxes[0];
-  if (key === "End") return last(boxes);
-  const way = { ArrowLeft: "operands", ArrowUp: "operands", ArrowRight: "users", ArrowDown: "users" }[key];
-  const nodes = ids(box.dataset.nodes).flatMap((id) => ids(row(id).dataset[way]));
-  return nodes.map((id) => view.boxes.get(id)).find((other) => other && other !== box);
-}
-
-// Right and left from part to part of the text, up to the part around, down into it.
-function read(part, key) {
-  const parts = all(".part", view.source);
-  const place = parts.indexOf(part);
-  const next = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: parts.length - 1 }[key];
-  if (key === "ArrowUp") return part?.parentElement.closest(".part");
-  return key === "ArrowDown" ? one(".part", part ?? view.source) : parts[next];
-}
-
-// An entry of an array, by the cell of its picture.
-function tell(heat, place) {
-  const entries = JSON.parse(one("pre", heat).textContent).flat(Infinity);
-  if (!(place >= 0 && place < entries.length)) return;
-  heat.dataset.place = place;
-  const index = [];
-  for (const extent of ids(heat.dataset.shape).reverse()) {
-    index.unshift(place % extent);
-    place = Math.floor(place / extent);
-  }
-  one("[aria-live]", heat).textContent = `[${index.join(", ")}] = ${entries[heat.dataset.place]}`;
-}
-
 // A path of a name: what is not on it fades.
 function follow(button) {
   const isOn = button.getAttribute("aria-pressed") !== "true";
@@ -196,7 +147,7 @@ function follow(button) {
   button.setAttribute("aria-pressed", isOn);
   const path = ids(button.dataset.path);
   const boxes = path.map((id) => view.boxes.get(id));
-  const edges = path.slice(1).map((id, place) => between(view, path[place], id));
+  const edges = path.slice(1).map((id, place) => between(path[place], id));
   for (const box of all("[data-nodes]", view.picture)) box.classList.toggle("off-path", isOn && !boxes.includes(box));
   for (const edge of all("[data-from]", view.picture)) edge.classList.toggle("off-path", isOn && !edges.includes(edgeKey(edge)));
 }
@@ -211,53 +162,23 @@ function pointed(event) {
 }
 document.addEventListener("pointerover", pointed);
 document.addEventListener("focusin", pointed);
-document.addEventListener("pointermove", (event) => {
-  const image = closest(event, ".heat[data-shape] img");
-  if (!image) return;
-  const row = Math.floor((event.offsetY / image.clientHeight) * image.naturalHeight);
-  tell(image.parentElement, row * image.naturalWidth + Math.floor((event.offsetX / image.clientWidth) * image.naturalWidth));
-});
 document.addEventListener("click", (event) => {
   const node = closest(event, ".part, .picture [data-nodes], .row > summary");
   const link = closest(event, ".link");
   const button = closest(event, "[data-by], .fit, .path, #play");
   if (link) event.preventDefault();
   if (link) select(Number(link.hash.replace(/.*n/, "")));
-  else if (button?.id === "play") play();
+  else if (button?.id === "play") timer === null ? play(at < view.steps.length - 1 ? at + 1 : 0) : pause();
   else if (button?.dataset.by) move(at + Number(button.dataset.by));
   else if (button?.className === "fit") view.picture.classList.toggle("whole");
   else if (button) follow(button);
-  else if (node) select(last(ids((node.dataset.nodes ? node : node.parentElement).dataset.nodes)));
+  else if (node) select(boxId(node.closest("[data-nodes]")));
 });
 document.addEventListener("keydown", (event) => {
-  const { key, target } = event;
   const box = closest(event, ".picture [data-nodes]");
-  const heat = closest(event, ".heat[data-shape]");
-  const part = one(".part.is-lit", view.source ?? document);
-  if (event.ctrlKey || event.metaKey || event.altKey || !/^(Arrow|Home|End|Enter| )/.test(key)) return;
-  const isEnter = key === "Enter" || key === " ";
-  if (box || target === view.source) {
-    event.preventDefault();
-    const next = box ? walked(box, key) : read(part, key);
-    if (isEnter && (box || part)) select(last(ids((box ?? part).dataset.nodes)));
-    else if (box && next) {
-      for (const each of all("[data-nodes]", view.picture)) each.setAttribute("tabindex", each === next ? 0 : -1);
-      next.focus();
-      bring(view.picture, next);
-    } else if (next) {
-      mark("is-lit", ids(next.dataset.nodes));
-      bring(view.source, next);
-      one(".unseen").textContent = next.textContent;
-    }
-  } else if (target === heat && !isEnter) {
-    event.preventDefault();
-    const columns = one("img", heat).naturalWidth;
-    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[key];
-    tell(heat, heat.dataset.place ? Number(heat.dataset.place) + step : 0);
-  } else if (target.matches(".controls button")) {
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: view.steps.length - 1 }[key];
-    if (to !== undefined) move(to);
-  }
+  if (!box || !/^(Enter| )$/.test(event.key)) return;
+  event.preventDefault();
+  select(boxId(box));
 });
 slider.addEventListener("input", () => move(Number(slider.value)));
 // A slider that has the focus speaks for itself.

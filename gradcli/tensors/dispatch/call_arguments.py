@@ -28,12 +28,12 @@ _FLOATS_ONLY = words("""
     adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
     adaptive_max_pool3d addcdiv avg_pool1d avg_pool2d batch_norm binary_cross_entropy
     binary_cross_entropy_with_logits cdist celu cholesky cholesky_inverse cholesky_solve
-    cosine_similarity cross_entropy det dist eigh eigvalsh elu frac frexp gelu glu hardshrink
-    hardsigmoid hardswish huber_loss hypot inv inverse kl_div leaky_relu
+    cosine_similarity cross_entropy det dist eigh eigvalsh elu frac gelu glu hardshrink
+    hardsigmoid hardswish huber_loss hypot interpolate inv inverse kl_div leaky_relu
     lerp linalg.eigh linalg.eigvalsh linalg.norm linalg.qr linalg.svd linalg.vector_norm
     local_response_norm log_softmax logaddexp logaddexp2 logcumsumexp logdet logsigmoid lu
     matrix_exp max_pool1d mish mse_loss multi_margin_loss multilabel_margin_loss
-    multilabel_soft_margin_loss nanmean nanquantile nextafter nll_loss norm normalize
+    multilabel_soft_margin_loss nanmean nanquantile nll_loss norm normalize
     pdist prelu qr quantile rrelu selu silu slogdet smooth_l1_loss softmax softmin softplus
     softshrink svd triangular_solve vector_norm
 """)
@@ -43,7 +43,7 @@ _NO_BOOLEANS = words("""
     max_pool3d median mm mv nanmedian positive relu relu6 searchsorted softsign tanhshrink
     tensordot threshold topk trace trapezoid vdot
 """)
-_ALSO_LONG = ("avg_pool1d", "avg_pool2d")  # which take int64, too
+_ALSO = {"avg_pool1d": "int64", "avg_pool2d": "int64", "interpolate": "uint8"}  # which take these, too
 
 # Numbers that are whole where whole numbers are multiplied with them.
 TRUNCATED: Mapping[str, tuple[str, ...]] = {
@@ -51,20 +51,20 @@ TRUNCATED: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 # Functions made of operations on floats whose results are whole numbers again: of the first tensor's dtype, or long. Elsewhere,
 # what is put into a tensor takes its dtype, or the operands are floats from the beginning: doubles, or of their common dtype.
-RESULTS: Mapping[str, Literal["first", "long", "value", "source", "double", "promoted"]] = {
+RESULTS: Mapping[str, Literal["first", "long", "value", "double", "promoted"]] = {
     **dict.fromkeys(words("""
         diag diagflat pad hardtanh relu6 nan_to_num diag_embed scatter_add dropout dropout1d dropout2d dropout3d threshold heaviside
         cross linalg.cross block_diag tensordot constant_pad_nd max_pool2d max_pool3d
-    """) | TRUNCATED.keys() | {*_ALSO_LONG}, "first"),
+        avg_pool1d avg_pool2d
+    """) | TRUNCATED.keys(), "first"),
     **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
     **dict.fromkeys(words("masked_fill index_fill scatter index_add fill"), "value"),
-    **dict.fromkeys(("diagonal_scatter", "select_scatter", "slice_scatter"), "source"),
     "float_power": "double",
     **dict.fromkeys(words("mse_loss smooth_l1_loss huber_loss soft_margin_loss cov corrcoef trapezoid trapz"), "promoted"),
 }  # fmt: skip
 # Functions whose second operand is a mask, and those whose tensors are of one dtype.
 _MASKS = frozenset({"masked_select", "masked_fill", "masked_scatter"})
-_ONE_DTYPE = words("heaviside lerp inner linear cross linalg.cross cartesian_prod meshgrid")
+_ONE_DTYPE = words("heaviside lerp inner linear cross linalg.cross meshgrid")
 # The fewest and the most axes that operands may have.
 _RANKS: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("tril", "triu", "rot90"), (2, 64)), **dict.fromkeys(("outer", "ger"), (1, 1)), "meshgrid": (0, 1),
@@ -76,7 +76,7 @@ IN_PLACE_TOO = words("""
     add addbmm addcdiv addcmul addmm addmv addr baddbmm bitwise_and bitwise_left_shift
     bitwise_not bitwise_or bitwise_right_shift bitwise_xor clamp_max clamp_min conj_physical
     cumprod cumsum deg2rad detach div divide frac gcd index_add index_copy index_fill
-    index_reduce lcm ldexp logit masked_fill masked_scatter mvlgamma nextafter put rad2deg
+    lcm ldexp logit masked_fill masked_scatter mvlgamma rad2deg
     renorm round scatter scatter_add scatter_reduce sub subtract tril triu true_divide
 """)
 # Functions that are no methods in PyTorch.
@@ -92,7 +92,7 @@ def bare(name: str) -> str:
 
 def _refuses(name: str, dtype: np.dtype[Any]) -> bool:
     """Return whether a function takes no whole numbers or booleans of a dtype."""
-    return (name in _FLOATS_ONLY and not (dtype.name == "int64" and name in _ALSO_LONG)) or (dtype.kind == "b" and name in _NO_BOOLEANS)
+    return (name in _FLOATS_ONLY and _ALSO.get(name) != dtype.name) or (dtype.kind == "b" and name in _NO_BOOLEANS)
 
 
 def check_taken(name: str, arguments: Sequence[Any]) -> None:
@@ -161,8 +161,8 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     """Return what a call of one of PyTorch's functions becomes; None where it stays as it is."""
     name = bare(name)
     rule = RESULTS.get(name)
-    if rule in ("value", "source"):
-        return _put_in(arguments, keywords, 1 if rule == "source" else -1)
+    if rule == "value":
+        return _put_in(arguments, keywords)
     if name in _SCALING:
         return _scaled(name, arguments, keywords)
     kinds = [a.array.dtype for a in arguments if isinstance(a, Tensor)]
@@ -217,27 +217,27 @@ def _scaled(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) ->
     return Settled(in_dtype(tuple(given), kind), {**keywords, "alpha": int(alpha)}, kind)
 
 
-def _put_in(arguments: Sequence[Any], keywords: Mapping[str, Any], place: int) -> Settled | None:
+def _put_in(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
     """A value that is put into the first tensor, in the dtype of that; so is the result."""
     first = arguments[0] if arguments else None
     name = next((key for key in ("value", "source", "src") if key in keywords), None)
     if not isinstance(first, Tensor) or (name is None and len(arguments) < 2):
         return None
-    value, kind = arguments[place] if name is None else keywords[name], first.dtype
+    value, kind = arguments[-1] if name is None else keywords[name], first.dtype
     number = isinstance(value, (bool, int, float))
     if kind.is_floating_point and (number or getattr(value, "dtype", kind) is kind):
         return None
     keywords = dict(keywords)
     if isinstance(keywords.get("alpha"), float) and not kind.is_floating_point:
         keywords["alpha"] = int(keywords["alpha"])  # as whole numbers are multiplied with it
-    if isinstance(value, Tensor) and (place == 1 or not value.array.ndim):
+    if isinstance(value, Tensor) and not value.array.ndim:
         value = value.to(kind)
     elif number:
         value = np.asarray(value).astype(first.array.dtype).item()
     if name is not None:
         return Settled(tuple(arguments), {**keywords, name: value}, kind)
     given = [*arguments]
-    given[place] = value
+    given[-1] = value
     return Settled(tuple(given), keywords, kind)
 
 

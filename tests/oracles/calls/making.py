@@ -20,7 +20,5 @@ CALLS = {
     "vander": ("V", "V, 4", "V, N=2", "V, increasing=True", "V, 3, True", "M", "M, N=4"),
     "one_hot": ("K, 3", "J, 3", "L, num_classes=4"),
     "rand randn": (),
-    "cartesian_prod": ("V, W", "V", "V, W, Q[:2]"),
-    "combinations": ("V", "O, 3", "V, r=2, with_replacement=True", "V, 1"),
     "meshgrid": ("V, W[:2]", "V, W[:2], indexing='ij'", "V, W[:2], indexing='xy'", "V, W, Q[:2]", "V, W[:2], sparse=True"),
 }  # fmt: skip
