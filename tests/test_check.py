@@ -254,6 +254,20 @@ def test_what_has_names_without_values_is_decided_for_all_of_them(check, text, v
     assert code == (0 if verdict == "agree" else 1)
 
 
+def test_a_value_that_comes_later_is_that_of_what_was_made_of_the_name(call_cli):
+    done = call_cli("check", "-", "--format", "json", stdin="y = x**2\ny\nx = 3\ny*x\nassert y == 9\n")
+    assert done.returncode == 0, done.stdout
+    anywhere, here, _ = json.loads(done.stdout)
+    assert (anywhere["value"] == 9, here["value"]) == (False, 27)
+
+
+@pytest.mark.parametrize("text", ["np.arange(1, 3, a)*x", "assert x**2 >= 0 for x in 0..a", "assert sin(x) == x within a"])
+def test_a_name_that_decides_what_is_computed_needs_a_value(call_cli, text):
+    done = call_cli("check", "-e", text)
+    assert done.returncode == 2
+    assert "no value for 'a', which decides what is computed" in done.stdout
+
+
 def test_a_number_that_cannot_stand_for_a_name_is_said_to_be_tried(call_cli):
     done = call_cli("check", "-", stdin="X = stack([ones(3), v], axis=1)\nassert sum(X) == 3 + sum(v)\n")
     assert done.returncode == 2

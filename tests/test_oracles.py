@@ -177,7 +177,7 @@ _THRESHOLDS = {
     "gammainc_slope": "two formulas", "hypergeometric": "two formulas",
     "hurwitz_zeta": "stands for infinity", "betainc_slope": "two formulas", "beta_sf": "two formulas",
     "nanmax": "counts entries", "nanmin": "counts entries",
-    "numpy_logsumexp": "taken away and added again", "numpy_pinv": "below it a singular value is taken for 0", "yv": "two formulas",
+    "numpy_logsumexp": "taken away and added again", "yv": "two formulas",
 }  # fmt: skip
 _CONSTANTS: dict[tuple[str, int, str, str], list[tuple[str, object]]] = defaultdict(list)  # code that records share is found in one of them
 for _record in records():

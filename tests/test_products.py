@@ -99,7 +99,6 @@ UNUSABLE: list[tuple[str, dict[str, tuple[int, ...]], str]] = [
     ("F.pixel_shuffle(x, 2)", {"x": (3, 2, 2)}, "cannot reshape"),
     ("F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)", {"x": (2, 2)}, "dropout is random"),
     ("F.scaled_dot_product_attention(x, x, x, x, is_causal=True)", {"x": (2, 2)}, "attn_mask must be None"),
-    ("F.grid_sample(x, g, 'bicubic')", {"x": (1, 1, 2, 2, 2), "g": (1, 1, 1, 1, 3)}, "does not exist for 3 dimensions"),
 ]  # fmt: skip
 
 

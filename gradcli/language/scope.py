@@ -70,6 +70,7 @@ class Scope:
         self.static_uses: dict[str, dict[StaticUse, None]] = {}  # leaves whose values a name's binding has taken beforehand
         self.outside: dict[str, Any] = {}  # values that replace the program's own bindings
         self.free: dict[str, Expr] = {}  # names without values, where these may move: the leaves that stand for them
+        self.decisive: set[str] = set()  # free names of which a number was taken beforehand
         self.lost: dict[str, Expr] = {}  # what names meant before a binding that has failed
         self.imported: dict[str, Any] = {}  # what import lines have bound names to: modules, functions, constants
         self.everything: list[str] = []  # modules all of whose names were imported
@@ -103,14 +104,15 @@ class Scope:
         """
         raw = np.asarray(value)
         kind = kind_of(raw)
-        leaf = self.graph.leaf(name, raw.shape, kind)
+        free = self.free.pop(name, None) if not raw.shape and kind == FLOAT else None  # what is made of it gets the value, too
+        leaf = self.graph.leaf(name, raw.shape, kind) if free is None else free
         with np.errstate(all="ignore"):  # what is too large for float32 is infinite, and is said where it is used
             self.values[leaf] = raw.astype(numpy_dtype(kind, self.precision), copy=False)[()]
         if raw.dtype.kind in "iu":
             self.whole.add(leaf)
         if const:
             self.frozen.add(leaf)
-        if name in self.names or name in self.leaves:
+        if free is None and (name in self.names or name in self.leaves):
             self.replaced.add(name)
         self.names[name] = self.leaves[name] = leaf
         self.objects.pop(name, None)
@@ -177,6 +179,8 @@ class Scope:
 
     def evaluate(self, node: Expr) -> Any:
         """The value of a node under the bindings so far. Raises EvaluationError, with the node, where it cannot be computed."""
+        if self.free:
+            self.decisive |= {leaf.payload.name for leaf in self.free.values() if leaf in reachable([node])}
         return forward([node], self.values, self.precision)[node]
 
     def is_integral(self, node: Expr) -> bool:

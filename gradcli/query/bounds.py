@@ -56,8 +56,7 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
     except Unsupported as error:
         raise EvaluationError(f"its range is not known: {error}") from None
     if found.value is None:
-        where = ", ".join(f"{name}={low!r}..{high!r}" for name, (low, high) in asked.box.items())
-        raise EvaluationError(f"the expression is defined nowhere in the box {where}")
+        raise EvaluationError(f"the expression is defined nowhere in the box {box_text(asked.box)}")
     names = list(variables)
     record.value = _bound(found.value, names)
     for name in asked.box:
@@ -71,6 +70,11 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
     for name, part in zip(["the value", *(f"d/d{n}" for n in names)], [found.value, *found.grad], strict=True):
         if part is not None:
             record.notes += _of_range(name, part, names, record.notes)
+
+
+def box_text(box: Mapping[str, Ends]) -> str:
+    """Ranges as they are written on the command line."""
+    return ", ".join(f"{name}={low!r}..{high!r}" for name, (low, high) in box.items())
 
 
 def refuse_unfit(root: Expr) -> None:

@@ -1,4 +1,4 @@
-"""Names without values: what mentions them is decided at points of its domain, and a point that fails is shown as simply as can be."""
+"""Names without values: what mentions them is decided at points of its domain: simple ones first."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from gradcli.report.records import Record
 from gradcli.report.verdicts import POINTS, Check, Verdict
 
 # -- Points for names without values: some of all signs and sizes, some within the domains of
-# operations, and simpler ones that fail, too. The same state gives the same points.
+# operations. The same state gives the same points.
 
 
 Point = dict[str, Any]  # numbers by names
@@ -83,21 +83,11 @@ def _within(low: float, high: float, random: np.random.Generator) -> float:
     return low + size if math.isfinite(low) else high - size if math.isfinite(high) else float(random.uniform(-4, 4))
 
 
-def simpler(point: Point) -> Iterator[Point]:
-    """The same point with one number made rounder, for finding the simplest that still fails."""
-    for name, number in point.items():
-        value = float(number)
-        for rounder in (float(round(value)), float(f"{value:.1g}"), float(f"{value:.2g}"), 1.0, 2.0, -1.0, 0.5):
-            if len(repr(rounder)) < len(repr(value)):
-                yield {**point, name: np.float64(rounder)}
-
-
 # -- Names without values in a program: leaves that stand for numbers -------------------------------
 
 
 _LETTER = re.compile(r"[^\W\d_]\d?|beta|gamma|zeta|psi")  # also with an index, such as y1
 _AROUND = 3  # points of the domain around which formulas are tried, too
-_WORTH_SHRINKING = 30  # further points that are tried to simplify one that fails
 _APART = 0.25  # the numbers of two names, so that nothing is equal by chance
 
 
@@ -114,13 +104,14 @@ def lower_freely(program: Program, statement: Statement, listed: Collection[str]
 
     listed    names that are meant as variables: those of constants, and those before brackets
     can_list  whether the user can list some
-    Raises GradcliError, of names with two readings too.
+    Raises GradcliError, of names with two readings too, and of those whose value decides what is computed.
     """
     scope = program.scope
+    scope.decisive = set()
     words = words_of(statement) if listed else ()
     _free(scope, [name for name in listed if name in words and name not in scope.names and name not in scope.functions])
     try:
-        return program.execute(statement)
+        return _decided(scope, program.execute(statement))
     except AmbiguousError:
         raise
     except GradcliError:
@@ -135,10 +126,16 @@ def lower_freely(program: Program, statement: Statement, listed: Collection[str]
             scope.names[name] = scope.lost.pop(name)
     _free(scope, names)
     try:
-        return program.execute(statement)
+        return _decided(scope, program.execute(statement))
     except GradcliError as error:
         _note_numbers(error, names)
         raise
+
+
+def _decided(scope: Scope, lowered: Lowered | None) -> Lowered | None:
+    for name in sorted(scope.decisive):
+        raise MissingValueError(f"no value for '{name}', which decides what is computed", help=f"give it one: {name}=1")
+    return lowered
 
 
 def _free(scope: Scope, names: Iterable[str]) -> None:
@@ -257,7 +254,8 @@ class SampledPoints:
             inside += 1
             held.update({i: claim.points for i, claim in enumerate(check.claims)})
             if check.worst is Verdict.MISMATCH:
-                return self._simplest(point, record), inside
+                again = self.at(point)  # with repairs; what was found around the point is told as it is
+                return again if again.check is not None and again.check.worst is Verdict.MISMATCH else record, inside
             if best is None or best.check is None or self._counts_for(check) > self._counts_for(best.check):
                 best, gravest = record, None if place in agreeing else point
         if gravest is not None:
@@ -326,29 +324,18 @@ class SampledPoints:
     @contextmanager
     def _columns(self, points: Sequence[Point]) -> Iterator[Lowered]:
         """The statement while its free names are columns of numbers."""
-        scope, names = self.program.scope, dict(self.program.scope.names)
+        scope = self.program.scope
+        tables, replaced = (scope.names, scope.leaves), set(scope.replaced)
+        before = [dict(table) for table in tables]
         wide = {leaf: scope.bind_value(name, np.array([point[name] for point in points])) for name, leaf in self.leaves.items()}
         try:
             (root,) = rebuild([self.lowered.value], wide, scope.graph)
             yield replace(self.lowered, value=root)
         finally:
-            scope.names.update({name: names[name] for name in self.leaves})
-            scope.leaves.update(self.leaves)
-            scope.replaced -= self.leaves.keys()
-
-    def _simplest(self, point: Point, record: Record) -> Record:
-        """The same mismatch at rounder numbers; one that was found around the point is told as it is."""
-        if (again := self.at(point)).check is None or again.check.worst is not Verdict.MISMATCH:
-            return record
-        for _ in range(_WORTH_SHRINKING):
-            for candidate in simpler(point):
-                found = self.at(candidate)
-                if found.check is not None and found.check.worst is Verdict.MISMATCH:
-                    point, record = candidate, found
-                    break
-            else:
-                break
-        return record
+            for table, meanings in zip(tables, before, strict=True):
+                table.clear()
+                table.update(meanings)
+            scope.replaced = replaced
 
 
 def _finite_slopes(record: Record, count: int) -> Any:

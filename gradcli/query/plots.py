@@ -18,7 +18,7 @@ from gradcli.language.run import Lowered, Program
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, in_words, levels, located
 from gradcli.plots.sampling import Samples, sampled
-from gradcli.query.bounds import place_notes, variables_of
+from gradcli.query.bounds import box_text, place_notes, variables_of
 from gradcli.query.evaluate import answers
 from gradcli.query.free_variables import SampledPoints
 from gradcli.query.names import missing
@@ -65,8 +65,7 @@ def fill(program: Program, columns: Columns, points: int | None, record: PlotRec
     if lost:
         record.notes.append(f"{lost} of {table.values.size} points of the table have no finite value")
     if not np.isfinite(record.grid.values).any():
-        where = ", ".join(f"{name}={low!r}..{high!r}" for name, (low, high) in ranges.items())
-        raise EvaluationError(f"the expression has no finite value anywhere for {where}")
+        raise EvaluationError(f"the expression has no finite value anywhere for {box_text(ranges)}")
 
 
 def _sharp(note: BoundNote, columns: Columns, ranges: Mapping[str, Ends]) -> BoundNote:
@@ -194,7 +193,7 @@ def _curves(program: Program, lowered: Lowered, columns: Columns, asked: AskedPl
     known = seeds(columns, name, (begin, end)) if columns.entrywise and not root.shape else []
     samples = sampled(steering.along(name, {}), begin, end, entries, known, _budget(columns), log=log)
     if not np.isfinite(samples.values).any():
-        raise EvaluationError(f"the expression has no finite value anywhere for {_ranges(asked)}")
+        raise EvaluationError(f"the expression has no finite value anywhere for {box_text(asked.ranges)}")
     drawn, table = columns(samples.xs), columns(record.at)
     labels = _labels(program, root, list(by))
     for entry, (label, names) in enumerate(labels):
@@ -214,10 +213,6 @@ def _budget(columns: Columns) -> int:
     """At how many points a curve may be computed."""
     least, most = (_FEWEST, _MOST_POINTS) if columns.entrywise else (_FEWEST, _MOST_SINGLE)
     return min(most, max(least, _WORK // columns.work))
-
-
-def _ranges(asked: AskedPlot) -> str:
-    return ", ".join(f"{name}={low!r}..{high!r}" for name, (low, high) in asked.ranges.items())
 
 
 def _labels(program: Program, root: Expr, by: Sequence[str]) -> list[tuple[str, dict[str, float]]]:

@@ -78,16 +78,12 @@ def cosine(x: Any, y: Any) -> Any:
 
 CASES = [
     Case("F.mse_loss(x, y)", lambda x, y: ((x - y) ** 2).mean(), XY),
-    Case("F.mse_loss(x, y, reduction='sum', weight=w)", lambda x, y, w: (w * (x - y) ** 2).sum(), XYW),
-    Case("F.mse_loss(x, y, weight=w)", lambda x, y, w: (w * (x - y) ** 2).sum() / w.sum(), XYW, "weighted mean"),
     Case("F.mse_loss(x, y, None, False)", lambda x, y: (x - y) ** 2, XY, "the older reduce"),
     Case("F.mse_loss(x, y, False)", lambda x, y: ((x - y) ** 2).sum(), XY, "the older size_average"),
     Case("F.l1_loss(x, y, reduction='none')", lambda x, y: size(x - y), {"x": some(2, 3), "y": some(3)}),
-    Case("F.l1_loss(x, y, weight=w)", lambda x, y, w: (w * size(x - y)).sum() / w.sum(), XYW),
     Case("F.smooth_l1_loss(x, y, beta=0.7)", lambda x, y: bent(x - y, 0.7).mean() / 0.7, XY),
     Case("F.smooth_l1_loss(x, y, beta=0)", lambda x, y: size(x - y).mean(), XY),
     Case("F.huber_loss(x, y, delta=1.3)", lambda x, y: bent(x - y, 1.3).mean(), XY),
-    Case("F.huber_loss(x, y, weight=w)", lambda x, y, w: (w * bent(x - y, 1.0)).mean(), XYW),
     Case("scipy.special.kl_div(x, y)", lambda x, y: x * np.log(x / y) - x + y, {"x": np.array([0.4, 1.7]), "y": np.array([1.2, 0.6])}),
     Case("F.kl_div(x, y, reduction='batchmean')", lambda x, y: (y * (np.log(y) - x)).sum() / 2, PLUS),
     Case("F.kl_div(x, y, log_target=True)", lambda x, y: (np.exp(y) * (y - x)).mean(), XY),

@@ -57,7 +57,7 @@ CANDIDATES = {
     "axis": ("0", "1", "-1", "(0, 1)"), "dim": ("0", "1", "-1", "(0, 1)"), "axes": ("(1, 0)", "1"), "dims": ("(0, 1)", "1"),
     "keepdims": ("True",), "keepdim": ("True",), "dtype": ("{lib}.int64", "{lib}.float32", "{lib}.float64", "bool"),
     "out": ("V", "M", "S"), "where": ("M > 0.4", "V > 0.4"), "initial": ("7.0", "-7.0", "0.6"), "mean": ("[[0.25], [0.5]]", "0.25"),
-    "correction": ("0.5", "0"), "ddof": ("1", "0.5"), "b": ("[[0.5, 2, 1.5]]", "S", "V"), "return_sign": ("True",),
+    "correction": ("0.5", "0"), "ddof": ("1", "0.5"), "b": ("[[0.5, 2, 1.5]]", "S", "V"),
     "order": ("'F'", "'A'", "'K'"), "copy": ("False", "True"), "casting": ("'unsafe'", "'no'"), "subok": ("False", "True"),
     "device": ("'cpu'", "'cuda'"), "reduction": ("'sum'", "'none'"),
     "mode": ("'wrap'", "'reflect'", "'reduced'", "'clip'", "'same'", "'raise'"), "kind": ("'stable'", "'heapsort'"),

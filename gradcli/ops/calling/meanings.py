@@ -49,7 +49,7 @@ declare(f"""
         argmax argmin(x, axis, -out, keepdims)
         max amax = max({_EXTREME})
         min amin = min({_EXTREME})
-        logsumexp(x, axis, b, keepdims, return_sign)
+        logsumexp(x, axis, b, keepdims)
         norm = numpy_norm(x, ord|p, axis, keepdims)
         transpose(x, axes+)
         zeros ones rand randn({_SHAPED})
@@ -296,7 +296,6 @@ _ALIKE_TABLE = """
     torch_solve = solve -left
     old_qr = qr -some
     reshape = numpy_reshape
-    chain_matmul = multi_dot
     torch_squeeze = squeeze
     torch_where = where
 """

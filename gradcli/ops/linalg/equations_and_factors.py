@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import tril, triu
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, scatter_add, transpose
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import (
@@ -128,7 +128,24 @@ def _read(x: Any, upper: bool) -> Any:
     return valued(x, (triu if upper else tril)(x))
 
 
-@function(domain="no zeros on the diagonal of x")
+def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
+    back = cholesky_solve(cotangent, x, upper=upper)
+    by_x = None
+    if wanted[1]:
+        factor = transposed(_read(x, True)) if upper else _read(x, False)
+        by_factor = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
+        by_x = transposed(by_factor) if upper else by_factor
+    return back, by_x
+
+
+def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
+    return equations_shape(x, y, "cholesky_solve")
+
+
+@function(
+    vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, saves="x out", core_dims=(2, 2),
+    domain="no zeros on the diagonal of x",
+)  # fmt: skip
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
     """The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not read, but its
     gradient is that of the product all the same, as in PyTorch.
@@ -351,11 +368,11 @@ def _lu(x: Any) -> tuple[Any, ...]:
 
     if not np.isfinite(x).all():
         raise EvaluationError("the matrix has entries that are not finite: it has no LU factors")
+    if x.size:
+        p, lower, upper = linalg.lu(x)
+        return p, lower, upper
     parts = tuple(np.zeros(shape, x.dtype) for shape in _lu_shape(x.shape))
     parts[0][...] = np.eye(x.shape[-2])
-    for place in np.ndindex(x.shape[:-2]) if x.size else ():
-        for part, factor in zip(parts, linalg.lu(x[place]), strict=True):
-            part[place] = factor
     return parts
 
 
@@ -385,8 +402,7 @@ def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> t
 def _padded(x: Any, n: int) -> Any:
     """Zeros behind the rows and columns, up to n of each."""
     *batch, rows, columns = x.shape
-    wide = concatenate(x, zeros((*batch, rows, n - columns), x), axis=-1) if columns < n else x
-    return concatenate(wide, zeros((*batch, n - rows, n), x), axis=-2) if rows < n else wide
+    return x if rows == columns == n else scatter_add(x, index=(..., (None, rows, None), (None, columns, None)), shape=(*batch, n, n))
 
 
 lu: Op = structural(
@@ -400,10 +416,7 @@ lu: Op = structural(
 def _pivots(x: Any) -> Any:
     from scipy import linalg
 
-    out = np.zeros((*x.shape[:-2], min(x.shape[-2:])), np.int64)
-    for place in np.ndindex(x.shape[:-2]) if x.size else ():
-        out[place] = linalg.lu_factor(x[place])[1] + 1
-    return out
+    return linalg.lu_factor(x)[1].astype(np.int64) + 1 if x.size else np.zeros((*x.shape[:-2], min(x.shape[-2:])), np.int64)
 
 
 pivots_of = structural(

@@ -323,6 +323,7 @@ declare(f"""
         linalg.vander = vander(x, *, count|N; increasing=True)
     numpy:
         slogdet = named_slogdet(x)
+        chain_matmul = multi_dot(**arrays|matrices)
     scipy:
         inv(x, -overwrite_a, -check_finite, -assume_a, -lower)
         det(x, -overwrite_a, -check_finite)

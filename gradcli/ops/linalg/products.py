@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Collection, Iterable, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,6 @@ from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.matrices import as_column, as_matrix, as_row, transposed
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import (
-    Alike,
     Function,
     Op,
     Shape,
@@ -134,8 +133,7 @@ def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return sum_(diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1)
 
 
-@function()
-def torch_product(x: Any, y: Alike, *, left: int, right: int) -> Any:
+def _product(x: Any, y: Any, left: int, right: int) -> Any:
     """A product that PyTorch has for arrays of these numbers of axes alone."""
     if (len(x.shape), len(y.shape)) != (left, right):
         shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
@@ -143,10 +141,12 @@ def torch_product(x: Any, y: Alike, *, left: int, right: int) -> Any:
     return matmul(x, y)
 
 
-@function()
-def torch_dot(x: Any, y: Alike) -> Any:
-    """The product of vectors."""
-    return torch_product(x, y, left=1, right=1)
+_of_matrices, _of_batches = partial(_product, left=2, right=2), partial(_product, left=3, right=3)
+_of_matrix_and_vector = partial(_product, left=2, right=1)
+for _name, _multiply in (
+    ("mm", _of_matrices), ("mv", _of_matrix_and_vector), ("bmm", _of_batches), ("dot", partial(_product, left=1, right=1)),
+):  # fmt: skip
+    composite(f"torch_{_name}", "x y:alike", _multiply, doc=f"torch.{_name}: the product of arrays of two numbers of axes.")
 
 
 @function()
@@ -177,15 +177,6 @@ def kron(x: Any, y: Any) -> Any:
     spread_x = reshape(x, shape=tuple(m for extent in a for m in (extent, 1)))
     spread_y = reshape(y, shape=tuple(m for extent in b for m in (1, extent)))
     return reshape(spread_x * spread_y, shape=tuple(i * j for i, j in zip(a, b, strict=True)))
-
-
-@function()
-def chain_matmul(*matrices: Any) -> Any:
-    """The product of several matrices.
-
-    >>> chain_matmul([x, y], [[1], [2], [3]])
-    """
-    return reduce(matmul, matrices)
 
 
 @function()
@@ -232,9 +223,8 @@ def _declare_sum(name: str, factors: str, multiply: Function, words: str) -> Non
     declare(f"torch:\n{name}(input, {factors.replace(' ', ', ')}, *, beta, alpha)")
 
 
-_of_matrices, _of_batches = partial(torch_product, left=2, right=2), partial(torch_product, left=3, right=3)
 _declare_sum("addmm", "mat1 mat2", _of_matrices, "a product of matrices")
-_declare_sum("addmv", "mat vec", partial(torch_product, left=2, right=1), "a product of a matrix and a vector")
+_declare_sum("addmv", "mat vec", _of_matrix_and_vector, "a product of a matrix and a vector")
 _declare_sum("addbmm", "batch1 batch2", lambda x, y: sum_(_of_batches(x, y), axis=0), "the sum of a batch's products of matrices")
 _declare_sum("baddbmm", "batch1 batch2", _of_batches, "a batch's products of matrices")
 _declare_sum("addr", "vec1 vec2", outer, "the outer product of vectors")
@@ -243,7 +233,23 @@ _declare_sum("addr", "vec1 vec2", outer, "the outer product of vectors")
 # -- The vector product of three-dimensional space -------------------------------------------------
 
 
-def _vector_product(x: Any, y: Any) -> Any:
+def _cross_shape(x: Shape, y: Shape) -> Shape:
+    if x[-1:] != (3,) or y[-1:] != (3,):
+        raise ShapeError(f"cross needs vectors of 3 entries, not the shapes {x} and {y}")
+    return np.broadcast_shapes(x, y)
+
+
+def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    return vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
+
+
+@function(
+    shape=_cross_shape, saves="x y", core_dims=(1, 1), public=False,
+    vjp=_vector_product_vjp,
+    backward="LinalgCross", ulps=4,
+    numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
+)  # fmt: skip
+def vector_product(x: Any, y: Any) -> Any:
     """The vector product of vectors along the last axis."""
     (a, b, c), (d, e, f) = ([getitem(v, index=(..., i)) for i in range(3)] for v in (x, y))
     return stack(b * f - c * e, c * d - a * f, a * e - b * d, axis=-1)
@@ -267,7 +273,7 @@ def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, 
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = movedim(x, source=axisa, destination=-1), movedim(y, source=axisb, destination=-1)
-    result = _vector_product(_in_space(x, y), _in_space(y, x))
+    result = vector_product(_in_space(x, y), _in_space(y, x))
     if x.shape[-1] == y.shape[-1] == 2:
         return getitem(result, index=(..., 2))
     return movedim(result, source=-1, destination=axisc)
@@ -286,9 +292,9 @@ def torch_cross(x: Any, y: Any, *, axis: int | None = None) -> Any:
 
 declare(f"""
     torch:
-        mm = torch_product({_TWO}; left=2, right=2)
-        mv = torch_product({_TWO}; left=2, right=1)
-        bmm = torch_product({_TWO}; left=3, right=3)
+        mm = torch_mm({_TWO})
+        mv = torch_mv({_TWO})
+        bmm = torch_bmm({_TWO})
         dot = torch_dot({_TWO})
         vdot({_TWO})
         outer ger = outer({_TWO})
@@ -299,7 +305,6 @@ declare(f"""
         dot vdot kron matmul outer(x|x1|a|input, y|x2|b|other, -out)
         trace(x, offset, axis1, axis2, -dtype, -out)
         linalg.trace = trace(x, offset, -dtype; axis1=-2, axis2=-1)
-        chain_matmul(***matrices)
 """)
 
 

@@ -252,34 +252,21 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
     return found, sum_(missed * missed, axis=-2) if n > m else nothing(x), rank, sizes
 
 
-@function()
-def numpy_pinv(x: Any, *, rcond: Any = None, rtol: Any = None) -> Any:
-    """NumPy's pinv: singular values up to rcond (or rtol, 1e-15) times the largest count as zero."""
-    if rcond is not None and rtol is not None:
-        raise ArgumentError("pinv: rcond and rtol are two names of one argument")
-    return pinv(x, rtol=rcond if rcond is not None else 1e-15 if rtol is None else rtol)
-
-
-@function(results="solution residuals rank singular_values:", backward="LinalgLstsq")
-def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None) -> tuple[Any, Any, Any, Any]:
-    """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what LAPACK's drivers tell."""
-    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise ArgumentError(f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}")
-    return _least_squares(x, y, rcond if driver != "gels" else None, tuple(y.shape) == tuple(x.shape[:-1]))
-
-
 @function(
+    torch="x|A|input, y|B|b, rcond, *, driver",
     numpy="x, y|b, rcond",
     scipy="x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver",
-    results="solution residuals rank singular_values",
-)
-def lstsq(x: Any, y: Any, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
+    results="solution residuals rank singular_values:", backward="LinalgLstsq",
+)  # fmt: skip
+def lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None) -> tuple[Any, Any, Any, Any]:
     """The z of least norm with the least norm of x @ z - y; the sums of squared residuals (none unless x has more rows than
     columns), the rank of x and its singular values.
 
     >>> lstsq(A, b)[0]
     """
-    return _least_squares(x, y, rcond, len(y.shape) == 1)
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise ArgumentError(f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}")
+    return _least_squares(x, y, rcond, len(y.shape) == 1 or tuple(y.shape) == tuple(x.shape[:-1]))
 
 
 _A, _B = "x|A|input", "y|B|b"
@@ -287,7 +274,7 @@ declare(f"""
     numpy:
         eigh = named_eigh(x, UPLO)
         svd = named_svd(x, full_matrices, compute_uv, -hermitian)
-        pinv = numpy_pinv(x, rcond, -hermitian, rtol)
+        pinv(x, rtol|rcond=1e-15, -hermitian)
     scipy:
         svd = named_svd(x, full_matrices, compute_uv, -overwrite_a, -check_finite, -lapack_driver)
         svdvals(x, -overwrite_a, -check_finite)
@@ -302,7 +289,6 @@ declare(f"""
         linalg.svd = named_svd({_MATRIX}, full_matrices, -driver)
         linalg.pinv = pinv({_A}, rtol|rcond, atol, -hermitian)
         pinverse = pinv({_A}, rtol|rcond=1e-15)
-        lstsq = torch_lstsq({_A}, {_B}, rcond, *, driver)
 """)
 
 
@@ -320,6 +306,8 @@ def vector_norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: bool = Fals
     >>> vector_norm(x, 3)
     """
     axis = None if axis == () else axis
+    if isinstance(ord, str):
+        raise MistypedArgumentError(f"a vector has no norm {ord!r}")
     if ord == 2:
         ord = None
     if ord is not None and axis is None and len(x.shape) > 1:
@@ -360,8 +348,6 @@ def numpy_norm(x: Any, *, ord: Any = None, axis: Any = None, keepdims: bool = Fa
         raise ShapeError(f"norm works along one or two axes, not {axis}")
     count = len(x.shape) if axis is None else len(axis) if isinstance(axis, tuple) else 1
     if ord is None or count == 1:
-        if isinstance(ord, str):
-            raise MistypedArgumentError(f"a vector has no norm {ord!r}")
         return vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
     if count != 2:
         raise ShapeError(f"norm of an array of shape {tuple(x.shape)} with ord={ord!r} needs an axis, or two")
@@ -373,8 +359,6 @@ def torch_norm(x: Any, *, ord: Any = "fro", axis: Any = None, keepdims: bool = F
     """torch.norm: the vector norm of the entries along axes, 'fro' being 2; 'nuc' the nuclear norm of matrices."""
     if ord == "nuc":
         return matrix_norm(x, ord=ord, axis=_LAST if axis is None and len(x.shape) == 2 else axis, keepdims=keepdims)
-    if isinstance(ord, str) and ord != "fro":
-        raise ArgumentError(f"torch.norm: p must be a number, 'fro' or 'nuc', not {ord!r}")
     return vector_norm(x, ord=None if ord == "fro" else ord, axis=axis, keepdims=keepdims)
 
 

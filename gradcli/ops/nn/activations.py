@@ -80,20 +80,17 @@ def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
 _LARGEST_EXPONENT = 709.0  # whose exponential is finite
 
 
-def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: bool) -> Any:
-    """log(sum(b*exp(x))) without overflow, and the sign of the sum: what has the factor 0 counts for nothing, however large."""
-    if b is None and not return_sign:
+def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool) -> Any:
+    """log(sum(b*exp(x))) without overflow: what has the factor 0 counts for nothing, however large."""
+    if b is None:
         return logsumexp(x, axis=axis, keepdims=keepdims)
-    counted = x
-    if b is not None:
-        counted = where(equal(b, 0), -math.inf, x)
+    counted = where(equal(b, 0), -math.inf, x)
     top = max_(counted, axis=axis, keepdims=True)
     top = detach(where(isfinite(top), top, 0.0))  # moving it changes nothing
     above = x - top
-    raised = exp(above) if b is None else b * exp(where(equal(b, 0), minimum(above, _LARGEST_EXPONENT), above))
-    total = sum_(raised, axis=axis, keepdims=True)
-    size = reshape(log(abs_(total) if return_sign else total) + top, shape=reduced(tuple(counted.shape), axis, keepdims))
-    return (size, sign(reshape(total, shape=tuple(size.shape)))) if return_sign else size
+    raised = b * exp(where(equal(b, 0), minimum(above, _LARGEST_EXPONENT), above))
+    size = log(sum_(raised, axis=axis, keepdims=True)) + top
+    return reshape(size, shape=reduced(tuple(counted.shape), axis, keepdims))
 
 
 logsumexp: Op = reduction(
@@ -108,8 +105,8 @@ logsumexp: Op = reduction(
     signature="x axis:stated",
 )
 composite(
-    "numpy_logsumexp", "x b?", _log_of_scaled_sum, static={"axis": None, "keepdims": False, "return_sign": False},
-    doc="log(sum(b*exp(x))) of factors b, without overflow, and with return_sign the sign of the sum.",
+    "numpy_logsumexp", "x b?", _log_of_scaled_sum, static={"axis": None, "keepdims": False},
+    doc="log(sum(b*exp(x))) of factors b, without overflow.",
 )  # fmt: skip
 
 
@@ -209,12 +206,9 @@ def scaled_dot_product_attention(
     if is_causal and attn_mask is not None:
         raise ArgumentError(f"{name}: attn_mask must be None with is_causal=True")
     for x in (query, key, value):
-        need_axes(name, x, 2)
-    if enable_gqa:
-        heads, shared = query.shape[-3], (key.shape[-3], value.shape[-3])
-        if any(heads % s for s in shared):
-            raise ShapeError(f"{name}: {heads} heads of queries do not share {shared[0]} of keys and {shared[1]} of values")
-        key, value = (repeat_interleave(a, repeats=heads // s, axis=-3) for a, s in zip((key, value), shared, strict=True))
+        need_axes(name, x, 2 + enable_gqa)
+    if enable_gqa:  # heads that do not divide into equal groups do not fit each other
+        key, value = (repeat_interleave(x, repeats=query.shape[-3] // x.shape[-3], axis=-3) for x in (key, value))
     rows, columns = query.shape[-2], key.shape[-2]
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = matmul(query * factor, swapaxes(key, axis1=-1, axis2=-2))

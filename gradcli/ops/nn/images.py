@@ -90,25 +90,17 @@ def within(tables: Sequence[Table], lengths: Sequence[int]) -> list[np.ndarray]:
     return [(table >= 0) & (table < length) for table, length in zip(tables, lengths, strict=True)]
 
 
-def outer(parts: Sequence[np.ndarray], combine: np.ufunc) -> np.ndarray:
-    """One array of the axes of all parts: the first axes of each, then the second ones."""
-    room_for(*(n for part in parts for n in part.shape))
-    joined = reduce(combine.outer, parts)
-    if parts[0].ndim == 1:
-        return np.asarray(joined)
-    return np.transpose(joined, [*range(0, joined.ndim, 2), *range(1, joined.ndim, 2)])
-
-
 def read(x: Any, tables: Sequence[Table], outside: float) -> Any:
     """The entries in windows over the last axes: axes of places, then axes of windows, in place of these."""
     n, lead = len(tables), len(x.shape) - len(tables)
-    inside = outer([held.T for held in within(tables, x.shape[lead:])], np.logical_and)
-    for i, table in enumerate(tables):
+    room_for(*(extent for table in tables for extent in table.shape))
+    for i, (table, held) in enumerate(zip(tables, within(tables, x.shape[lead:]), strict=True)):
         axis = lead + 2 * i
         x = getitem(x, index=(*(ALL,) * axis, StaticArray(np.clip(table.T, 0, x.shape[axis] - 1))))
+        if not held.all():
+            x = where(held.T.reshape(*held.T.shape, *(1,) * (n - i - 1)), x, outside)
     order = (*range(lead), *range(lead, lead + 2 * n, 2), *range(lead + 1, lead + 2 * n, 2))
-    x = transpose(x, axes=order) if n > 1 else x
-    return x if inside.all() else where(inside, x, outside)
+    return transpose(x, axes=order) if n > 1 else x
 
 
 def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
@@ -118,11 +110,12 @@ def add_up(places: Any, tables: Sequence[Table], lengths: Sequence[int]) -> Any:
     order = (*range(lead), *(lead + i + n * part for i in range(n) for part in range(2)))
     x = transpose(places, axes=order) if n > 1 else places
     for i, held in reversed(list(enumerate(within(tables, lengths)))):
-        kept = x.shape[: lead + 2 * i]
+        kept, inside = x.shape[: lead + 2 * i], bool(held.all())
         # what lies outside is added to one entry more, the last
         index = (*(ALL,) * len(kept), StaticArray(np.where(held, tables[i], lengths[i]).T))
-        x = scatter_add(x, index=index, shape=(*kept, lengths[i] + 1, *x.shape[len(kept) + 2 :]))
-    return getitem(x, index=(..., *((0, length, None) for length in lengths)))
+        x = scatter_add(x, index=index, shape=(*kept, lengths[i] + (not inside), *x.shape[len(kept) + 2 :]))
+        x = x if inside else getitem(x, index=(*(ALL,) * len(kept), (0, lengths[i], None)))
+    return x
 
 
 def nested(entries: str, depth: int) -> str:
@@ -284,8 +277,8 @@ def _largest(x: Any, tables: Sequence[Table]) -> tuple[Any, Any]:
     shape = (*lead, math.prod(table.shape[1] for table in tables), *windows)
     entries = reshape(read(x, tables, -math.inf), shape=shape)
     first = argmax(entries, axis=len(lead), keepdims=True)
-    strides = [math.prod(x.shape[len(x.shape) - n + i + 1 :]) for i in range(n)]
-    places = outer([table.T * stride for table, stride in zip(tables, strides, strict=True)], np.add).reshape(shape[len(lead) :])
+    numbers = np.arange(math.prod(x.shape[-n:])).reshape(x.shape[-n:])
+    places = np.reshape(read(numbers, tables, 0.0), shape[len(lead) :])
     index = take_along(np.broadcast_to(places, shape), first, axis=len(lead))
     result = (*lead, *windows)
     return reshape(take_along(entries, first, axis=len(lead)), shape=result), to_int(reshape(index, shape=result))
@@ -300,7 +293,7 @@ def _covering(name: str, x: Any, n: int, output_size: Any) -> list[Table]:
 
 
 def covering_means(x: Any, tables: Sequence[Table]) -> Any:
-    return _summed(x, tables) / outer(_inside(x, tables), np.multiply).astype(float)
+    return _summed(x, tables) / reduce(np.multiply.outer, _inside(x, tables)).astype(float)
 
 
 _FIRST = (noted("equal largest entries", "the whole gradient to the first of them"),)
@@ -325,7 +318,7 @@ def _pooling(n: int) -> None:
         tables, counts = _windows(average, input, n, kernel_size, stride, padding, 1, ceil_mode)
         if divisor_override == 0:
             raise ArgumentError(f"{average}: divisor_override must not be 0")
-        whole = outer(counts if count_include_pad else _inside(input, tables), np.multiply)
+        whole = reduce(np.multiply.outer, counts if count_include_pad else _inside(input, tables))
         return _summed(input, tables) / (whole.astype(float) if divisor_override is None else float(divisor_override))
 
     @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", example=example(largest))
@@ -403,8 +396,6 @@ def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple
     if (size is None) == (scale_factor is None):
         raise ArgumentError("interpolate: give either size or scale_factor")
     if scale_factor is None:
-        if recompute:
-            raise ArgumentError("interpolate: recompute_scale_factor goes with scale_factor only")
         return each("interpolate", "size", size, n, 1), (None,) * n
     factors = tuple(scale_factor) if isinstance(scale_factor, tuple) else (scale_factor,) * n
     if len(factors) != n or not all(isinstance(f, (int, float)) and f > 0 for f in factors):
@@ -485,7 +476,7 @@ declare("""
 
 
 _PADDINGS = ("zeros", "border")
-_SAMPLING_MODES = ("bilinear", "nearest", "bicubic")
+_SAMPLING_MODES = ("bilinear", "nearest")
 
 
 def _within(at: Any, length: int, padding: str) -> Any:
@@ -523,17 +514,14 @@ def grid_sample(
     n = len(x.shape) - 2
     if n not in (2, 3) or len(grid.shape) != n + 2 or grid.shape[-1] != n or grid.shape[0] != x.shape[0] or not all(x.shape[1:]):
         raise ShapeError(f"grid_sample: an array of shape {tuple(x.shape)} and a grid of shape {tuple(grid.shape)} do not fit")
-    if mode not in _SAMPLING_MODES or padding_mode not in _PADDINGS or (mode == "bicubic" and n == 3):
-        raise ArgumentError(f"grid_sample: mode {mode!r} with padding_mode {padding_mode!r} does not exist for {n} dimensions")
+    if mode not in _SAMPLING_MODES or padding_mode not in _PADDINGS:
+        raise ArgumentError(f"grid_sample: mode {mode!r} with padding_mode {padding_mode!r} is not supported")
     corners, lengths = bool(align_corners), tuple(x.shape[2:])
     points = reshape(grid, shape=(grid.shape[0], math.prod(grid.shape[1:-1]), n))
     taps = []  # along each axis, the places to read and their weights
     for i, length in enumerate(lengths):
         unit = getitem(points, index=(..., n - 1 - i)) + 1
         at = unit * ((length - 1) / 2) if corners else (unit * length - 1) / 2
-        if mode == "bicubic":
-            taps.append([(rint(_within(place, length, padding_mode)), weight) for place, weight in _neighbours(at, True)])
-            continue
         at = _within(at, length, padding_mode)
         taps.append([(rint(at), None)] if mode == "nearest" else _neighbours(at, False))
     terms = []

@@ -12,14 +12,13 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, take_alon
 from gradcli.ops.calling.meanings import declare_class, declare_classes, refuse_classes
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.elementwise.arithmetic import square
-from gradcli.ops.elementwise.exponential import rsqrt, sqrt
+from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.elementwise.logic import greater, less, where
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.linalg.products import einsum, matmul
 from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
-from gradcli.ops.reductions.sums import mean as mean_of
 from gradcli.ops.registry import Number, declare, function, is_number, need_axes, room_for, structural, witness
 from gradcli.ops.structure import detach
 
@@ -120,11 +119,20 @@ def _by_channel(x: Any, *parameters: Any) -> list[Any]:
     return [None if p is None else reshape(p, shape=(channels, *rest)) for p in parameters]
 
 
-def _by_statistics(name: str, x: Any, running_mean: Any, running_var: Any, eps: float) -> Any:
-    if running_mean is None or running_var is None:
+def _channelwise(
+    name: str, x: Any, running: tuple[Any, Any], parameters: tuple[Any, Any], axes: tuple[int, ...], of_input: bool, eps: Any,
+) -> Any:  # fmt: skip
+    """(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias, by statistics of the input over axes, or running ones."""
+    if of_input and math.prod(x.shape[a] for a in axes) == 1:
+        raise ShapeError(f"{name}: more than one value per channel is wanted, not the shape {tuple(x.shape)}")
+    if of_input:
+        found = _normalized(x, axes, eps)
+    elif any(statistic is None for statistic in running):
         raise ArgumentError(f"{name}: running_mean and running_var are needed without statistics of the input")
-    centre, spread = _by_channel(x, running_mean, running_var)
-    return (x - centre) * rsqrt(spread + eps)
+    else:
+        centre, spread = _by_channel(x, *running)
+        found = (x - centre) * rsqrt(spread + eps)
+    return _affine(found, *_by_channel(x, *parameters))
 
 
 @function(backward="NativeBatchNorm")
@@ -140,10 +148,7 @@ def batch_norm(
     if len(x.shape) < 2 and x.shape != (0,):
         raise ShapeError(f"batch_norm: an input with channels along axis 1 is wanted, not the shape {tuple(x.shape)}")
     axes = (0, *range(2, len(x.shape)))
-    if training and math.prod(x.shape[a] for a in axes) == 1:
-        raise ShapeError(f"batch_norm: more than one value per channel is wanted when training, not the shape {tuple(x.shape)}")
-    found = _normalized(x, axes, eps) if training else _by_statistics("batch_norm", x, running_mean, running_var, eps)
-    return _affine(found, *_by_channel(x, weight, bias))
+    return _channelwise("batch_norm", x, (running_mean, running_var), (weight, bias), axes, training, eps)
 
 
 @function(torch="x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps")
@@ -153,10 +158,7 @@ def instance_norm(
 ) -> Any:  # fmt: skip
     """(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias."""
     axes = tuple(range(2, len(x.shape)))
-    if use_input_stats and math.prod(x.shape[a] for a in axes) == 1:
-        raise ShapeError(f"instance_norm: more than one entry per channel is wanted, not the shape {tuple(x.shape)}")
-    found = _normalized(x, axes, eps) if use_input_stats else _by_statistics("instance_norm", x, running_mean, running_var, eps)
-    return _affine(found, *_by_channel(x, weight, bias))
+    return _channelwise("instance_norm", x, (running_mean, running_var), (weight, bias), axes, use_input_stats, eps)
 
 
 @function(
@@ -323,14 +325,6 @@ or give the running mean and variance
 # -- What jax.nn and jax.lax call functions, and the few that no other library has -----------------
 
 
-@function(public=False)
-def standardize(x: Any, mean: Any = None, variance: Any = None, *, axis: Any = -1, epsilon: Number = 1e-5) -> Any:
-    """jax.nn.standardize: x less its mean over its deviation along an axis."""
-    centre = mean_of(x, axis=axis, keepdims=True) if mean is None else mean
-    spread = mean_of(square(x), axis=axis, keepdims=True) - square(centre) if variance is None else variance
-    return (x - centre) / sqrt(spread + epsilon)
-
-
 @function()
 def jax_hard_tanh(x: Any) -> Any:
     """jax.nn.hard_tanh: hardtanh with the derivative 1 at -1 and 1."""
@@ -354,11 +348,11 @@ declare(f"""
         nn.hard_silu nn.hard_swish = hardswish(x)
         nn.hard_tanh = jax_hard_tanh(x)
         nn.soft_sign = softsign(x)
-        nn.standardize nn.normalize = standardize(x, axis, mean, variance, epsilon)
+        nn.standardize nn.normalize = standardized(x, axis=-1, *, eps|epsilon=1e-5)
         nn.softplus = softplus(x)
         nn.identity = positive(x)
         nn.glu = glu(x, axis=-1)
-        nn.logsumexp = logsumexp(x|a, axis, b, keepdims, return_sign)
+        nn.logsumexp = logsumexp(x|a, axis, b, keepdims)
         lax.clamp = clip(low|min, x, high|max)
         lax.max = maximum(x, y)
         lax.min = minimum(x, y)

@@ -213,30 +213,22 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
     return define
 
 
-def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
-    if weight is None:
-        return total(losses, reduction)
-    if weight.shape != losses.shape:
-        raise ShapeError(f"the weight must have the input's shape {tuple(losses.shape)}, not {tuple(weight.shape)}")
-    return sum_(weight * losses) / sum_(weight) if reduction == "mean" else total(weight * losses, reduction)
-
-
-@loss("input, target, size_average, reduce, reduction, weight")
-def mse_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
-    """The squared differences; with a weight, their weighted mean.
+@loss("input, target, size_average, reduce, reduction")
+def mse_loss(input: Any, target: Any) -> Any:
+    """The squared differences.
 
     >>> mse_loss(x, y)
     """
-    return _weighted(square(input - target), weight, reduction)
+    return square(input - target)
 
 
 _TIE = (noted("input = target", "0"),)
 
 
-@loss("input, target, size_average, reduce, reduction, weight", kinks=_TIE)
-def l1_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
-    """The absolute differences; with a weight, their weighted mean."""
-    return _weighted(abs_(input - target), weight, reduction)
+@loss("input, target, size_average, reduce, reduction", kinks=_TIE)
+def l1_loss(input: Any, target: Any) -> Any:
+    """The absolute differences."""
+    return abs_(input - target)
 
 
 @loss("input, target, size_average, reduce, reduction, beta", kinks=_TIE)
@@ -250,14 +242,13 @@ def smooth_l1_loss(input: Any, target: Any, *, beta: Number = 1.0) -> Any:
     return where(greater(size, beta), size - beta / 2, square(input - target) / (2 * beta))
 
 
-@loss("input, target, reduction, delta, weight, size_average, reduce")
-def huber_loss(input: Any, target: Any, weight: Any = None, *, delta: Number = 1.0) -> Any:
+@loss("input, target, reduction, delta")
+def huber_loss(input: Any, target: Any, *, delta: Number = 1.0) -> Any:
     """d**2/2 of differences d up to delta, delta*(|d| - delta/2) of larger ones."""
     if is_number(delta) and delta <= 0:
         raise ArgumentError(f"huber_loss: delta must be more than 0, not {delta}")
     size = abs_(input - target)
-    losses = where(greater(size, delta), delta * (size - delta / 2), square(input - target) / 2)
-    return losses if weight is None else weight * losses
+    return where(greater(size, delta), delta * (size - delta / 2), square(input - target) / 2)
 
 
 @loss("input, target, size_average, reduce, reduction, log_target")

@@ -136,16 +136,13 @@ def bernoulli_nll(m: Any, x: Any, y: Any) -> Array:
     narrowest = m.m.mpf(9223372) / 2**63  # 1e-12 to the 24 bits of a float32
 
     def held_log(p: Any) -> Any:
-        return m.log(p) if m.plain(p) < 0 or m.plain(p) > m.m.exp(-100) else m.one * -100
-
-    def definition(p: Any, t: Any) -> Any:
-        return -(t * held_log(p) + (1 - t) * held_log(1 - p))
+        return m.log(p) if p > m.m.exp(-100) else -100
 
     def entry(p: Any, t: Any) -> Any:
         at = m.plain(p)
         if not 0 <= at <= 1 or at * (1 - at) >= narrowest:
-            return definition(p, t)
-        return definition(at, t) + (at - m.plain(t)) / narrowest * (p - at)
+            return -(t * m.log(p) + (1 - t) * m.log(1 - p))
+        return -(t * held_log(at) + (1 - t) * held_log(1 - at)) + (at - m.plain(t)) / narrowest * (p - at)
 
     return array([entry(p, t) for p, t in zip(entries(x), entries(y), strict=True)], np.shape(x))
 

@@ -347,18 +347,17 @@ def _declared(name: str, parameters: str, methods: Mapping[str, Any]) -> None:
     declare_family(TORCH, name, parameters, methods, ignored="-validate_args", properties="mean")
 
 
-def _of_scipy(name: str, family: str, keeps: str, parameters: Function | None = None, lacking: str = "", **methods: Function) -> None:
+def _of_scipy(name: str, family: str, keeps: str, parameters: Function | None = None, **methods: Function) -> None:
     """Declare a family that SciPy has, too.
 
     keeps       its parameters in PyTorch's order: SciPy's under PyTorch's names, or PyTorch's own
     parameters  SciPy's shapes, loc and scale of those
-    lacking     methods that PyTorch does not have, or has in another form
     methods     what is otherwise in PyTorch
     """
     count = len(keeps.split(", "))
     for method, theirs in _METHODS.items():
         made = MADE.get(f"{family}_{theirs}")
-        if made is not None and method not in lacking.split():
+        if made is not None:
             methods.setdefault(method, made if parameters is None else _moved(made, count, parameters))
     _declared(name, keeps, methods)
 
@@ -369,17 +368,17 @@ def _moved(function: Function, count: int, parameters: Function) -> Function:
 
 _of_scipy("Normal", "norm", "loc, scale")
 _of_scipy("Laplace", "laplace", "loc, scale")
-_of_scipy("Cauchy", "cauchy", "loc, scale", lacking="mean")
+_of_scipy("Cauchy", "cauchy", "loc, scale")
 _of_scipy("Gumbel", "gumbel_r", "loc, scale")
 _of_scipy("HalfNormal", "halfnorm", "scale")
 _of_scipy("HalfCauchy", "halfcauchy", "scale")
-_of_scipy("StudentT", "t", "df, loc, scale", lacking="cdf icdf")
-_of_scipy("Beta", "beta", "a|concentration1, b|concentration0", lacking="cdf icdf")
+_of_scipy("StudentT", "t", "df, loc, scale")
+_of_scipy("Beta", "beta", "a|concentration1, b|concentration0")
 _of_scipy("Chi2", "chi2", "df")
 _of_scipy("Pareto", "pareto", "scale, b|alpha")
 _of_scipy("Weibull", "weibull_min", "scale, c|concentration")
 _of_scipy("InverseGamma", "invgamma", "a|concentration, scale|rate")
-_of_scipy("VonMises", "vonmises", "loc, kappa|concentration", lacking="entropy")
+_of_scipy("VonMises", "vonmises", "loc, kappa|concentration")
 _of_scipy("Exponential", "expon", "rate", lambda rate: (None, 1 / rate))
 _of_scipy("Gamma", "gamma", "concentration, rate", lambda a, rate: (a, None, 1 / rate))
 _of_scipy("LogNormal", "lognorm", "loc, scale", lambda loc, scale: (scale, None, exp(loc)))

@@ -6,7 +6,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -296,6 +296,10 @@ class Described:
     chunks: tuple[int, ...]
     stamp: tuple[int, ...]
 
+    def first(self, axis: int, count: int) -> Described:
+        """The first entries along one axis."""
+        return replace(self, shape=(*self.shape[:axis], count, *self.shape[axis + 1 :]))
+
     def whole(self) -> np.ndarray:
         """All of it."""
         return _opened(self.path, self.key, self.stamp).read((slice(None),) * len(self.shape))
@@ -435,17 +439,6 @@ _CHUNKS = 3
 _ALIKE = {"float32": 1e-4, "float64": 1e-11}  # of the largest entry: sums are added in another order
 
 
-@dataclass(frozen=True)
-class Held(Described):
-    """An array in the place of a store."""
-
-    array: Any = field(default=None, compare=False)
-
-    def read(self, axis: int, start: int, stop: int) -> np.ndarray:
-        found: np.ndarray = self.array[(slice(None),) * axis + (slice(start, stop),)]
-        return found
-
-
 class NotHeld(Exception):
     """Why no part of a run can be held to the reference."""
 
@@ -467,11 +460,8 @@ def check_of_first(run: ChunkRun, expression: str, executor: Here, wrt: Iterable
         raise NotHeld(error.message) from None
     if whole.check is None:
         raise NotHeld("there is no reference of it")
-    stores = {
-        name: Held("", None, value.shape, value.dtype.str, value.shape, (), value) if axes[name] is not None else value
-        for name, value in values.items()
-    }
-    in_chunks = _in_memory(ChunkRun(settings, stores, seed, run.state, max(8, 8 * row * count // _CHUNKS)))
+    stores = {name: value if (axis := axes[name]) is None else run.values[name].first(axis, count) for name, value in values.items()}
+    in_chunks = _in_memory(ChunkRun(settings, stores, seed, run.state, max(8, 8 * row * count // _CHUNKS)), executor)
     for name, found in {"value": whole.value, **(whole.grad or {})}.items():
         wanted = np.asarray(found, float)
         apart = np.abs(np.asarray(in_chunks[name], float) - wanted)
@@ -494,11 +484,10 @@ def _first(value: Any, axis: int | None, length: int, count: int, executor: Here
     return found
 
 
-def _in_memory(run: ChunkRun) -> dict[str, Any]:
+def _in_memory(run: ChunkRun, executor: Here) -> dict[str, Any]:
     """The results of a run that memory holds."""
     cut = {name: Entries(np.empty(shape, run.settings.float_dtype)) for name, (shape, axis) in run.results().items() if axis is not None}
-    with Here(1) as here:
-        found = run.run(here, cut, lambda: None)
+    found = run.run(executor, cut, lambda: None)
     return {**found, **{name: target.array for name, target in cut.items()}}
 
 

@@ -42,7 +42,7 @@ _UNPOOLED = {
 _GRID = "torch.stack([P*1.3 - 0.5, N*0.4], 2).reshape(1, 2, 3, 2)"
 _GRID3 = "torch.stack([P*1.3 - 0.5, N*0.4, P*P], 2).reshape(1, 1, 2, 3, 3)"
 _SAMPLED = (
-    "", ", align_corners=False", ", align_corners=True", ", mode='nearest', align_corners=False", ", mode='bicubic', align_corners=False",
+    "", ", align_corners=False", ", align_corners=True", ", mode='nearest', align_corners=False",
     ", 'bilinear', 'border', False",
 )  # fmt: skip
 _IMAGES = [f"I, {size}, mode='{mode}'" for mode in ("nearest", "nearest-exact", "area", "bilinear", "bicubic")

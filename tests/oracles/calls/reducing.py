@@ -41,7 +41,7 @@ CALLS = {
         "M, 1, keepdims=True"),
     "logsumexp": ("M", "M, 0", "T, axis=1", "T, dim=1", "T, (0, 2)", "M, axis=1, keepdims=True", "M, 1, keepdim=True", "M, b=P",
         "M, axis=1, b=Q",
-        "M, b=N, return_sign=True", "M, axis=1, b=N, return_sign=True", "500*M, 1", "500*M"),
+        "500*M, 1", "500*M"),
     "softmax log_softmax softmin": ("M", "M, 0", "T, axis=1", "T, dim=1", "T, -1", "300*M, 1", "T, axis=(0, 2)", "V", "V, 0"),
     "logcumsumexp": ("M, 0", "M, dim=1", "T, -1", "500*V, 0", "V, 0"),
     "cumsum cumprod": ("M", "M, 0", "T, axis=1", "T, dim=1", "V, -1", "M*B, 1"),
