@@ -6,7 +6,7 @@ flows at all; errors go back as cotangents do, with random signs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -65,10 +65,12 @@ class Valued(Fixed, Rule):
 class Reduced(Fixed, Rule):
     """A function of all entries along axes.
 
-    slopes  ``slopes(x, axes)``: the value with its axes kept, and its derivative by each entry
+    slopes  ``slopes(x, axes, static)``: the value with its axes kept, and its derivative by each entry
+    rough   whether the operation's body is finer, which is slower: a form for agreement that is clear
     """
 
     slopes: Function
+    rough: bool = False
     value = None
 
 
@@ -149,6 +151,7 @@ SINC = Valued(_sinc)
 # -- Reductions: values and derivatives, by formulas of their own ----------------------------------
 
 
+Static = Mapping[str, Any]
 Axes = tuple[int, ...]
 Slopes = tuple[Any, Any]
 
@@ -156,7 +159,7 @@ Slopes = tuple[Any, Any]
 def _equal_to(best: Callable[..., Any]) -> Reduced:
     """One of the entries along axes, whose equals share the cotangent."""
 
-    def slopes(x: Any, axes: Axes) -> Slopes:
+    def slopes(x: Any, axes: Axes, static: Static) -> Slopes:
         found = best(x, axis=axes, keepdims=True)
         chosen = ((x == found) | (np.isnan(x) & np.isnan(found))).astype(x.dtype)
         return found, chosen / chosen.sum(axis=axes, keepdims=True)
@@ -167,7 +170,7 @@ def _equal_to(best: Callable[..., Any]) -> Reduced:
 MAX, MIN = _equal_to(np.max), _equal_to(np.min)
 
 
-def _prod(x: Any, axes: Axes) -> Slopes:
+def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, _ONE, x)
     product = filled.prod(axis=axes, keepdims=True)
     # where there is one zero, the product of the others is that of all that are none
@@ -176,3 +179,21 @@ def _prod(x: Any, axes: Axes) -> Slopes:
 
 
 PROD = Reduced(_prod)
+
+
+def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
+    top = np.max(x, axis=axes, keepdims=True)
+    raised = np.exp(x - np.where(np.isfinite(top), top, _NONE))
+    total = raised.sum(axis=axes, keepdims=True)
+    return np.log(total) + np.where(np.isfinite(top), top, _NONE), raised / total
+
+
+def _std(x: Any, axes: Axes, static: Static) -> Slopes:
+    apart = x - x.mean(axis=axes, keepdims=True)
+    squares = (apart * apart).sum(axis=axes, keepdims=True)
+    count = x.size // max(1, squares.size) - static["ddof"]
+    found = np.sqrt(squares / count)
+    return found, apart / (count * found)
+
+
+LOGSUMEXP, STD = Reduced(_logsumexp, rough=True), Reduced(_std, rough=True)

@@ -41,7 +41,7 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
     """Return what a node's cotangent is to its operands: by its form, or by its rule where there is none."""
     static, rule = node.static, op.extended
     try:
-        if _is_opened(op) or (op.extended is None and op.body is not None and op.kind == "piecewise" and op.kinks):
+        if op.body is not None and not _has_form(op, held) and (not op.elementwise or (op.kind == "piecewise" and op.kinks)):
             root, leaves, table = _made(node, op, out, operands, held)
             found = pulled(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
             return [None if leaf is None else found.get(leaf) for leaf in leaves]
@@ -71,10 +71,15 @@ def _made(node: Expr, op: Op, out: Any, operands: list[Any], held: StandIns) -> 
     value, made = held.made.get(node, (None, None))
     if value is out and value is not None:
         return made
-    if isinstance(op.extended, Reduced):
-        (x,) = operands
-        return op.extended.slopes(x, axes_of(node.static["axis"], x.ndim))
+    if isinstance(op.extended, Reduced) and _has_form(op, held):
+        return _reduced(op.extended, operands, node.static)
     return _opened(node, op, operands, held)
+
+
+def _reduced(rule: Reduced, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
+    (x,) = operands
+    found: tuple[Any, Any] = rule.slopes(x, axes_of(static["axis"], x.ndim), static)
+    return found
 
 
 def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[Pull, Pull | None]:
@@ -87,12 +92,16 @@ def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[
     return through, through
 
 
-def _is_opened(op: Op) -> bool:
+def _has_form(op: Op, held: StandIns) -> bool:
+    return op.extended not in (None, BODY) and not (held.follows_errors and getattr(op.extended, "rough", False))
+
+
+def _is_opened(op: Op, held: StandIns) -> bool:
     """Return whether a function's value is what its body is, each operation of which has a form.
 
     Other functions of entries are opened for their slopes alone, where these have kinks: NumPy's loops have finer values.
     """
-    return op.body is not None and (op.extended is BODY or not (op.elementwise or op.extended))
+    return op.body is not None and (op.extended is BODY or not (op.elementwise or _has_form(op, held)))
 
 
 def _opened(node: Expr, op: Op, operands: list[Any], held: StandIns) -> tuple[Expr, list[Expr | None], dict[Expr, Any]]:
@@ -286,7 +295,7 @@ class LongDoubles(Domain[Any]):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         still_in_time()
         try:
-            if _is_opened(op) or isinstance(op.extended, Reduced):
+            if _is_opened(op, self.held) or isinstance(op.extended, Reduced):
                 return self._with_slopes(node, op, operands)
             found = self._applied(node, op, operands)
         except (NotCovered, NoLoop, Unsupported):
@@ -296,7 +305,7 @@ class LongDoubles(Domain[Any]):
     def _with_slopes(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         """An operation whose value is made together with what its slopes are made of, which is kept for these."""
         made = _made(node, op, None, operands, self.held)
-        if _is_opened(op):
+        if _is_opened(op, self.held):
             root, _, table = made
             value = table[root]
         else:

@@ -28,7 +28,7 @@ from gradcli.ops.elementwise.logic import (
     where,
 )
 from gradcli.ops.elementwise.trigonometric import tanh
-from gradcli.ops.extended import Entrywise
+from gradcli.ops.extended import LOGSUMEXP, Entrywise
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import is_truth, max_, reduction, spread, sum_
 from gradcli.ops.registry import (
@@ -101,6 +101,7 @@ logsumexp: Op = reduction(
     saves="x out",
     ulps=4,
     parts=_logsumexp_of_entries,
+    extended=LOGSUMEXP,
     doc="log(sum(exp(x))), without overflow.",
     signature="x axis:stated",
 )

@@ -213,7 +213,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 @function(
-    vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves="x out", ulps=8,
+    vjp=_std_vjp, forward=lambda x, **static: sqrt(var(x, **static)), shape=reduced, saves="x out", ulps=8, extended=extended.STD,
     refuses=pytorch.only_floats,
     kinks=Kink(lambda out: out == 0, "all entries equal", "0"),
 )  # fmt: skip
